@@ -1,6 +1,8 @@
-"""The gate: a token with a known key against a bare PyJWT decode of the same token, an API key, and a signed card.
+"""The gate: a token with a known key against a bare PyJWT decode of the same token, an API key, and
+a signed card.
 
-Rounds take turns, so that a busy machine hits all alike; what is compared is the median of the ratios of neighbours.
+Rounds take turns, so that a busy machine hits all alike; what is compared is the median of the
+ratios of neighbours.
 """
 
 from __future__ import annotations
@@ -77,7 +79,11 @@ async def pairs() -> list[Pair]:
     found = keys.find(issuer.key_id, "ES256")
     key = found if isinstance(found, jwt.PyJWK) else await found
     token = issuer.issue_token("ada", scope="tasks", roles=["a"])
-    shared = jwt.encode({"sub": "ada", "iss": ISSUER, "aud": AUDIENCE, "exp": int(time.time()) + 3600}, SECRET, "HS256")
+    shared = jwt.encode(
+        {"sub": "ada", "iss": ISSUER, "aud": AUDIENCE, "exp": int(time.time()) + 3600},
+        SECRET,
+        "HS256",
+    )
     return [
         _pair("ES256, keys of an issuer", JwtAuthenticator(keys, issuer.validation()), token, key),
         _pair(
@@ -93,7 +99,14 @@ def _pair(name: str, known: JwtAuthenticator, token: str, key: jwt.PyJWK) -> Pai
     options = {"require": ["exp", "iss", "aud", "sub"]}
 
     def bare() -> object:
-        return jwt.decode(token, key, algorithms=[key.algorithm_name], options=options, audience=AUDIENCE, issuer=ISSUER)  # type: ignore[arg-type]  # a plain dict of options
+        return jwt.decode(
+            token,
+            key,
+            algorithms=[key.algorithm_name],
+            options=options,
+            audience=AUDIENCE,
+            issuer=ISSUER,
+        )  # type: ignore[arg-type]  # a plain dict of options
 
     return Pair(name, admitting(AuthGate(known), b"authorization", f"Bearer {token}"), bare)
 
@@ -110,7 +123,9 @@ def signed_card() -> Callable[[], object]:
     """Serve a card that is signed by two keys."""
     agent = Agent("signed", url="https://agent.example")
     agent.add("echo", lambda ctx: ctx.text)
-    cards = CardCache(Surface(agent, signer=CardSigner([SigningKey.generate(), SigningKey.generate()])))
+    cards = CardCache(
+        Surface(agent, signer=CardSigner([SigningKey.generate(), SigningKey.generate()]))
+    )
     body = cards.get(None, "https://agent.example").body
     assert b'"protected"' in body
     return lambda: cards.get(None, "https://agent.example")
@@ -125,12 +140,25 @@ def main() -> int:
         ratio = statistics.median(gate / bare for gate, bare in rounds)
         gate, bare = (statistics.median(column) for column in zip(*rounds, strict=True))
         missed |= ratio > RATIO
-        print(f"{pair.name:40} {gate:9.1f} {bare:9.1f} {ratio:7.2f} {RATIO:7.2f}  {'kept' if ratio <= RATIO else 'MISSED'}")
-    keys = ApiKeyAuthenticator({digest_key(f"k-{number}"): Identity(f"u-{number}") for number in range(1000)})
-    key = statistics.median(timed(admitting(AuthGate(keys), b"x-api-key", "k-500")) for _ in range(ROUNDS))
+        print(
+            f"{pair.name:40} {gate:9.1f} {bare:9.1f} {ratio:7.2f} {RATIO:7.2f}  "
+            f"{'kept' if ratio <= RATIO else 'MISSED'}"
+        )
+    keys = ApiKeyAuthenticator(
+        {digest_key(f"k-{number}"): Identity(f"u-{number}") for number in range(1000)}
+    )
+    key = statistics.median(
+        timed(admitting(AuthGate(keys), b"x-api-key", "k-500")) for _ in range(ROUNDS)
+    )
     missed |= key > KEY_MICROSECONDS
-    print(f"{'API key, one of 1,000':40} {key:9.1f} {'':9} {'':7} {KEY_MICROSECONDS:5.0f}us  {'kept' if key <= KEY_MICROSECONDS else 'MISSED'}")
-    print(f"{'signed card, from memory':40} {statistics.median(timed(signed_card()) for _ in range(5)):9.1f}")
+    print(
+        f"{'API key, one of 1,000':40} {key:9.1f} {'':9} {'':7} {KEY_MICROSECONDS:5.0f}us  "
+        f"{'kept' if key <= KEY_MICROSECONDS else 'MISSED'}"
+    )
+    print(
+        f"{'signed card, from memory':40} "
+        f"{statistics.median(timed(signed_card()) for _ in range(5)):9.1f}"
+    )
     return int(missed)
 
 

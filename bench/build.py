@@ -1,4 +1,5 @@
-"""How long `a2a-gen build` takes on this repository's whole contract, on many skills and on a schema of 2 MB, and what importing its output costs.
+"""How long `a2a-gen build` takes on this repository's whole contract, on many skills and on a
+schema of 2 MB, and what importing its output costs.
 
 Every build is a process of its own, as on the command line, in a copy of the project.
 """
@@ -39,7 +40,9 @@ def copy_project(folder: Path) -> None:
     for part in PARTS:
         source = ROOT / part
         if source.is_dir():
-            shutil.copytree(source, folder / part, ignore=shutil.ignore_patterns("examples", "__pycache__"))
+            shutil.copytree(
+                source, folder / part, ignore=shutil.ignore_patterns("examples", "__pycache__")
+            )
         else:
             shutil.copy(source, folder / part)
 
@@ -59,10 +62,16 @@ def builds(project: Path) -> Iterator[Row]:
         (project / "a2a-gen.lock").unlink()
 
     def edit() -> None:
-        edited.write_text(original.replace('"description": "', f'"description": "Edit {next(edits)}. ', 1))
+        edited.write_text(
+            original.replace('"description": "', f'"description": "Edit {next(edits)}. ', 1)
+        )
 
     build()
-    bare = measure("a bare interpreter", lambda: subprocess.run([sys.executable, "-c", "pass"], check=True), rounds=15)
+    bare = measure(
+        "a bare interpreter",
+        lambda: subprocess.run([sys.executable, "-c", "pass"], check=True),
+        rounds=15,
+    )
     idle = measure("nothing to do", build, rounds=15, goal=0.15)
     times = statistics.median(idle.seconds) / statistics.median(bare.seconds)
     yield from (bare, replace(idle, what=f"nothing to do, {times:.1f} times a bare interpreter"))
@@ -71,15 +80,37 @@ def builds(project: Path) -> Iterator[Row]:
 
 
 def write_skills(project: Path) -> None:
-    """Write an agent with many skills, each with a schema and a union that only its values decide."""
-    tables = ['[agent]\nname = "Many"\ndescription = "Many skills."\nversion = "1"\n[outputs]\npackage = "many"\n']
+    """Write an agent with many skills, each with a schema and a union that only its values
+    decide.
+    """
+    tables = [
+        (
+            '[agent]\nname = "Many"\ndescription = "Many skills."\nversion = '
+            '"1"\n[outputs]\npackage = "many"\n'
+        )
+    ]
     (project / "schemas").mkdir()
     for number in range(SKILLS):
-        branches = [{"type": "object", "properties": {name: {"type": "string"}}, "required": [name]} for name in ("a", "b")]
-        members = {"id": {"type": "integer"}, "choice": {"anyOf": branches}, "at": {"type": "string", "format": "date-time"}}
-        schema = {"type": "object", "description": f"Skill {number}.", "properties": members, "required": ["id"]}
+        branches = [
+            {"type": "object", "properties": {name: {"type": "string"}}, "required": [name]}
+            for name in ("a", "b")
+        ]
+        members = {
+            "id": {"type": "integer"},
+            "choice": {"anyOf": branches},
+            "at": {"type": "string", "format": "date-time"},
+        }
+        schema = {
+            "type": "object",
+            "description": f"Skill {number}.",
+            "properties": members,
+            "required": ["id"],
+        }
         (project / "schemas" / f"skill{number}.json").write_text(json.dumps(schema))
-        tables.append(f'[skills.skill-{number}]\ndescription = "A skill."\ninput = "schemas/skill{number}.json"\n')
+        tables.append(
+            f'[skills.skill-{number}]\ndescription = "A skill."\ninput = '
+            f'"schemas/skill{number}.json"\n'
+        )
     (project / "a2a.toml").write_text("\n".join(tables))
 
 
@@ -101,7 +132,9 @@ def build_skills(project: Path) -> Iterator[Row]:
 
 
 def build_large(project: Path) -> Iterator[Row]:
-    """Time builds of models from one schema of 2 MB: from nothing, with nothing to do, and after an edit."""
+    """Time builds of models from one schema of 2 MB: from nothing, with nothing to do, and after an
+    edit.
+    """
     file = project / "schemas" / "vega-lite.json"
     file.parent.mkdir()
     text = find_vega_lite()[0].read_text(encoding="utf-8")
@@ -113,7 +146,10 @@ def build_large(project: Path) -> Iterator[Row]:
         subprocess.run(COMMAND, cwd=project, check=True, capture_output=True)
 
     def edit() -> None:
-        file.write_text(text.replace('"description": "', f'"description": "Edit {next(edits)}. ', 1), encoding="utf-8")
+        file.write_text(
+            text.replace('"description": "', f'"description": "Edit {next(edits)}. ', 1),
+            encoding="utf-8",
+        )
 
     yield measure("from nothing", build, rounds=1, goal=60)
     yield measure("nothing to do", build, rounds=5, goal=0.15)
@@ -123,7 +159,14 @@ def build_large(project: Path) -> Iterator[Row]:
 def imports(module: str) -> Row:
     """Time the import of a module in fresh interpreters that have Pydantic already."""
     program = IMPORT.format(module=module)
-    seconds = [float(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout) for _ in range(9)]
+    seconds = [
+        float(
+            subprocess.run(
+                [sys.executable, "-c", program], capture_output=True, text=True, check=True
+            ).stdout
+        )
+        for _ in range(9)
+    ]
     return Row(f"import {module}", tuple(seconds), 0.04 if module == "a2a_contract.v1_0" else None)
 
 
@@ -135,7 +178,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         show(f"a2a-gen build, {SKILLS} skills", build_skills(Path(folder)))
     with tempfile.TemporaryDirectory() as folder:
-        show(f"a2a-gen build, vega-lite, {find_vega_lite()[0].stat().st_size / 1e6:.1f} MB", build_large(Path(folder)))
+        show(
+            f"a2a-gen build, vega-lite, {find_vega_lite()[0].stat().st_size / 1e6:.1f} MB",
+            build_large(Path(folder)),
+        )
     modules = ("v1_0", "v0_3", "v0_3_proto", "mesh")
     show("import on top of Pydantic", (imports(f"a2a_contract.{module}") for module in modules))
 

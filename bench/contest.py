@@ -1,4 +1,6 @@
-"""Servers that take part in a contest: each a process of its own under uvicorn, all on one core, away from the load."""
+"""Servers that take part in a contest: each a process of its own under uvicorn, all on one core,
+away from the load.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ _PEERS = ROOT / "tests" / "peers" / "environments.py"
 
 @dataclass(slots=True)
 class Server:
-    """Somebody who answers, or could: ``app`` in the folder of contestants, in some interpreter, on some store."""
+    """Somebody who answers, or could: ``app`` in the folder of contestants, in some interpreter, on
+    some store.
+    """
 
     name: str
     app: str
@@ -42,11 +46,30 @@ class Server:
     async def __aenter__(self) -> Self:
         with socket.create_server(("127.0.0.1", 0)) as listener:
             self.port = listener.getsockname()[1]
-        under = ("--loop", "uvloop", "--http", "httptools", "--no-access-log", "--log-level", "error")
+        under = (
+            "--loop",
+            "uvloop",
+            "--http",
+            "httptools",
+            "--no-access-log",
+            "--log-level",
+            "error",
+        )
         begun = time.perf_counter()
-        command = (self.interpreter, "-m", "uvicorn", f"{self.app}:app", "--app-dir", str(CONTESTANTS), "--port", str(self.port), *under)
+        command = (
+            self.interpreter,
+            "-m",
+            "uvicorn",
+            f"{self.app}:app",
+            "--app-dir",
+            str(CONTESTANTS),
+            "--port",
+            str(self.port),
+            *under,
+        )
         self._process = await asyncio.create_subprocess_exec(
-            *command, env={**os.environ, "A2A_STORE": self.store, "A2A_GRPC": self.grpc, **self.environment}
+            *command,
+            env={**os.environ, "A2A_STORE": self.store, "A2A_GRPC": self.grpc, **self.environment},
         )
         pin(self._process.pid, SERVER_CORE)
         while not self.started:
@@ -112,8 +135,15 @@ def in_host() -> Server:
 
 
 def bare_sqlite(store: str, commits: str) -> Server:
-    """Name the limit on a SQLite file, with ``grouped`` commits or with two for ``each`` message."""
-    return Server(f"bare, sqlite, commits {commits}", "bare_sqlite", store=store, environment={"BARE_COMMITS": commits})
+    """Name the limit on a SQLite file, with ``grouped`` commits or with two for ``each``
+    message.
+    """
+    return Server(
+        f"bare, sqlite, commits {commits}",
+        "bare_sqlite",
+        store=store,
+        environment={"BARE_COMMITS": commits},
+    )
 
 
 def bare_postgres(store: str) -> Server:
@@ -124,7 +154,12 @@ def bare_postgres(store: str) -> Server:
 def sdk(store: str = "memory") -> Server:
     """Name the official SDK."""
     kind = store.partition(":")[0]
-    return Server(f"a2a-sdk, {kind}{' (WAL, NORMAL)' if kind == 'sqlite' else ''}", "with_sdk", _interpreter("rival-a2a-sdk-1.3.0"), store)
+    return Server(
+        f"a2a-sdk, {kind}{' (WAL, NORMAL)' if kind == 'sqlite' else ''}",
+        "with_sdk",
+        _interpreter("rival-a2a-sdk-1.3.0"),
+        store,
+    )
 
 
 def fasta2a() -> Server:
@@ -134,4 +169,6 @@ def fasta2a() -> Server:
 
 def _interpreter(peer: str) -> str:
     """Install somebody's environment unless it is there, and say where its interpreter is."""
-    return subprocess.run([sys.executable, str(_PEERS), peer], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        [sys.executable, str(_PEERS), peer], stdout=subprocess.PIPE, text=True, check=True
+    ).stdout.strip()

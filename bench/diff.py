@@ -1,4 +1,6 @@
-"""Duration of the breaking-change check: two versions of a real contract and of vega-lite, the whole command, and very many definitions."""
+"""Duration of the breaking-change check: two versions of a real contract and of vega-lite, the
+whole command, and very many definitions.
+"""
 
 from __future__ import annotations
 
@@ -22,17 +24,36 @@ MANY = 2000
 
 
 def versions(old: str, new: str) -> Report:
-    """Compare two versions of the contract, from their bytes to the findings with their witnesses."""
-    sides = (build_side({"a2a.json": (HISTORY / f"{name}.json").read_bytes()}, label=name, is_plain=True) for name in (old, new))
+    """Compare two versions of the contract, from their bytes to the findings with their
+    witnesses.
+    """
+    sides = (
+        build_side({"a2a.json": (HISTORY / f"{name}.json").read_bytes()}, label=name, is_plain=True)
+        for name in (old, new)
+    )
     return compare(*sides, CompareOptions("WIRE"))
 
 
 def many(kind: str) -> bytes:
-    """Write very many definitions that refer to each other; every tenth has a member of some kind."""
+    """Write very many definitions that refer to each other; every tenth has a member of some
+    kind.
+    """
     properties = (
-        {"next": {"$ref": f"#/$defs/T{(index + 1) % MANY}"}, "value": {"type": kind if index % 10 == 0 else "string"}} for index in range(MANY)
+        {
+            "next": {"$ref": f"#/$defs/T{(index + 1) % MANY}"},
+            "value": {"type": kind if index % 10 == 0 else "string"},
+        }
+        for index in range(MANY)
     )
-    return json.dumps({"$defs": {f"T{index}": {"type": "object", "properties": each} for index, each in enumerate(properties)}}, indent=1).encode()
+    return json.dumps(
+        {
+            "$defs": {
+                f"T{index}": {"type": "object", "properties": each}
+                for index, each in enumerate(properties)
+            }
+        },
+        indent=1,
+    ).encode()
 
 
 def rows(folder: Path) -> Iterator[Row]:
@@ -48,21 +69,46 @@ def rows(folder: Path) -> Iterator[Row]:
     texts = [file.read_bytes() for file in files]
     yield measure(
         f"{MANY} definitions, a tenth changed",
-        lambda: compare(*(build_side({"a.json": text}, label="") for text in texts), CompareOptions("WIRE")),
+        lambda: compare(
+            *(build_side({"a.json": text}, label="") for text in texts), CompareOptions("WIRE")
+        ),
         rounds=3,
         goal=3,
     )
     real = [str(HISTORY / f"{name}.json") for name in ("0.2.6", "0.3.0")]
-    yield measure("the command, A2A 0.2.6 to 0.3.0", lambda: run(*real, "--plain"), rounds=9, goal=0.4)
-    yield measure("the command, this contract against HEAD", lambda: run("--against", "HEAD"), rounds=9, goal=0.4)
-    yield measure(f"the command, {MANY} definitions", lambda: run(*map(str, files), "--plain"), rounds=3, goal=3)
+    yield measure(
+        "the command, A2A 0.2.6 to 0.3.0", lambda: run(*real, "--plain"), rounds=9, goal=0.4
+    )
+    yield measure(
+        "the command, this contract against HEAD",
+        lambda: run("--against", "HEAD"),
+        rounds=9,
+        goal=0.4,
+    )
+    yield measure(
+        f"the command, {MANY} definitions",
+        lambda: run(*map(str, files), "--plain"),
+        rounds=3,
+        goal=3,
+    )
     large = list(map(str, find_vega_lite()))
-    yield measure("the command, vega-lite 6.4.1 to 6.5.0, 1.9 MB", lambda: run(*large, "--plain"), rounds=3, goal=10)
+    yield measure(
+        "the command, vega-lite 6.4.1 to 6.5.0, 1.9 MB",
+        lambda: run(*large, "--plain"),
+        rounds=3,
+        goal=10,
+    )
 
 
 def run(*words: str) -> None:
     """Run the command; findings are no failure here."""
-    done = subprocess.run([*COMMAND, *words, "--fail-on", "none"], cwd=ROOT, check=False, capture_output=True, text=True)
+    done = subprocess.run(
+        [*COMMAND, *words, "--fail-on", "none"],
+        cwd=ROOT,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
 
 

@@ -1,6 +1,8 @@
-"""Function entries of one blocking send: what cProfile counts between 1,000 and 0 requests, by package.
+"""Function entries of one blocking send: what cProfile counts between 1,000 and 0 requests, by
+package.
 
-The number depends on the interpreter and the versions of the libraries and on nothing else, so it shows what a change costs on any machine.
+The number depends on the interpreter and the versions of the libraries and on nothing else, so it
+shows what a change costs on any machine.
 
     python bench/entries.py             the table
     python bench/entries.py --most 30   and the most frequent functions
@@ -39,12 +41,25 @@ PACKAGES = (
 )
 LIBRARIES = ("litestar", "uvicorn", "pydantic", "asyncio")
 CALLS = {
-    V1_0.title: ("SendMessage", {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hello"}]}),
-    V0_3.title: ("message/send", {"kind": "message", "messageId": "m", "role": "user", "parts": [{"kind": "text", "text": "hello"}]}),
+    V1_0.title: (
+        "SendMessage",
+        {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hello"}]},
+    ),
+    V0_3.title: (
+        "message/send",
+        {
+            "kind": "message",
+            "messageId": "m",
+            "role": "user",
+            "parts": [{"kind": "text", "text": "hello"}],
+        },
+    ),
 }
 
 Entries: TypeAlias = "Counter[tuple[str, str]]"
-"""How often a function of a file was entered, by its file and its name; built-in functions count for the file that calls them."""
+"""How often a function of a file was entered, by its file and its name; built-in functions count
+for the file that calls them.
+"""
 
 
 def echo_app() -> Litestar:
@@ -60,8 +75,13 @@ def echo_app() -> Litestar:
 
 def build_request(method: str, message: object) -> bytes:
     """Build the bytes of a request."""
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": {"message": message}}).encode()
-    return b"POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body)
+    body = json.dumps(
+        {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"message": message}}
+    ).encode()
+    return (
+        b"POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
+        % (len(body), body)
+    )
 
 
 def read_body(answers: BufferedReader) -> bytes:
@@ -75,12 +95,17 @@ def read_body(answers: BufferedReader) -> bytes:
 
 def profile_requests(request: bytes, requests: int) -> Entries:
     """Serve requests under the profiler, after 50 that count in both runs."""
-    server = uvicorn.Server(uvicorn.Config(echo_app(), port=0, log_level="critical", access_log=False))
+    server = uvicorn.Server(
+        uvicorn.Config(echo_app(), port=0, log_level="critical", access_log=False)
+    )
 
     def send() -> None:
         while not server.started:
             time.sleep(0.01)
-        with socket.create_connection(server.servers[0].sockets[0].getsockname()) as connection, connection.makefile("rb") as answers:
+        with (
+            socket.create_connection(server.servers[0].sockets[0].getsockname()) as connection,
+            connection.makefile("rb") as answers,
+        ):
             for _ in range(50 + requests):
                 connection.sendall(request)
                 answer = read_body(answers)
@@ -108,13 +133,23 @@ def count_entries(stats: pstats.Stats) -> Entries:
 
 
 def per_request(entries: Entries, baseline: Entries) -> Entries:
-    """Divide the entries among the requests; those of timers, more on a busy machine, are less than half an entry of each request, and left out."""
-    return Counter({function: round((times - baseline[function]) / REQUESTS) for function, times in entries.items()})
+    """Divide the entries among the requests; those of timers, more on a busy machine, are less than
+    half an entry of each request, and left out.
+    """
+    return Counter(
+        {
+            function: round((times - baseline[function]) / REQUESTS)
+            for function, times in entries.items()
+        }
+    )
 
 
 def find_package(file: str) -> str:
     """Find the package of a file."""
-    return next((each for each in (*PACKAGES, *LIBRARIES) if f"{each}/" in file or f"{each}." in file), "other")
+    return next(
+        (each for each in (*PACKAGES, *LIBRARIES) if f"{each}/" in file or f"{each}." in file),
+        "other",
+    )
 
 
 def main() -> None:
@@ -122,7 +157,9 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--most", type=int, default=0)
     most = parser.parse_args().most
-    profile_requests(build_request(*CALLS[V1_0.title]), 1)  # whatever happens once in a process happens now
+    profile_requests(
+        build_request(*CALLS[V1_0.title]), 1
+    )  # whatever happens once in a process happens now
     for title, (method, message) in CALLS.items():
         request = build_request(method, message)
         baseline = profile_requests(request, 0)

@@ -1,4 +1,6 @@
-"""Stores full of ended tasks, written by SQL: of one caller, with one message each, ten to a conversation, one in ten failed."""
+"""Stores full of ended tasks, written by SQL: of one caller, with one message each, ten to a
+conversation, one in ten failed.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +19,24 @@ ROW = """SELECT
 FROM {numbers}"""
 STATUS = """'{"state":"TASK_STATE_COMPLETED"}'"""
 MESSAGE = """'{"messageId":"m-1","role":"ROLE_USER","parts":[{"text":"hello"}]}'"""
-NUMBERS = "(WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < {size}) SELECT n FROM c)"
+NUMBERS = (
+    "(WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < {size}) SELECT n "
+    "FROM c)"
+)
 FILE_TASKS = """
 INSERT INTO tasks (key, scope, wire_id, context_id, skill, dialect, state, active, status_at, ended_at, status, metadata, epoch)
 SELECT key, ?, wire_id, context_id, 'echo', 'v1_0', state, 0, at, at, CAST({status} AS BLOB), CAST('{{}}' AS BLOB), 1 FROM ({rows})"""
-FILE_MESSAGES = "INSERT INTO messages (task_key, version, n, at, body) SELECT key, 1, 0, at, CAST({message} AS BLOB) FROM ({rows})"
+FILE_MESSAGES = (
+    "INSERT INTO messages (task_key, version, n, at, body) SELECT key, 1, 0, at, CAST({message} "
+    "AS BLOB) FROM ({rows})"
+)
 TASKS = """
 INSERT INTO a2a_tasks (key, scope, wire_id, context_id, skill, dialect, state, state_before, is_active, status, status_at, ended_at, metadata)
 SELECT key, $1, wire_id, context_id, 'echo', 'v1_0', state, state, false, {status}::bytea, at, at, '{{}}'::bytea FROM ({rows}) AS r"""
-MESSAGES = "INSERT INTO a2a_messages (task, scope, context_id, said_at, body) SELECT key, $1, context_id, at, {message}::bytea FROM ({rows}) AS r"
+MESSAGES = (
+    "INSERT INTO a2a_messages (task, scope, context_id, said_at, body) SELECT key, $1, "
+    "context_id, at, {message}::bytea FROM ({rows}) AS r"
+)
 
 
 def fill_sqlite(path: Path, size: int, now: int) -> None:
@@ -39,7 +50,9 @@ def fill_sqlite(path: Path, size: int, now: int) -> None:
 async def fill_postgres(url: str, size: int, now: int) -> None:
     """Write ended tasks into a database."""
     connection = await asyncpg.connect(url)
-    rows = ROW.format(key="lpad(to_hex(n), 32, '0')::uuid", now=now, numbers=f"generate_series(1, {size}) AS n")
+    rows = ROW.format(
+        key="lpad(to_hex(n), 32, '0')::uuid", now=now, numbers=f"generate_series(1, {size}) AS n"
+    )
     await connection.execute(TASKS.format(status=STATUS, rows=rows), SCOPE.to_text())
     await connection.execute(MESSAGES.format(message=MESSAGE, rows=rows), SCOPE.to_text())
     await connection.execute("VACUUM ANALYZE")

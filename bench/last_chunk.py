@@ -1,4 +1,5 @@
-"""Cost of marking the last yielded chunk: three ways to iterate over a handler that yields, for the decision in docs/adr/last-chunk.md.
+"""Cost of marking the last yielded chunk: three ways to iterate over a handler that yields, for the
+decision in docs/adr/last-chunk.md.
 
 direct     each chunk is written before the handler continues; the end is known after the last one was written
 held       each chunk waits for the next one or for the end, at most 50 ms
@@ -56,8 +57,12 @@ async def closed(chunks: AsyncGenerator[float, None], write: Write) -> None:
     await write("", True)  # noqa: FBT003 - as above
 
 
-async def measure(iterate: Iterate, count: int, pause: float, end: float) -> tuple[float, float, bool]:
-    """Return the median delay of a chunk in ms, the processor time for each chunk in µs, and the mark of the last one."""
+async def measure(
+    iterate: Iterate, count: int, pause: float, end: float
+) -> tuple[float, float, bool]:
+    """Return the median delay of a chunk in ms, the processor time for each chunk in µs, and the
+    mark of the last one.
+    """
     delays: list[float] = []
     marks: list[bool] = []
 
@@ -75,14 +80,19 @@ async def measure(iterate: Iterate, count: int, pause: float, end: float) -> tup
 async def main() -> None:
     """Print the tables."""
     for iterate in (direct, held, closed):
-        _, cost, _ = min([await measure(iterate, CHUNKS, 0.0, 0.0) for _ in range(5)], key=lambda each: each[1])
+        _, cost, _ = min(
+            [await measure(iterate, CHUNKS, 0.0, 0.0) for _ in range(5)], key=lambda each: each[1]
+        )
         print(f"{iterate.__name__:8} {cost:6.1f} µs of processor time for each chunk")
     for pause in PACES:
         delay, _, _ = await measure(held, 8, pause, 0.0)
         print(f"held, a chunk each {pause * 1000:5.0f} ms: shown {delay:5.1f} ms later")
     for end in ENDS:
         *_, marked = await measure(held, 8, 0.001, end)
-        print(f"held, the end {end * 1000:4.0f} ms after the last chunk: {'marked' if marked else 'not marked'}")
+        print(
+            f"held, the end {end * 1000:4.0f} ms after the last chunk: "
+            f"{'marked' if marked else 'not marked'}"
+        )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Lists of tasks in a SQLite file and in Postgres, with 10^3 to 10^6 tasks of one caller.
 
-A page has 50 tasks. The tables are filled by SQL with ended tasks of one message each, ten to a conversation, one in ten failed. The first page by
-time is counted; the second one carries the count in its token. A page by creation sorts all tasks of the caller. Goal: a page without a filter, by
+A page has 50 tasks. The tables are filled by SQL with ended tasks of one message each, ten to a
+conversation, one in ten failed. The first page by time is counted; the second one carries the count
+in its token. A page by creation sorts all tasks of the caller. Goal: a page without a filter, by
 state or by conversation costs the same at any size.
 """
 
@@ -55,7 +56,9 @@ async def measure(store: SqlStore, now: int) -> dict[str, float]:
         took[name] = await _median(store, query)
         page = await store.list_tasks(SCOPE, query)
         if name == "all" or name.startswith(WITHOUT_INDEX):
-            took[f"{name.partition(',')[0]}, second page"] = await _median(store, replace(query, page_token=page.next_page_token))
+            took[f"{name.partition(',')[0]}, second page"] = await _median(
+                store, replace(query, page_token=page.next_page_token)
+            )
     return took
 
 
@@ -74,10 +77,18 @@ def show(name: str, found: Mapping[int, Mapping[str, float]]) -> None:
     for each in next(iter(found.values())):
         print(f"{each:32}" + "".join(f"{took[each]:12.2f}" for took in found.values()))
     first, *_, last = found.values()
-    slower = {each: last[each] - first[each] for each in first if not each.startswith(WITHOUT_INDEX)}
+    slower = {
+        each: last[each] - first[each] for each in first if not each.startswith(WITHOUT_INDEX)
+    }
     worst = max(slower, key=lambda each: slower[each])
     kept = "kept" if slower[worst] <= GOAL_MS else "MISSED"
-    print(f"With an index: at most {slower[worst]:.1f} ms more than the smallest ({worst}; goal {GOAL_MS:g}: {kept}).", flush=True)
+    print(
+        (
+            f"With an index: at most {slower[worst]:.1f} ms more than the smallest ({worst}; "
+            f"goal {GOAL_MS:g}: {kept})."
+        ),
+        flush=True,
+    )
 
 
 async def main() -> None:
@@ -98,7 +109,11 @@ async def main() -> None:
         await upgrade(server.url)
         for size, before in zip(SIZES, (0, *SIZES), strict=False):
             connection = await asyncpg.connect(server.url)
-            await connection.execute("TRUNCATE a2a_tasks, a2a_messages, a2a_task_totals, a2a_task_deltas CASCADE" if before else "SELECT 1")
+            await connection.execute(
+                "TRUNCATE a2a_tasks, a2a_messages, a2a_task_totals, a2a_task_deltas CASCADE"
+                if before
+                else "SELECT 1"
+            )
             await connection.close()
             await fill_postgres(server.url, size, now)
             database = PostgresStore(server.url)

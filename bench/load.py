@@ -23,7 +23,9 @@ class Load:
     first: list[float] = field(default_factory=list)
     """From each request to the first piece of its answer."""
     later: list[float] = field(default_factory=list)
-    """The same without the first request of each connection, which also waits for the connection to be accepted."""
+    """The same without the first request of each connection, which also waits for the connection to
+    be accepted.
+    """
     gaps: list[float] = field(default_factory=list)
     """Between the pieces of one answer."""
     keep: Callable[[bytes], None] | None = None
@@ -110,7 +112,10 @@ async def drive(port: int, load: Load, connections: int, seconds: float) -> Load
     begun = time.perf_counter()
     load.end = begun + seconds
     overs: list[Sleep] = [loop.create_future() for _ in range(connections)]
-    lines = [await loop.create_connection(lambda over=over: Line(load, over), "127.0.0.1", port) for over in overs]
+    lines = [
+        await loop.create_connection(lambda over=over: Line(load, over), "127.0.0.1", port)
+        for over in overs
+    ]
     await asyncio.gather(*overs)
     load.seconds = time.perf_counter() - begun
     for transport, _ in lines:

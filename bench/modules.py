@@ -1,4 +1,6 @@
-"""What apcore modules cost as skills: the start of two hundred, their card, a call beside that of the executor, a hundred calls at once."""
+"""What apcore modules cost as skills: the start of two hundred, their card, a call beside that of
+the executor, a hundred calls at once.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,10 @@ def build_registry(modules: int) -> Any:  # noqa: ANN401 - the framework has no 
 
 async def read_card(registry: Any) -> float:  # noqa: ANN401 - as above
     """Serve a registry, read its card, and time one that is made anew."""
-    async with run_app(async_serve(registry).litestar) as transport, httpx.AsyncClient(base_url="http://a", transport=transport) as http:
+    async with (
+        run_app(async_serve(registry).litestar) as transport,
+        httpx.AsyncClient(base_url="http://a", transport=transport) as http,
+    ):
         skills = len((await http.get("/.well-known/agent.json")).json()["skills"])
         assert skills == registry.count
         registry.register("bench.more", Add())
@@ -85,9 +90,22 @@ async def calls() -> list[Row]:
     """Time calls of a module, by the executor and over HTTP in this process."""
     registry = build_registry(1)
     executor = apcore.Executor(registry)
-    sent = {"role": "user", "messageId": "m", "kind": "message", "parts": [{"kind": "data", "data": {"number": 1}}]}
-    body = {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {"metadata": {"skillId": "bench.m0"}, "message": sent}}
-    async with run_app(async_serve(executor).litestar) as transport, httpx.AsyncClient(base_url="http://a", transport=transport) as http:
+    sent = {
+        "role": "user",
+        "messageId": "m",
+        "kind": "message",
+        "parts": [{"kind": "data", "data": {"number": 1}}],
+    }
+    body = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "message/send",
+        "params": {"metadata": {"skillId": "bench.m0"}, "message": sent},
+    }
+    async with (
+        run_app(async_serve(executor).litestar) as transport,
+        httpx.AsyncClient(base_url="http://a", transport=transport) as http,
+    ):
 
         async def send() -> None:
             assert '"total":2' in (await http.post("/", json=body)).text
@@ -112,11 +130,20 @@ def main() -> None:
     """Print the table."""
     folder = str(Path(__file__).parent)
     program = START.format(folder=folder, modules=MODULES)
-    said = [subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split() for _ in range(3)]
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        ).stdout.split()
+        for _ in range(3)
+    ]
     cards = [asyncio.run(read_card(build_registry(100))) for _ in range(5)]
     rows = [
         Row("import of all that is needed", tuple(float(each[0]) for each in said)),
-        Row(f"{MODULES} modules: from serve to their card, twice", tuple(float(each[1]) for each in said), 2.0),
+        Row(
+            f"{MODULES} modules: from serve to their card, twice",
+            tuple(float(each[1]) for each in said),
+            2.0,
+        ),
         Row("the card of 100 after a change", tuple(cards), 0.1),
         *asyncio.run(calls()),
     ]

@@ -1,7 +1,8 @@
 """Streams that another process runs: with NOTIFY, and with notifications that cost nothing.
 
-Two engines share a Postgres database. One runs the tasks, the other follows them, as a replica does whose client came to it. The second notifier is a
-function call between both, so it is the limit of what any other notifier can bring. Both are measured in turn, and each reader must have seen every
+Two engines share a Postgres database. One runs the tasks, the other follows them, as a replica does
+whose client came to it. The second notifier is a function call between both, so it is the limit of
+what any other notifier can bring. Both are measured in turn, and each reader must have seen every
 event once and in order, or there is no table.
 """
 
@@ -91,14 +92,20 @@ async def measure(url: str, streams: int, notifier: Notifier | None) -> Measured
 async def compare(url: str) -> None:
     """Measure and print."""
     await upgrade(url)
-    print(f"\n{'events of another process, one every 10 ms':44} {'streams':>8} {'events/s':>9} {'p50':>9} {'p99':>9}")
+    print(
+        f"\n{'events of another process, one every 10 ms':44} {'streams':>8} {'events/s':>9} "
+        f"{'p50':>9} {'p99':>9}"
+    )
     for streams in STREAMS:
         found: dict[str, list[Measured]] = {"NOTIFY": [], "a function call": []}
         for _ in range(ROUNDS):
             found["NOTIFY"].append(await measure(url, streams, None))
             found["a function call"].append(await measure(url, streams, InProcessNotifier()))
         for name, rounds in found.items():
-            p50, p99 = (statistics.median(each.percentile(percent) for each in rounds) for percent in (50, 99))
+            p50, p99 = (
+                statistics.median(each.percentile(percent) for each in rounds)
+                for percent in (50, 99)
+            )
             rate = statistics.median(each.per_second for each in rounds)
             print(f"{name:44} {streams:8} {rate:9,.0f} {p50:6.1f} ms {p99:6.1f} ms", flush=True)
 

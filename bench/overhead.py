@@ -1,7 +1,8 @@
 """CPU that metrics, traces and sources add to a blocking send, in turns of some hundred sends.
 
-Servers under uvicorn on one core, the load on the other. Other work on the machine only adds to the CPU of a send (caches), so the ratio is that of
-the cheapest turns; the quartiles of the ratios within the turns show how much the machine has disturbed.
+Servers under uvicorn on one core, the load on the other. Other work on the machine only adds to the
+CPU of a send (caches), so the ratio is that of the cheapest turns; the quartiles of the ratios
+within the turns show how much the machine has disturbed.
 
     python bench/overhead.py
 """
@@ -43,18 +44,28 @@ class Comparison:
 def build_call(skill: str) -> bytes:
     """Build a message with data to a skill."""
     sent = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"data": {"number": 1}}]}
-    return post({"method": "SendMessage", "params": {"message": sent, "metadata": {"skillId": skill}}})
+    return post(
+        {"method": "SendMessage", "params": {"message": sent, "metadata": {"skillId": skill}}}
+    )
 
 
 def build_comparisons() -> list[Comparison]:
     """Build what is compared; servers that two cases share run once."""
-    plain, metrics, traced = ours(), Server("metrics", "ours", environment={"A2A_METRICS_PATH": "/metrics"}), Server("traced", "ours_traced")
+    plain, metrics, traced = (
+        ours(),
+        Server("metrics", "ours", environment={"A2A_METRICS_PATH": "/metrics"}),
+        Server("traced", "ours_traced"),
+    )
     bridged, echo = Server("bridged", "bridged"), message("echo")
     base = Case("send", plain, echo)
     return [
         Comparison(Case("with metrics", metrics, echo), base, 1.10),
         Comparison(Case("with traces, 1 % sampled", traced, echo), base, 1.25),
-        Comparison(Case("to a skill of a source", bridged, build_call("bridged")), Case("to a typed skill", bridged, build_call("plain")), 1.3),
+        Comparison(
+            Case("to a skill of a source", bridged, build_call("bridged")),
+            Case("to a typed skill", bridged, build_call("plain")),
+            1.3,
+        ),
     ]
 
 
@@ -85,7 +96,9 @@ async def main() -> int:
     print(f"\n{'CPU of the server for a send':34} {'µs':>6} {'ratio':>7} {'quartiles':>14}   goal")
     for each in comparisons:
         base, case = found[each.base.name], found[each.case.name]
-        low, _, high = statistics.quantiles([one / other for one, other in zip(case, base, strict=True)], n=4)
+        low, _, high = statistics.quantiles(
+            [one / other for one, other in zip(case, base, strict=True)], n=4
+        )
         print(f"{each.base.name:34} {min(base) * 1e6:6.0f}")
         kept = (ratio := min(case) / min(base)) <= each.goal
         missed += not kept

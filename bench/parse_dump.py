@@ -1,6 +1,7 @@
 """Reading and writing one task of 4.7 kB, as ratios to msgspec and the standard library.
 
-All take turns in one run, because times of two runs on a busy machine do not compare. Each result is compared with the document before any is timed.
+All take turns in one run, because times of two runs on a busy machine do not compare. Each result
+is compared with the document before any is timed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ GOAL = 1.5 * 4.5  # times what msgspec takes to read
 Json = dict[str, object]
 
 
-# --- the same task for msgspec, by hand ------------------------------------------------------------------------------------------------------------
+# --- the same task for msgspec, by hand -----------------------------------------------------------
 
 
 class Struct(msgspec.Struct, rename="camel", omit_defaults=True, frozen=True):
@@ -94,22 +95,43 @@ class Task(Struct, frozen=True):
     history: list[Message] | None = None
 
 
-# --- documents -------------------------------------------------------------------------------------------------------------------------------------
+# --- documents ------------------------------------------------------------------------------------
 
 
 def message(number: int, role: str) -> Json:
     """Write a message of two parts."""
     parts = [
-        {"text": f"Message {number} of a conversation that goes on for a while, about nothing in particular.", "mediaType": "text/plain"},
-        {"data": {"step": number, "tags": ["a", "b"], "score": number / 4, "done": number % 2 == 0, "note": None}},
+        {
+            "text": (
+                f"Message {number} of a conversation that goes on for a while, about nothing in "
+                "particular."
+            ),
+            "mediaType": "text/plain",
+        },
+        {
+            "data": {
+                "step": number,
+                "tags": ["a", "b"],
+                "score": number / 4,
+                "done": number % 2 == 0,
+                "note": None,
+            }
+        },
     ]
-    ids = {"messageId": f"9f1c2d3e-4b5a-6789-0abc-{number:012d}", "contextId": "5f2c7a1e-0000-4000-8000-000000000001"}
+    ids = {
+        "messageId": f"9f1c2d3e-4b5a-6789-0abc-{number:012d}",
+        "contextId": "5f2c7a1e-0000-4000-8000-000000000001",
+    }
     return {**ids, "taskId": "5f2c7a1e-0000-4000-8000-000000000002", "role": role, "parts": parts}
 
 
 def task() -> Json:
     """Write a task with ten messages, a status with another one, and an artifact."""
-    status = {"state": "TASK_STATE_COMPLETED", "message": message(10, "ROLE_AGENT"), "timestamp": "2026-03-01T10:00:00.250Z"}
+    status = {
+        "state": "TASK_STATE_COMPLETED",
+        "message": message(10, "ROLE_AGENT"),
+        "timestamp": "2026-03-01T10:00:00.250Z",
+    }
     parts = [
         {"text": "The report. " * 30, "mediaType": "text/markdown"},
         {"raw": "iVBORw0KGgoAAAANSUhEUg==", "filename": "chart.png", "mediaType": "image/png"},
@@ -119,7 +141,9 @@ def task() -> Json:
         "contextId": "5f2c7a1e-0000-4000-8000-000000000001",
         "status": status,
         "artifacts": [{"artifactId": "artifact-1", "name": "report", "parts": parts}],
-        "history": [message(number, "ROLE_AGENT" if number % 2 else "ROLE_USER") for number in range(10)],
+        "history": [
+            message(number, "ROLE_AGENT" if number % 2 else "ROLE_USER") for number in range(10)
+        ],
     }
 
 
@@ -130,12 +154,23 @@ def older(task: Json) -> Json:
         if isinstance(value, list):
             return [rewritten(each) for each in value]
         if not isinstance(value, dict):
-            words = {"ROLE_USER": "user", "ROLE_AGENT": "agent", "TASK_STATE_COMPLETED": "completed"}
+            words = {
+                "ROLE_USER": "user",
+                "ROLE_AGENT": "agent",
+                "TASK_STATE_COMPLETED": "completed",
+            }
             return words.get(value, value) if isinstance(value, str) else value
         if "text" in value:
             return {"kind": "text", "text": value["text"]}
         if "raw" in value:
-            return {"kind": "file", "file": {"bytes": value["raw"], "name": value["filename"], "mimeType": value["mediaType"]}}
+            return {
+                "kind": "file",
+                "file": {
+                    "bytes": value["raw"],
+                    "name": value["filename"],
+                    "mimeType": value["mediaType"],
+                },
+            }
         if "data" in value:
             return {"kind": "data", **value}
         kind = {"kind": "message"} if "messageId" in value else {}
@@ -146,7 +181,7 @@ def older(task: Json) -> Json:
     return {"kind": "task", **inner}
 
 
-# --- the run ---------------------------------------------------------------------------------------------------------------------------------------
+# --- the run --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -161,14 +196,25 @@ class Rival:
 
 def rivals() -> list[Rival]:
     """List the ways, the one that others are compared with first."""
-    new, old = (json.dumps(each, separators=(",", ":")).encode() for each in (task(), older(task())))
+    new, old = (
+        json.dumps(each, separators=(",", ":")).encode() for each in (task(), older(task()))
+    )
     decoder, encoder = msgspec.json.Decoder(Task), msgspec.json.Encoder()
     return [
         Rival("msgspec structs", new, decoder.decode, encoder.encode),
-        Rival("a2a_contract.v1_0", new, v1_0.Task.model_validate_json, lambda model: model.to_json()),
-        Rival("a2a_contract.v0_3", old, v0_3.Task.model_validate_json, lambda model: model.to_json()),
+        Rival(
+            "a2a_contract.v1_0", new, v1_0.Task.model_validate_json, lambda model: model.to_json()
+        ),
+        Rival(
+            "a2a_contract.v0_3", old, v0_3.Task.model_validate_json, lambda model: model.to_json()
+        ),
         Rival("orjson, to dict", new, orjson.loads, orjson.dumps),
-        Rival("json of the standard library, to dict", new, json.loads, lambda data: json.dumps(data, separators=(",", ":")).encode()),
+        Rival(
+            "json of the standard library, to dict",
+            new,
+            json.loads,
+            lambda data: json.dumps(data, separators=(",", ":")).encode(),
+        ),
     ]
 
 
@@ -185,21 +231,36 @@ def main() -> int:
     found = rivals()
     for each in found:
         assert json.loads(each.write(each.read(each.body))) == json.loads(each.body), each.name
-    times: dict[tuple[str, str], list[float]] = {(each.name, what): [] for each in found for what in ("read", "write")}
+    times: dict[tuple[str, str], list[float]] = {
+        (each.name, what): [] for each in found for what in ("read", "write")
+    }
     for _ in range(ROUNDS):
         for each in found:
             model = each.read(each.body)
             times[each.name, "read"].append(microseconds(lambda each=each: each.read(each.body)))
-            times[each.name, "write"].append(microseconds(lambda each=each, model=model: each.write(model)))
+            times[each.name, "write"].append(
+                microseconds(lambda each=each, model=model: each.write(model))
+            )
     # The least is what the work takes; everything above it is somebody else's.
     best = {key: min(values) for key, values in times.items()}
-    print(f"\nReading and writing a task of {len(found[0].body)} bytes{'':17} {'read':>9} {'msgspec':>9} {'write':>9} {'msgspec':>9}")
+    print(
+        f"\nReading and writing a task of {len(found[0].body)} bytes{'':17} {'read':>9} "
+        f"{'msgspec':>9} {'write':>9} {'msgspec':>9}"
+    )
     for each in found:
         read, write = best[each.name, "read"], best[each.name, "write"]
         ratios = read / best["msgspec structs", "read"], write / best["msgspec structs", "write"]
         print(f"{each.name:52} {read:6.1f} µs {ratios[0]:8.1f}x {write:6.1f} µs {ratios[1]:8.1f}x")
-    ratio = statistics.median(a / b for a, b in zip(times["a2a_contract.v1_0", "read"], times["msgspec structs", "read"], strict=True))
-    print(f"goal: v1_0 reads in at most {GOAL:.2f} times the time of msgspec: {ratio:.2f}, {'kept' if ratio <= GOAL else 'MISSED'}")
+    ratio = statistics.median(
+        a / b
+        for a, b in zip(
+            times["a2a_contract.v1_0", "read"], times["msgspec structs", "read"], strict=True
+        )
+    )
+    print(
+        f"goal: v1_0 reads in at most {GOAL:.2f} times the time of msgspec: {ratio:.2f}, "
+        f"{'kept' if ratio <= GOAL else 'MISSED'}"
+    )
     return 0
 
 

@@ -1,9 +1,12 @@
-"""What the Postgres store makes of a server, beside plain SQLAlchemy core on the same tables of the same server.
+"""What the Postgres store makes of a server, beside plain SQLAlchemy core on the same tables of the
+same server.
 
-A cycle is a task's whole life in three durable commits: created (task, message, event), working (task, event), completed with an artifact of 1 kB
-(task, chunk, two events). All rivals write the same rows, have 16 connections and are measured in turns.
+A cycle is a task's whole life in three durable commits: created (task, message, event), working
+(task, event), completed with an artifact of 1 kB (task, chunk, two events). All rivals write the
+same rows, have 16 connections and are measured in turns.
 
-Commits wait for the disk, and disks have moods: hence many short turns in an order that changes, and the median of the ratios within each turn.
+Commits wait for the disk, and disks have moods: hence many short turns in an order that changes,
+and the median of the ratios within each turn.
 """
 
 from __future__ import annotations
@@ -46,7 +49,10 @@ STORE = "the store"
 MESSAGE = Message(message_id="m-1", role=Role.USER, parts=[Part(text="hello")])
 NEW = NewTask(context_id="c-1", message=MESSAGE, skill="echo", dialect="v1_0")
 WORKING = TaskChange(state=State.WORKING)
-COMPLETED = TaskChange(state=State.COMPLETED, chunks=[write_artifact(Artifact(artifact_id="a-1", parts=[Part(text="x" * 1000)]))])
+COMPLETED = TaskChange(
+    state=State.COMPLETED,
+    chunks=[write_artifact(Artifact(artifact_id="a-1", parts=[Part(text="x" * 1000)]))],
+)
 
 
 class Rival(Protocol):
@@ -79,7 +85,9 @@ class WithStore:
 
 
 class WithSqlAlchemy:
-    """SQLAlchemy core as one would write it: a transaction for each call, a statement for each table."""
+    """SQLAlchemy core as one would write it: a transaction for each call, a statement for each
+    table.
+    """
 
     def __init__(self, engine: AsyncEngine, tables: sa.MetaData) -> None:
         self._engine = engine
@@ -109,22 +117,39 @@ class WithSqlAlchemy:
         }
         async with self._engine.begin() as connection:
             await connection.execute(
-                self._tables["a2a_tasks"].insert(), task | names | {"status": rows.status, "status_at": at, "metadata": rows.metadata}
+                self._tables["a2a_tasks"].insert(),
+                task | names | {"status": rows.status, "status_at": at, "metadata": rows.metadata},
             )
-            await connection.execute(self._tables["a2a_messages"].insert(), names | {"task": key, "said_at": at, "body": rows.message})
+            await connection.execute(
+                self._tables["a2a_messages"].insert(),
+                names | {"task": key, "said_at": at, "body": rows.message},
+            )
             created = fragments.encode_task_event(rows.encode_task())
-            await connection.execute(self._tables["a2a_events"].insert(), {"task": key, "seq": 1, "state": INITIAL, "body": created})
+            await connection.execute(
+                self._tables["a2a_events"].insert(),
+                {"task": key, "seq": 1, "state": INITIAL, "body": created},
+            )
 
     async def _update(self, key: str, wire_id: str, change: TaskChange) -> None:
         at = self._clock.millis()
-        rows = changes.build_change_rows(change, fragments.encode_ids(wire_id, NEW.context_id).joined, at)
+        rows = changes.build_change_rows(
+            change, fragments.encode_ids(wire_id, NEW.context_id).joined, at
+        )
         ends = change.state is State.COMPLETED
         tasks = self._tables["a2a_tasks"].c
         statement = (
             self._tables["a2a_tasks"]
             .update()
-            .where(tasks.key == key, tasks.state.in_(list(changes.allowed_source_states(change) or ())))
-            .values(version=tasks.version + 1, last_seq=tasks.last_seq + rows.event_count, state=change.state, status=rows.status, status_at=at)
+            .where(
+                tasks.key == key, tasks.state.in_(list(changes.allowed_source_states(change) or ()))
+            )
+            .values(
+                version=tasks.version + 1,
+                last_seq=tasks.last_seq + rows.event_count,
+                state=change.state,
+                status=rows.status,
+                status_at=at,
+            )
             .values(is_active=not ends, ended_at=at if ends else None)
             .returning(tasks.version, tasks.last_seq)
         )
@@ -132,11 +157,21 @@ class WithSqlAlchemy:
             version, last_seq = (await connection.execute(statement)).one()
             events = [
                 {"task": key, "seq": each.seq, "state": each.state, "body": each.body}
-                for each in changes.number_events(rows.encode_events(), last_seq - rows.event_count, State.WORKING)
+                for each in changes.number_events(
+                    rows.encode_events(), last_seq - rows.event_count, State.WORKING
+                )
             ]
             await connection.execute(self._tables["a2a_events"].insert(), events)
             if rows.chunks:
-                chunks = [{"task": key, "place": version << 16, "replaces": row.replaces, **asdict(row.chunk)} for row in rows.chunks]
+                chunks = [
+                    {
+                        "task": key,
+                        "place": version << 16,
+                        "replaces": row.replaces,
+                        **asdict(row.chunk),
+                    }
+                    for row in rows.chunks
+                ]
                 await connection.execute(self._tables["a2a_chunks"].insert(), chunks)
 
 
@@ -144,7 +179,11 @@ class WithSqlAlchemy:
 async def rivals(url: str) -> AsyncIterator[dict[str, Rival]]:
     """Connect everybody."""
     async with AsyncExitStack() as stack:
-        engine = create_async_engine(url.replace("postgresql://", "postgresql+asyncpg://"), pool_size=CONNECTIONS, max_overflow=0)
+        engine = create_async_engine(
+            url.replace("postgresql://", "postgresql+asyncpg://"),
+            pool_size=CONNECTIONS,
+            max_overflow=0,
+        )
         stack.push_async_callback(engine.dispose)
         tables = sa.MetaData()
         async with engine.begin() as connection:
@@ -155,7 +194,11 @@ async def rivals(url: str) -> AsyncIterator[dict[str, Rival]]:
             stack.push_async_callback(store.close)
         alone = stores[0]
         alone._inserts, alone._updates = Alone(alone._pool), Alone(alone._pool)  # noqa: SLF001 - no setting allows it
-        yield {RIVAL: WithSqlAlchemy(engine, tables), ALONE: WithStore(stores[0]), STORE: WithStore(stores[1])}
+        yield {
+            RIVAL: WithSqlAlchemy(engine, tables),
+            ALONE: WithStore(stores[0]),
+            STORE: WithStore(stores[1]),
+        }
 
 
 async def measured(rival: Rival, callers: int) -> tuple[float, list[float]]:
@@ -174,7 +217,9 @@ async def measured(rival: Rival, callers: int) -> tuple[float, list[float]]:
 
 
 async def table(everybody: dict[str, Rival], callers: int) -> dict[str, float]:
-    """Measure everybody in turns and print a table; how many times as fast as the rival each one is."""
+    """Measure everybody in turns and print a table; how many times as fast as the rival each one
+    is.
+    """
     rates: dict[str, list[float]] = {name: [] for name in everybody}
     times: dict[str, list[float]] = {name: [] for name in everybody}
     for _ in range(ROUNDS):
@@ -182,7 +227,10 @@ async def table(everybody: dict[str, Rival], callers: int) -> dict[str, float]:
             rate, took = await measured(everybody[name], callers)
             rates[name].append(rate)
             times[name] += took
-    print(f"\n{f'{callers} callers' if callers > 1 else 'a lone caller':40} cycles/s       p50       p99  times {RIVAL} (worst - best turn)")
+    print(
+        f"\n{f'{callers} callers' if callers > 1 else 'a lone caller':40} cycles/s       p50 "
+        f"      p99  times {RIVAL} (worst - best turn)"
+    )
     medians: dict[str, float] = {}
     for name, own in rates.items():
         ordered = sorted(times[name])
@@ -190,14 +238,19 @@ async def table(everybody: dict[str, Rival], callers: int) -> dict[str, float]:
         ratios = [rate / rival for rate, rival in zip(own, rates[RIVAL], strict=True)]
         medians[name] = statistics.median(ratios)
         print(
-            f"{name:40} {statistics.median(own):8,.0f}  {p50:5.1f} ms  {p99:5.1f} ms  {medians[name]:6.1f} ({min(ratios):.1f} - {max(ratios):.1f})",
+            (
+                f"{name:40} {statistics.median(own):8,.0f}  {p50:5.1f} ms  {p99:5.1f} ms  "
+                f"{medians[name]:6.1f} ({min(ratios):.1f} - {max(ratios):.1f})"
+            ),
             flush=True,
         )
     return medians
 
 
 async def check(store: PostgresStore) -> None:
-    """See that every task of every rival is whole: its life, its events without a hole, its artifact."""
+    """See that every task of every rival is whole: its life, its events without a hole, its
+    artifact.
+    """
     rows: Sequence[dict[str, int]] = await store._pool.fetch(  # noqa: SLF001 - no call of the port counts across tasks
         """SELECT (SELECT count(*) FROM a2a_tasks) AS tasks, (SELECT count(*) FROM a2a_tasks WHERE ended_at IS NOT NULL AND last_seq = 4) AS ended,
         (SELECT count(*) FROM a2a_events) AS events,
@@ -206,8 +259,18 @@ async def check(store: PostgresStore) -> None:
     )
     counts = dict(rows[0])
     tasks = counts["tasks"]
-    assert counts == {"tasks": tasks, "ended": tasks, "events": 4 * tasks, "known": 4 * tasks, "chunks": tasks, "messages": tasks}, counts
-    print(f"\nAll {tasks:,} tasks are whole: ended, four events each without a hole, one message, one artifact.")
+    assert counts == {
+        "tasks": tasks,
+        "ended": tasks,
+        "events": 4 * tasks,
+        "known": 4 * tasks,
+        "chunks": tasks,
+        "messages": tasks,
+    }, counts
+    print(
+        f"\nAll {tasks:,} tasks are whole: ended, four events each without a hole, one "
+        "message, one artifact."
+    )
 
 
 async def compare(url: str) -> None:
@@ -222,8 +285,14 @@ async def compare(url: str) -> None:
     await check(store)
     await store.close()
     ratio = ratios[16][STORE]
-    print(f"At 16 callers {ratio:.1f} times {RIVAL} (goal {GOAL:.0f}: {'kept' if ratio >= GOAL else 'MISSED'}).")
-    print(f"A lone caller keeps {ratios[1][STORE] / ratios[1][ALONE]:.0%} of the pace that it would have without the lanes.")
+    print(
+        f"At 16 callers {ratio:.1f} times {RIVAL} (goal {GOAL:.0f}: "
+        f"{'kept' if ratio >= GOAL else 'MISSED'})."
+    )
+    print(
+        f"A lone caller keeps {ratios[1][STORE] / ratios[1][ALONE]:.0%} of the pace that it "
+        "would have without the lanes."
+    )
 
 
 def main() -> None:

@@ -1,7 +1,9 @@
-"""What serving costs over gRPC: beside a2a-sdk over gRPC, a bare ``grpc.aio`` server with classes of protocol buffers, and our own JSON-RPC.
+"""What serving costs over gRPC: beside a2a-sdk over gRPC, a bare ``grpc.aio`` server with classes
+of protocol buffers, and our own JSON-RPC.
 
-Servers on one core, the load on the other: calls in flight on one connection, with bytes that are made before. Each answer is looked at before
-anything is timed. Contestants take turns; the load itself takes about as long as a call, so compare the CPU of the server.
+Servers on one core, the load on the other: calls in flight on one connection, with bytes that are
+made before. Each answer is looked at before anything is timed. Contestants take turns; the load
+itself takes about as long as a call, so compare the CPU of the server.
 
     python bench/rpc.py
 """
@@ -46,15 +48,23 @@ def write(method: str, document: object) -> bytes:
 
 def say(text: str) -> object:
     """Build a message."""
-    return {"message": {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": text}]}, "metadata": {"skillId": text.split(maxsplit=1)[0]}}
+    return {
+        "message": {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": text}]},
+        "metadata": {"skillId": text.split(maxsplit=1)[0]},
+    }
 
 
 async def build_calls(channel: Channel) -> dict[str, Call]:
     """Build the calls, after a look at what each of them answers."""
     send, get = channel.unary_unary(f"{PATH}SendMessage"), channel.unary_unary(f"{PATH}GetTask")
     follow = channel.unary_stream(f"{PATH}SendStreamingMessage")
-    hello, chunks = write("SendMessage", say("echo")), write("SendStreamingMessage", say(f"count {CHUNKS}"))
-    task = json.loads(parse_message(protobuf.METHODS[f"{PATH}SendMessage"].response, await send(hello)))["task"]
+    hello, chunks = (
+        write("SendMessage", say("echo")),
+        write("SendStreamingMessage", say(f"count {CHUNKS}")),
+    )
+    task = json.loads(
+        parse_message(protobuf.METHODS[f"{PATH}SendMessage"].response, await send(hello))
+    )["task"]
     assert task["artifacts"][0]["parts"][0]["text"] == "echo", task
     wanted = write("GetTask", {"id": task["id"]})
     assert task["id"].encode() in await get(wanted)
@@ -68,7 +78,9 @@ async def build_calls(channel: Channel) -> dict[str, Call]:
 
 
 async def load(server: Server, call: Call, seconds: float) -> tuple[float, float]:
-    """Keep many calls in flight for a while; return calls per second, and the CPU of the server for each."""
+    """Keep many calls in flight for a while; return calls per second, and the CPU of the server for
+    each.
+    """
     ends, count, before = time.perf_counter() + seconds, 0, server.cpu
 
     async def ask() -> None:
@@ -87,18 +99,30 @@ async def main() -> None:
     pin(os.getpid(), LOAD_CORE)
     bare = Server("bare gRPC", "bare_grpc", grpc=free_address())
     mine, official, json_rpc = ours(), sdk(), ours()
-    mine.name, official.name, json_rpc.name = "ours over gRPC", "a2a-sdk over gRPC", "ours over JSON-RPC"
+    mine.name, official.name, json_rpc.name = (
+        "ours over gRPC",
+        "a2a-sdk over gRPC",
+        "ours over JSON-RPC",
+    )
     mine.grpc, official.grpc = free_address(), free_address()
     async with AsyncExitStack() as stack:
-        servers = [await stack.enter_async_context(each) for each in (mine, official, bare, json_rpc)]
-        calls = {each.name: await build_calls(insecure_channel(each.grpc)) for each in servers if each.grpc}
+        servers = [
+            await stack.enter_async_context(each) for each in (mine, official, bare, json_rpc)
+        ]
+        calls = {
+            each.name: await build_calls(insecure_channel(each.grpc))
+            for each in servers
+            if each.grpc
+        }
         requests = {"send": message("echo"), "stream of 10": stream(f"count {CHUNKS}")}
         for work in ("send", "get", "stream of 10"):
             found: dict[str, list[tuple[float, float]]] = {each.name: [] for each in servers}
             for turn in range(ROUNDS + 1):
                 for server in servers if turn % 2 else reversed(servers):
                     if server.grpc:
-                        found[server.name].append(await load(server, calls[server.name][work], SECONDS))
+                        found[server.name].append(
+                            await load(server, calls[server.name][work], SECONDS)
+                        )
                     elif work in requests:
                         taken = await server.load(requests[work], MANY, SECONDS)
                         found[server.name].append((taken.rate, taken.cost))
@@ -108,12 +132,25 @@ async def main() -> None:
 def show(work: str, found: dict[str, list[tuple[float, float]]]) -> None:
     """Print the rows of one kind of work."""
     print(f"\n{work}, {MANY} calls in flight")
-    cpu = {name: statistics.median(each[1] for each in measured) * 1e6 for name, measured in found.items()}
+    cpu = {
+        name: statistics.median(each[1] for each in measured) * 1e6
+        for name, measured in found.items()
+    }
     for name, measured in found.items():
-        print(f"  {name:22} {statistics.median(each[0] for each in measured):8.0f}/s  {cpu[name]:8.0f} µs of CPU")
+        print(
+            f"  {name:22} {statistics.median(each[0] for each in measured):8.0f}/s  "
+            f"{cpu[name]:8.0f} µs of CPU"
+        )
     mine = cpu["ours over gRPC"]
-    for title, other in (("times a2a-sdk over gRPC", cpu["a2a-sdk over gRPC"] / mine), ("of bare gRPC", cpu["bare gRPC"] / mine)):
-        gate = f"   gate {GATES[title]}: {'kept' if other >= GATES[title] else 'MISSED'}" if work == "send" else ""
+    for title, other in (
+        ("times a2a-sdk over gRPC", cpu["a2a-sdk over gRPC"] / mine),
+        ("of bare gRPC", cpu["bare gRPC"] / mine),
+    ):
+        gate = (
+            f"   gate {GATES[title]}: {'kept' if other >= GATES[title] else 'MISSED'}"
+            if work == "send"
+            else ""
+        )
         print(f"  by CPU {other:5.2f} {title}{gate}")
 
 

@@ -1,4 +1,7 @@
-"""Runs every benchmark beside this file, each in an interpreter of its own. Name some to run only those: `python bench/run.py build`."""
+"""Runs every benchmark beside this file, each in an interpreter of its own.
+
+Name some to run only those: `python bench/run.py build`.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,16 @@ NO_BENCHMARKS = {"run", "table", "fill", "load", "contest"}
 
 def main(named: list[str]) -> int:
     """Run the benchmarks, and fail if one of them does."""
-    print(f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores. Rows compare within one table of one run.")
+    print(
+        f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores. "
+        "Rows compare within one table of one run."
+    )
     found = sorted(path for path in HERE.glob("*.py") if path.stem not in NO_BENCHMARKS)
-    codes = [subprocess.run([sys.executable, str(path)], check=False).returncode for path in found if not named or path.stem in named]
+    codes = [
+        subprocess.run([sys.executable, str(path)], check=False).returncode
+        for path in found
+        if not named or path.stem in named
+    ]
     return max(codes, default=2)
 
 

@@ -1,4 +1,6 @@
-"""What typed skills cost: checking an input, building an agent with a hundred of them, starting it, and making its card."""
+"""What typed skills cost: checking an input, building an agent with a hundred of them, starting it,
+and making its card.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,12 @@ def report(size: int) -> dict[str, object]:
     """Make an input of about some bytes."""
     chapters: list[dict[str, str]] = []
     while len(json.dumps(chapters)) < size:
-        chapters.append({"title": f"Chapter {len(chapters)}", "text": "All that there is to say about this. " * 3})
+        chapters.append(
+            {
+                "title": f"Chapter {len(chapters)}",
+                "text": "All that there is to say about this. " * 3,
+            }
+        )
     return {"title": "A report", "chapters": chapters}
 
 
@@ -66,12 +73,18 @@ def boundary() -> None:
     ratio = statistics.median(each / other for each, other in zip(whole, alone, strict=True))
     print(f"\nan input of {len(json.dumps(data))} bytes")
     print(f"{'made into its model':52} {statistics.median(alone) * 1e6:8.1f} µs")
-    print(f"{'read at the boundary: schema, then model':52} {statistics.median(whole) * 1e6:8.1f} µs   {ratio:.2f} times, goal 1.5")
+    print(
+        f"{'read at the boundary: schema, then model':52} "
+        f"{statistics.median(whole) * 1e6:8.1f} µs   {ratio:.2f} times, goal 1.5"
+    )
 
 
 def write_project(folder: Path) -> None:
     """Write an agent with a hundred skills, each with schemas of its own."""
-    head = '[agent]\nname = "hundred"\ndescription = "Does a hundred things."\nversion = "1.0.0"\n\n[outputs]\npackage = "hundred"\n'
+    head = (
+        '[agent]\nname = "hundred"\ndescription = "Does a hundred things."\nversion = '
+        '"1.0.0"\n\n[outputs]\npackage = "hundred"\n'
+    )
     text = [head]
     (folder / "schema").mkdir()
     for number in range(SKILLS):
@@ -87,15 +100,24 @@ def write_project(folder: Path) -> None:
                 },
                 f"Item{number}": {
                     "type": "object",
-                    "properties": {"id": {"type": "integer"}, "tags": {"type": "array", "items": {"type": "string"}}},
+                    "properties": {
+                        "id": {"type": "integer"},
+                        "tags": {"type": "array", "items": {"type": "string"}},
+                    },
                 },
-                f"Answer{number}": {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
+                f"Answer{number}": {
+                    "type": "object",
+                    "properties": {"text": {"type": "string"}},
+                    "required": ["text"],
+                },
             }
         }
         file = f"schema/skill{number}.json"
         (folder / file).write_text(json.dumps(schema))
         text.append(f'\n[skills.skill-{number}]\ndescription = "Does thing {number}."\n')
-        text.append(f'input = "{file}#/$defs/Request{number}"\noutput = "{file}#/$defs/Answer{number}"\n')
+        text.append(
+            f'input = "{file}#/$defs/Request{number}"\noutput = "{file}#/$defs/Answer{number}"\n'
+        )
     (folder / "a2a.toml").write_text("".join(text))
 
 
@@ -119,7 +141,9 @@ def starts(folder: Path) -> Iterator[Row]:
     """Time the start of the agent, and its card, in fresh interpreters."""
     found: list[tuple[float, float]] = []
     for _ in range(5):
-        said = subprocess.run([sys.executable, "-c", START], cwd=folder, capture_output=True, text=True, check=True).stdout.split()
+        said = subprocess.run(
+            [sys.executable, "-c", START], cwd=folder, capture_output=True, text=True, check=True
+        ).stdout.split()
         found.append((float(said[0]), float(said[1])))
     yield Row("start: import, mount, app", tuple(each for each, _ in found), 2.0)
     yield Row("make the card, schemas read", tuple(each for _, each in found), 0.1)

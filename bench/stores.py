@@ -1,7 +1,9 @@
-"""What the stores in memory and in a file make of this machine, beside a plain writer on the same tables of the same disk.
+"""What the stores in memory and in a file make of this machine, beside a plain writer on the same
+tables of the same disk.
 
-A cycle is a task's whole life in three durable commits: created (task, message, event), working (event), completed with an artifact of 1 kB (chunk,
-two events). The plain writer makes the same rows with the same statements in a thread of its own, with one transaction for each call. All are
+A cycle is a task's whole life in three durable commits: created (task, message, event), working
+(event), completed with an artifact of 1 kB (chunk, two events). The plain writer makes the same
+rows with the same statements in a thread of its own, with one transaction for each call. All are
 measured in turns.
 """
 
@@ -52,13 +54,19 @@ T = TypeVar("T")
 
 def new_task(n: int = 0) -> NewTask:
     """Ask for something."""
-    message = Message(message_id=f"m-{n}", role=Role.USER, parts=[Part(text="What is the weather like in Utrecht today?")])
+    message = Message(
+        message_id=f"m-{n}",
+        role=Role.USER,
+        parts=[Part(text="What is the weather like in Utrecht today?")],
+    )
     return NewTask(f"c-{n}", message, "echo", CANONICAL.name)
 
 
 def result(append: bool = False) -> ChunkWrite:  # noqa: FBT001, FBT002 - a flag of the value
     """Answer with 1 kB."""
-    return write_artifact(Artifact(artifact_id="result", parts=[Part(text="x" * KILOBYTE)]), append=append)
+    return write_artifact(
+        Artifact(artifact_id="result", parts=[Part(text="x" * KILOBYTE)]), append=append
+    )
 
 
 class Writer(Protocol):
@@ -86,10 +94,14 @@ class Plain:
 
     async def update_task(self, scope: TaskScope, key: str, change: TaskChange) -> ChangeResult:
         """Change a task."""
-        return await self._call(lambda db: tasks.apply_change(db, scope, key, change, self._writing))
+        return await self._call(
+            lambda db: tasks.apply_change(db, scope, key, change, self._writing)
+        )
 
     async def _call(self, call: Callable[[sqlite3.Connection], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, call)
+        return await asyncio.get_running_loop().run_in_executor(
+            self._thread, self._transaction, call
+        )
 
     def _transaction(self, call: Callable[[sqlite3.Connection], T]) -> T:
         self._connection.execute("BEGIN IMMEDIATE")
@@ -116,7 +128,9 @@ async def check(store: Store) -> None:
 
 
 async def rate(writer: Writer, callers: int) -> tuple[float, float]:
-    """Count the cycles a second of so many callers, and the 99th percentile of one in milliseconds."""
+    """Count the cycles a second of so many callers, and the 99th percentile of one in
+    milliseconds.
+    """
     taken: list[float] = []
     end = time.perf_counter() + SECONDS
 
@@ -145,9 +159,15 @@ async def stores(folder: Path) -> AsyncIterator[dict[str, Writer]]:
 
 
 async def cycles(folder: Path) -> bool:
-    """Print cycles a second for everybody, and whether the goal is kept: by the median of the rounds, in each of which all have their turn."""
+    """Print cycles a second for everybody, and whether the goal is kept: by the median of the
+    rounds, in each of which all have their turn.
+    """
     print(
-        f"\ncycles a second (99th percentile in ms), the median of {ROUNDS} rounds in turns\n{'':36}" + "".join(f"{n:>20} callers" for n in CALLERS)
+        (
+            f"\ncycles a second (99th percentile in ms), the median of {ROUNDS} rounds in "
+            f"turns\n{'':36}"
+        )
+        + "".join(f"{n:>20} callers" for n in CALLERS)
     )
     async with stores(folder) as rivals:
         rounds: dict[tuple[str, int], list[tuple[float, float]]] = {}
@@ -157,22 +177,35 @@ async def cycles(folder: Path) -> bool:
                     gc.collect()
                     rounds.setdefault((name, callers), []).append(await rate(writer, callers))
     for name in rivals:
-        middle = [[statistics.median(values) for values in zip(*rounds[name, n], strict=True)] for n in CALLERS]
+        middle = [
+            [statistics.median(values) for values in zip(*rounds[name, n], strict=True)]
+            for n in CALLERS
+        ]
         print(f"{name:36}" + "".join(f"{cycles_:18.0f} ({p99:6.1f})" for cycles_, p99 in middle))
     pairs = zip(rounds["file", CALLERS[-1]], rounds[PLAIN, CALLERS[-1]], strict=True)
     ratio = statistics.median(ours / theirs for (ours, _), (theirs, _) in pairs)
-    print(f"the file with {CALLERS[-1]} callers: {ratio:.1f} times a transaction for each call; goal {GOAL}: {'kept' if ratio >= GOAL else 'MISSED'}")
+    print(
+        f"the file with {CALLERS[-1]} callers: {ratio:.1f} times a transaction for each "
+        f"call; goal {GOAL}: {'kept' if ratio >= GOAL else 'MISSED'}"
+    )
     return ratio >= GOAL
 
 
 async def chunks(folder: Path) -> bool:
-    """Print what appending costs at the end of a long artifact and at the beginning of a new one, in turns."""
+    """Print what appending costs at the end of a long artifact and at the beginning of a new one,
+    in turns.
+    """
     kept = True
     for name, store in (("memory", MemoryStore()), ("file", SqliteStore(folder / "chunks.db"))):
         await store.open()
         fresh = [(await store.create_task(SCOPE, new_task())).stored for _ in range(PROBES)]
         long = (await store.create_task(SCOPE, new_task())).stored
-        await asyncio.gather(*[store.update_task(SCOPE, long.key, TaskChange(chunks=[result(append=True)])) for _ in range(CHUNKS - PROBES)])
+        await asyncio.gather(
+            *[
+                store.update_task(SCOPE, long.key, TaskChange(chunks=[result(append=True)]))
+                for _ in range(CHUNKS - PROBES)
+            ]
+        )
         first: list[float] = []
         last: list[float] = []
         for new in fresh:
@@ -184,9 +217,12 @@ async def chunks(folder: Path) -> bool:
         await store.close()
         assert found is not None
         assert len((found.task.model.artifacts or [])[0].parts) == CHUNKS
-        one, many = (statistics.quantiles(taken, n=4)[0] for taken in (first, last))  # what the disk does beside adds to both
+        one, many = (
+            statistics.quantiles(taken, n=4)[0] for taken in (first, last)
+        )  # what the disk does beside adds to both
         print(
-            f"{name:8} append of chunk {CHUNKS} to that of chunk 1: {many / one:5.2f} ({one * 1e6:.0f} µs, then {many * 1e6:.0f} µs); goal {STEADY}"
+            f"{name:8} append of chunk {CHUNKS} to that of chunk 1: {many / one:5.2f} "
+            f"({one * 1e6:.0f} µs, then {many * 1e6:.0f} µs); goal {STEADY}"
         )
         kept &= many / one <= STEADY
     return kept
@@ -216,8 +252,14 @@ async def memory() -> bool:
         assert found is not None
         as_json = len(found.task.json)
     p99 = statistics.quantiles(taken, n=100)[-1] * 1000
-    print(f"memory   a finished task with one message takes {size:.0f} bytes at {TASKS} tasks ({as_json} as JSON); goal {BYTES}")
-    print(f"memory   load_task of one of {TASKS}: median {statistics.median(taken) * 1e6:.1f} µs, 99th percentile {p99:.4f} ms; goal {LOAD_MS} ms")
+    print(
+        f"memory   a finished task with one message takes {size:.0f} bytes at {TASKS} tasks "
+        f"({as_json} as JSON); goal {BYTES}"
+    )
+    print(
+        f"memory   load_task of one of {TASKS}: median {statistics.median(taken) * 1e6:.1f} "
+        f"µs, 99th percentile {p99:.4f} ms; goal {LOAD_MS} ms"
+    )
     return size <= BYTES and p99 < LOAD_MS
 
 

@@ -1,6 +1,8 @@
-"""Streams and runs: how soon 50 readers of one task see an event, and what a blocking start-to-end cycle costs on each store.
+"""Streams and runs: how soon 50 readers of one task see an event, and what a blocking start-to-end
+cycle costs on each store.
 
-Correctness first: every reader must have seen every event once and in order, every task must have ended, or there is no table.
+Correctness first: every reader must have seen every event once and in order, every task must have
+ended, or there is no table.
 """
 
 from __future__ import annotations
@@ -55,11 +57,18 @@ async def paced(_ctx: TaskContext) -> AsyncIterator[str]:
 
 def new(skill: str, text: str = "hello") -> NewTask:
     """Ask for something."""
-    return NewTask("c-1", Message(message_id="m-1", role=Role.USER, parts=[Part(text=text)]), skill, CANONICAL.name)
+    return NewTask(
+        "c-1",
+        Message(message_id="m-1", role=Role.USER, parts=[Part(text=text)]),
+        skill,
+        CANONICAL.name,
+    )
 
 
 async def fan_out(engine: Engine) -> list[float]:
-    """Let readers follow one task; say, in milliseconds, how long after it was made each of them had each event."""
+    """Let readers follow one task; say, in milliseconds, how long after it was made each of them
+    had each event.
+    """
     late: list[float] = []
 
     async def read(wire_id: str) -> list[int]:
@@ -98,7 +107,9 @@ async def cycles(engine: Engine, count: int, callers: int) -> float:
 
 
 async def entries(engine: Engine) -> float:
-    """Count the function entries of one cycle: the difference that 200 of them make under a profiler."""
+    """Count the function entries of one cycle: the difference that 200 of them make under a
+    profiler.
+    """
     counts = []
     for number in (0, 200):
         with cProfile.Profile() as profile:
@@ -137,7 +148,9 @@ async def measured(name: str, store: Store) -> dict[str, float]:
         late = sorted(await fan_out(engine))
         found = {"entries": await entries(engine)} if name == "memory" else {}
         for callers in CALLERS:
-            found[f"c={callers}"] = statistics.median([await cycles(engine, CYCLES, callers) for _ in range(3)])
+            found[f"c={callers}"] = statistics.median(
+                [await cycles(engine, CYCLES, callers) for _ in range(3)]
+            )
         return found | {"p50": late[len(late) // 2], "p99": late[len(late) * 99 // 100]}
 
 
@@ -146,12 +159,17 @@ def main() -> int:
     with stores() as each:
         rows = {name: asyncio.run(measured(name, store)) for name, store in each.items()}
     memory = rows["memory"]
-    print(f"\nOne task, {READERS} readers, {PER_SECOND} events/s; each of {EVENTS} events was seen once and in order by all of them")
+    print(
+        f"\nOne task, {READERS} readers, {PER_SECOND} events/s; each of {EVENTS} events was "
+        "seen once and in order by all of them"
+    )
     for name, row in rows.items():
         print(f"{name:14} p50 {row['p50']:7.2f} ms   p99 {row['p99']:7.2f} ms")
     print("\nBlocking start-to-end cycle of a handler that is done at once: 2 commits, 1 read")
     for name, row in rows.items():
-        rates = "   ".join(f"{callers:2} callers {row[f'c={callers}']:7.0f} /s" for callers in CALLERS)
+        rates = "   ".join(
+            f"{callers:2} callers {row[f'c={callers}']:7.0f} /s" for callers in CALLERS
+        )
         print(f"{name:14} {rates}   {row['c=32'] / memory['c=32']:.2f} of memory")
     kept = memory["p99"] < WANTED_P99_MS
     print(f"\nfunction entries of a cycle in memory: {memory['entries']:.0f}")

@@ -1,4 +1,6 @@
-"""Times something several times and prints it as a row of a table: the median, the spread, and the goal beside it."""
+"""Times something several times and prints it as a row of a table: the median, the spread, and the
+goal beside it.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,25 @@ class Row:
 
     def __str__(self) -> str:
         median, best, worst = statistics.median(self.seconds), min(self.seconds), max(self.seconds)
-        goal = "" if self.goal is None else f"{self.goal * 1000:8.0f} ms  {'kept' if median < self.goal else 'MISSED'}"
-        return f"{self.what:52} {median * 1000:8.1f} ms  {best * 1000:8.1f} - {worst * 1000:7.1f} {goal}"
+        goal = (
+            ""
+            if self.goal is None
+            else f"{self.goal * 1000:8.0f} ms  {'kept' if median < self.goal else 'MISSED'}"
+        )
+        return (
+            f"{self.what:52} {median * 1000:8.1f} ms  {best * 1000:8.1f} - {worst * 1000:7.1f} "
+            f"{goal}"
+        )
 
 
-def measure(what: str, work: Callable[[], object], *, rounds: int, goal: float | None = None, before: Callable[[], object] | None = None) -> Row:
+def measure(
+    what: str,
+    work: Callable[[], object],
+    *,
+    rounds: int,
+    goal: float | None = None,
+    before: Callable[[], object] | None = None,
+) -> Row:
     """Time some work, with a preparation before each round that does not count."""
     seconds: list[float] = []
     for _ in range(rounds):

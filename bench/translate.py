@@ -1,6 +1,8 @@
-"""A task in the other dialects: written straight from the canonical JSON, against making a model of it, and both as ratios to writing a model.
+"""A task in the other dialects: written straight from the canonical JSON, against making a model of
+it, and both as ratios to writing a model.
 
-All take turns in one run. Before anything is timed, what is written is read by the dialect's own model, translated back, and compared.
+All take turns in one run. Before anything is timed, what is written is read by the dialect's own
+model, translated back, and compared.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ SMALL = {
 
 @dataclass(frozen=True)
 class Dialect:
-    """One dialect: its model of a task, and both translations; ``keeps`` says whether a task comes back whole."""
+    """One dialect: its model of a task, and both translations; ``keeps`` says whether a task comes
+    back whole.
+    """
 
     name: str
     model: type[WireModel]
@@ -53,17 +57,25 @@ def without(value: object, *names: str) -> object:
     """Take away the members that a dialect cannot carry."""
     if isinstance(value, list):
         return [without(each, *names) for each in value]
-    return {name: without(each, *names) for name, each in value.items() if name not in names} if isinstance(value, dict) else value
+    return (
+        {name: without(each, *names) for name, each in value.items() if name not in names}
+        if isinstance(value, dict)
+        else value
+    )
 
 
 def check(dialect: Dialect, task: v1_0.Task) -> None:
     """Make sure that what is written is the task."""
-    back = v1_0.Task.model_validate(dialect.read(dialect.model.model_validate_json(to_json(dialect.write(task.to_dict())))))
+    back = v1_0.Task.model_validate(
+        dialect.read(dialect.model.model_validate_json(to_json(dialect.write(task.to_dict()))))
+    )
     assert back.id == task.id
     assert back.status.state == task.status.state
     if dialect.keeps:
         # What the parts of 0.3 cannot carry.
-        assert without(back.to_dict(), "mediaType") == without(task.to_dict(), "mediaType"), dialect.name
+        assert without(back.to_dict(), "mediaType") == without(task.to_dict(), "mediaType"), (
+            dialect.name
+        )
 
 
 def microseconds(work: Callable[[], object]) -> float:
@@ -86,10 +98,18 @@ def ways(task: v1_0.Task) -> dict[str, Callable[[], object]]:
         check(dialect, task)
         members, body = task.to_dict(), task.to_json()
         model = dialect.model.model_validate(dialect.write(members))
-        found[f"{dialect.name}: write, to a dict"] = lambda dialect=dialect, members=members: dialect.write(members)
-        found[f"{dialect.name}: write, from bytes to bytes"] = lambda dialect=dialect, body=body: to_json(dialect.write(from_json(body)))
-        found[f"{dialect.name}: write by a model, from bytes to bytes"] = lambda dialect=dialect, body=body: by_model(dialect, body)
-        found[f"{dialect.name}: read, from its model"] = lambda dialect=dialect, model=model: v1_0.Task.model_validate(dialect.read(model))
+        found[f"{dialect.name}: write, to a dict"] = lambda dialect=dialect, members=members: (
+            dialect.write(members)
+        )
+        found[f"{dialect.name}: write, from bytes to bytes"] = lambda dialect=dialect, body=body: (
+            to_json(dialect.write(from_json(body)))
+        )
+        found[f"{dialect.name}: write by a model, from bytes to bytes"] = (
+            lambda dialect=dialect, body=body: by_model(dialect, body)
+        )
+        found[f"{dialect.name}: read, from its model"] = lambda dialect=dialect, model=model: (
+            v1_0.Task.model_validate(dialect.read(model))
+        )
     return found
 
 
@@ -106,9 +126,16 @@ def show(title: str, task: v1_0.Task) -> None:
     print(f"\n{title}{'':{54 - len(title)}} {'time':>9} {'as it is':>9}")
     for name, value in best.items():
         print(f"{name:54} {value:6.1f} µs {value / base:8.1f}x")
-    ratios = [best[f"{each.name}: write, from bytes to bytes"] / best[f"{each.name}: write by a model, from bytes to bytes"] for each in DIALECTS]
+    ratios = [
+        best[f"{each.name}: write, from bytes to bytes"]
+        / best[f"{each.name}: write by a model, from bytes to bytes"]
+        for each in DIALECTS
+    ]
     kept = max(ratios) <= GOAL
-    print(f"goal: written in at most {GOAL} of the time of a model: {max(ratios):.2f}, {'kept' if kept else 'MISSED'}")
+    print(
+        f"goal: written in at most {GOAL} of the time of a model: {max(ratios):.2f}, "
+        f"{'kept' if kept else 'MISSED'}"
+    )
 
 
 def main() -> int:

@@ -1,6 +1,8 @@
-"""What keeps a store going, beside traffic: the cleanup of 200,000 expired tasks, the takeover of 1,000 orphans, and a start with a million tasks.
+"""What keeps a store going, beside traffic: the cleanup of 200,000 expired tasks, the takeover of
+1,000 orphans, and a start with a million tasks.
 
-Traffic is 8 callers that send one message after another to a handler that ends at once. The first row is their sends without any cleanup.
+Traffic is 8 callers that send one message after another to a handler that ends at once. The first
+row is their sends without any cleanup.
 """
 
 from __future__ import annotations
@@ -43,7 +45,12 @@ HOUR_MILLIS = 3_600_000
 HOURS_KEPT = 1.0
 TAKEOVER_GOAL = 3.0  # seconds
 ENDED = TaskQuery(state=State.COMPLETED, page_size=1)
-NEW = NewTask("c-1", Message(message_id="m-1", role=Role.USER, parts=[Part(text="hello")]), "echo", CANONICAL.name)
+NEW = NewTask(
+    "c-1",
+    Message(message_id="m-1", role=Role.USER, parts=[Part(text="hello")]),
+    "echo",
+    CANONICAL.name,
+)
 
 
 async def echo(ctx: TaskContext) -> str:
@@ -65,7 +72,9 @@ async def send_until(engine: Engine, is_over: Callable[[], bool]) -> list[float]
     async def call(n: int) -> None:
         while not is_over():
             begun = time.perf_counter()
-            await engine.wait_settled(await engine.start(SCOPE, replace(NEW, context_id=f"traffic-{n}")))
+            await engine.wait_settled(
+                await engine.start(SCOPE, replace(NEW, context_id=f"traffic-{n}"))
+            )
             took.append(time.perf_counter() - begun)
 
     await asyncio.gather(*map(call, range(CALLERS)))
@@ -75,7 +84,13 @@ async def send_until(engine: Engine, is_over: Callable[[], bool]) -> list[float]
 def show(name: str, seconds: float, took: list[float]) -> None:
     """Print the rate and the times of sends."""
     p50, p99 = (sorted(took)[int(len(took) * part)] * 1000 for part in (0.5, 0.99))
-    print(f"{name:44} {len(took) / seconds:8,.0f} sends/s   p50 {p50:6.1f} ms   p99 {p99:6.1f} ms   max {max(took) * 1000:7.1f} ms", flush=True)
+    print(
+        (
+            f"{name:44} {len(took) / seconds:8,.0f} sends/s   p50 {p50:6.1f} ms   p99 {p99:6.1f} "
+            f"ms   max {max(took) * 1000:7.1f} ms"
+        ),
+        flush=True,
+    )
 
 
 async def measure_cleanup(name: str, store: SqlStore) -> None:
@@ -94,7 +109,11 @@ async def measure_cleanup(name: str, store: SqlStore) -> None:
         seconds = time.perf_counter() - begun
         await watching
         until = time.perf_counter() + CALM_SECONDS
-        show(f"{name}, no cleanup", CALM_SECONDS, await send_until(engine, lambda: time.perf_counter() > until))
+        show(
+            f"{name}, no cleanup",
+            CALM_SECONDS,
+            await send_until(engine, lambda: time.perf_counter() > until),
+        )
     show(f"{name}, {EXPIRED:,} expired in {seconds:,.0f} s", seconds, took)
 
 
@@ -110,7 +129,13 @@ async def measure_takeover(name: str, store: Store) -> None:
             await asyncio.sleep(0.02)
         seconds = time.perf_counter() - begun
     kept = "kept" if seconds <= TAKEOVER_GOAL else "MISSED"
-    print(f"{name}: {ORPHANS:,} orphans ended {seconds:.2f} s after the start (goal {TAKEOVER_GOAL:g}: {kept})", flush=True)
+    print(
+        (
+            f"{name}: {ORPHANS:,} orphans ended {seconds:.2f} s after the start (goal "
+            f"{TAKEOVER_GOAL:g}: {kept})"
+        ),
+        flush=True,
+    )
 
 
 async def measure_start(name: str, store: Store) -> None:
@@ -120,7 +145,10 @@ async def measure_start(name: str, store: Store) -> None:
         begun = time.perf_counter()
         async with running(store):
             seconds.append(time.perf_counter() - begun)
-    print(f"{name}: an engine opens in {statistics.median(seconds) * 1000:.0f} ms on {MANY:,} tasks", flush=True)
+    print(
+        f"{name}: an engine opens in {statistics.median(seconds) * 1000:.0f} ms on {MANY:,} tasks",
+        flush=True,
+    )
 
 
 async def main() -> None:
@@ -134,7 +162,10 @@ async def main() -> None:
         await connection.close()
 
         def urls(name: str) -> tuple[tuple[str, str], ...]:
-            return ("SQLite", f"sqlite:///{folder}/{name}.db"), ("Postgres", server.url.rpartition("/")[0] + f"/{name}")
+            return ("SQLite", f"sqlite:///{folder}/{name}.db"), (
+                "Postgres",
+                server.url.rpartition("/")[0] + f"/{name}",
+            )
 
         async def fill(url: str, size: int, at: int) -> None:
             if url.startswith("sqlite"):

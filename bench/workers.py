@@ -44,7 +44,13 @@ def build_engine(url: str, runs_on: str, *, is_worker: bool = False) -> tuple[En
     """Build an engine, and its registry."""
     skills, store = Skills(), PostgresStore(url)
     skills.add(SURFACE, Skill("note", note))
-    return Engine(store, skills, EngineOptions(replace(Settings(), runs_on=runs_on), notifier=store.notifier(), is_worker=is_worker)), skills
+    return Engine(
+        store,
+        skills,
+        EngineOptions(
+            replace(Settings(), runs_on=runs_on), notifier=store.notifier(), is_worker=is_worker
+        ),
+    ), skills
 
 
 async def count_calls(call: Callable[[], Awaitable[object]], callers: int) -> float:
@@ -63,7 +69,9 @@ async def count_calls(call: Callable[[], Awaitable[object]], callers: int) -> fl
 
 
 async def time_starts(call: Callable[[], Awaitable[object]]) -> tuple[float, float]:
-    """Start one after the other, and return the median and the 95th percentile of the delays in ms."""
+    """Start one after the other, and return the median and the 95th percentile of the delays in
+    ms.
+    """
     delays: list[float] = []
     for _ in range(STARTS):
         starts.clear()
@@ -102,23 +110,52 @@ async def compare(url: str) -> None:
 
     new = NewTask("c-1", build_user_message("hi"), "note", CANONICAL.name)
     print(f"\n{'sends per second':40} {'1':>8} {'16':>8} {'64':>8} callers")
-    for name, runs_on in (("in the process, with its run", "process"), ("deferred to workers", "workers")):
+    for name, runs_on in (
+        ("in the process, with its run", "process"),
+        ("deferred to workers", "workers"),
+    ):
         engine, _ = build_engine(url, runs_on)
         async with engine:
-            rates = [await count_calls(lambda engine=engine: engine.start(SCOPE, new, CALLER), callers) for callers in (1, 16, 64)]
+            rates = [
+                await count_calls(lambda engine=engine: engine.start(SCOPE, new, CALLER), callers)
+                for callers in (1, 16, 64)
+            ]
         print(f"{name:40}", *(f"{rate:8,.0f}" for rate in rates), flush=True)
     async with app.open_async():
         rates = [await count_calls(plain.defer_async, callers) for callers in (1, 16, 64)]
-        print(f"{'plain jobs of procrastinate':40}", *(f"{rate:8,.0f}" for rate in rates), flush=True)
-        print(f"\ntasks of the queue to their stored ends: {await drain(url):,.0f} per second, one worker process")
+        print(
+            f"{'plain jobs of procrastinate':40}", *(f"{rate:8,.0f}" for rate in rates), flush=True
+        )
+        print(
+            f"\ntasks of the queue to their stored ends: {await drain(url):,.0f} per second, "
+            "one worker process"
+        )
         engine, _ = build_engine(url, "workers")
         worker, skills = build_engine(url, "workers", is_worker=True)
         print(f"\n{'to the start of the handler':40} {'median':>8} {'95 %':>8}")
         async with serve_jobs(worker, worker, skills), engine:
-            print(f"{'deferred':40}", *(f"{each:5.1f} ms" for each in await time_starts(lambda: engine.start(SCOPE, new, CALLER))), flush=True)
-        running = asyncio.create_task(app.run_worker_async(queues=["fresh"], concurrency=16, install_signal_handlers=False, delete_jobs="always"))
+            print(
+                f"{'deferred':40}",
+                *(
+                    f"{each:5.1f} ms"
+                    for each in await time_starts(lambda: engine.start(SCOPE, new, CALLER))
+                ),
+                flush=True,
+            )
+        running = asyncio.create_task(
+            app.run_worker_async(
+                queues=["fresh"],
+                concurrency=16,
+                install_signal_handlers=False,
+                delete_jobs="always",
+            )
+        )
         fresh = plain.configure(queue="fresh")
-        print(f"{'plain procrastinate':40}", *(f"{each:5.1f} ms" for each in await time_starts(fresh.defer_async)), flush=True)
+        print(
+            f"{'plain procrastinate':40}",
+            *(f"{each:5.1f} ms" for each in await time_starts(fresh.defer_async)),
+            flush=True,
+        )
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
 

@@ -1,4 +1,7 @@
-"""What the contract holds, and one answer in every dialect. Run by `make demo`; needs nothing but the generated package."""
+"""What the contract holds, and one answer in every dialect.
+
+Run by `make demo`; needs nothing but the generated package.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,10 @@ def operations() -> None:
     names = [name for name, dialect in DIALECTS.items() if dialect.jsonrpc]
     print("  " + "".join(f"{name:36}" for name in ("", *names)))
     for operation in OPERATIONS.values():
-        methods = [operation.calls[name].method or "-" if name in operation.calls else "-" for name in names]
+        methods = [
+            operation.calls[name].method or "-" if name in operation.calls else "-"
+            for name in names
+        ]
         print("  " + "".join(f"{text:36}" for text in (operation.name, *methods)))
 
 
@@ -33,7 +39,9 @@ def states() -> None:
 
 def answers() -> None:
     """Write one task as every dialect writes it."""
-    status = v1_0.TaskStatus(state=v1_0.TaskState.COMPLETED, timestamp=datetime(2026, 1, 1, 12, tzinfo=UTC))
+    status = v1_0.TaskStatus(
+        state=v1_0.TaskState.COMPLETED, timestamp=datetime(2026, 1, 1, 12, tzinfo=UTC)
+    )
     result = v1_0.Artifact(artifact_id="a-1", name="result", parts=[v1_0.Part(text="42")])
     task = v1_0.Task(id="t-1", context_id="c-1", status=status, artifacts=[result])
     print("\none task, as each dialect answers GetTask\n")

@@ -1,4 +1,6 @@
-"""Fixtures and settings of all tests: hypothesis profiles, budgets, official SDKs, and a PostgreSQL for each worker."""
+"""Fixtures and settings of all tests: hypothesis profiles, budgets, official SDKs, and a PostgreSQL
+for each worker.
+"""
 
 from __future__ import annotations
 
@@ -19,23 +21,38 @@ from soak_shares import PROFILE, Soak, is_soak, read_shares
 from a2a_runtime.settings import PREFIX, Settings
 from a2a_runtime.testing.postgres import postgres_databases, postgres_url
 
-# The same examples in every run, so that a failure in CI is one everywhere; `make soak` looks for new ones. The loaded modules matter too:
-# hypothesis sometimes uses a constant of the code.
-settings.register_profile("default", max_examples=40, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile(PROFILE, max_examples=1000, derandomize=False, print_blob=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# The same examples in every run, so that a failure in CI is one everywhere; `make soak` looks for
+# new ones. The loaded modules matter too: hypothesis sometimes uses a constant of the code.
+settings.register_profile(
+    "default",
+    max_examples=40,
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    PROFILE,
+    max_examples=1000,
+    derandomize=False,
+    print_blob=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 # Settings for agents on the developer's machine do not apply to the agents of the tests.
 for setting in fields(Settings):
     os.environ.pop(PREFIX + setting.name.upper(), None)
 
-# Tests start programs beside gRPC servers of the same process, whose fork handlers would run in the child and can end it before its program begins.
+# Tests start programs beside gRPC servers of the same process, whose fork handlers would run in the
+# child and can end it before its program begins.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 
 _LOGGERS = ("a2a_runtime", "uvicorn")
 
-# A run in the background of a script ignores interrupts, and so would the processes that tests start and interrupt.
+# A run in the background of a script ignores interrupts, and so would the processes that tests
+# start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -56,7 +73,9 @@ def sdk_0_3() -> Iterator[Peer]:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--update`."""
-    parser.addoption("--update", action="store_true", help="rewrite what the cases of the generator expect")
+    parser.addoption(
+        "--update", action="store_true", help="rewrite what the cases of the generator expect"
+    )
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -75,7 +94,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def forget_modules_of_temporary_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Forget what a file of tests has imported from its folders: the next one may have another ``handlers.py``."""
+    """Forget what a file of tests has imported from its folders: the next one may have another
+    ``handlers.py``.
+    """
     paths, loaded, folder = [*sys.path], {*sys.modules}, tmp_path_factory.getbasetemp()
     yield
     sys.path[:] = [each for each in sys.path if each in paths or not each.startswith(str(folder))]
@@ -84,8 +105,16 @@ def forget_modules_of_temporary_folders(tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture(autouse=True)
 def restore_the_process() -> Iterator[None]:
-    """Restore the environment and the loggers, which commands change that run in the process of the tests."""
-    environment, loggers = dict(os.environ), [(each, [*each.handlers], each.propagate, each.level) for each in map(logging.getLogger, _LOGGERS)]
+    """Restore the environment and the loggers, which commands change that run in the process of the
+    tests.
+    """
+    environment, loggers = (
+        dict(os.environ),
+        [
+            (each, [*each.handlers], each.propagate, each.level)
+            for each in map(logging.getLogger, _LOGGERS)
+        ],
+    )
     yield
     for name in os.environ.keys() - environment.keys():
         del os.environ[name]

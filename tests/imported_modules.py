@@ -1,4 +1,6 @@
-"""Modules that tests import from packages that they make: the next test may make another package of that name."""
+"""Modules that tests import from packages that they make: the next test may make another package of
+that name.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,11 @@ def forget_packages(*names: str) -> None:
 
 def forget_modules_below(folder: Path, kept: Collection[str] = ()) -> None:
     """Forget what was imported from a folder, but for some modules."""
-    found = [name for name, module in sys.modules.items() if (getattr(module, "__file__", None) or "").startswith(str(folder))]
+    found = [
+        name
+        for name, module in sys.modules.items()
+        if (getattr(module, "__file__", None) or "").startswith(str(folder))
+    ]
     for name in found:
         if name not in kept:
             del sys.modules[name]

@@ -1,10 +1,14 @@
-"""Shares of a soak run: the minutes that each may take, and what it has checked, which adds up in ``soak.md``.
+"""Shares of a soak run: the minutes that each may take, and what it has checked, which adds up in
+``soak.md``.
 
-A soak runs every test once, those marked ``soak`` too, and tries many more examples of each property. Its mark puts a test into a share:
-``@pytest.mark.soak(share="drills")``. All other tests are the share ``tests``.
+A soak runs every test once, those marked ``soak`` too, and tries many more examples of each
+property. Its mark puts a test into a share: ``@pytest.mark.soak(share="drills")``. All other tests
+are the share ``tests``.
 
-A test records what it has checked as whole numbers, such as ``record_property("tasks", 1000)``; the examples of properties are counted here.
-The minutes of a share are those of its tests, divided by the number of workers: so the minutes of all shares are those of the run.
+A test records what it has checked as whole numbers, such as ``record_property("tasks", 1000)``; the
+examples of properties are counted here.
+The minutes of a share are those of its tests, divided by the number of workers: so the minutes of
+all shares are those of the run.
 """
 
 from __future__ import annotations
@@ -61,7 +65,9 @@ def add_run(record: str, row: str) -> str:
         _, _, _, run_minutes, _, counts, _ = each.split("|")
         total += read_counts(counts.strip())
         minutes += int(run_minutes)
-    return _TOTAL.sub(f"Together, in {len(rows)} runs of {minutes} minutes: {show_counts(total)}.", record)
+    return _TOTAL.sub(
+        f"Together, in {len(rows)} runs of {minutes} minutes: {show_counts(total)}.", record
+    )
 
 
 class Soak:
@@ -106,7 +112,9 @@ class Soak:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Add a row to the record if everything was run and nothing failed."""
         if session.exitstatus == pytest.ExitCode.OK and self._is_recorded():
-            RECORD.write_text(add_run(RECORD.read_text(encoding="utf-8"), self.row()), encoding="utf-8")
+            RECORD.write_text(
+                add_run(RECORD.read_text(encoding="utf-8"), self.row()), encoding="utf-8"
+            )
 
     def _is_recorded(self) -> bool:
         config = self._config
@@ -119,10 +127,15 @@ class Soak:
         """Write the row of this run."""
         words = ["git", "rev-parse", "--short", "HEAD"]
         done = subprocess.run(words, cwd=TESTS, capture_output=True, text=True, check=False)
-        shares = ", ".join(f"{name} {minutes:.0f}" for name, minutes in sorted(self._minutes.items()))
+        shares = ", ".join(
+            f"{name} {minutes:.0f}" for name, minutes in sorted(self._minutes.items())
+        )
         counts = show_counts(sum(self._counts.values(), Counter()))
         minutes = (time.monotonic() - self._began_at) / 60
-        return f"| {datetime.now(UTC):%Y-%m-%d} | {done.stdout.strip()} | {minutes:.0f} | {shares} | {counts} |"
+        return (
+            f"| {datetime.now(UTC):%Y-%m-%d} | {done.stdout.strip()} | {minutes:.0f} | {shares} "
+            f"| {counts} |"
+        )
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print what each share took beside its budget, and what it has checked."""
@@ -135,8 +148,15 @@ class Soak:
         for name, minutes in sorted(self._minutes.items()):
             budget, alone = self._budgets.get(name, 0.0), self._alone[name]
             busy = f"  (about {alone:.1f} with cores of its own)" if minutes > 1.1 * alone else ""
-            fix = "  more than its budget: try fewer examples, or change the shares in budgets.toml" if alone > budget else ""
-            yield f"{name:<12} {minutes:6.1f} of {budget:3.0f}  {show_counts(self._counts.get(name, {}))}{busy}{fix}"
+            fix = (
+                "  more than its budget: try fewer examples, or change the shares in budgets.toml"
+                if alone > budget
+                else ""
+            )
+            yield (
+                f"{name:<12} {minutes:6.1f} of {budget:3.0f}  "
+                f"{show_counts(self._counts.get(name, {}))}{busy}{fix}"
+            )
 
 
 def read_shares() -> Mapping[str, float]:

@@ -27,8 +27,14 @@ def find_dependencies() -> Path:
 
 def command(words: list[str], folder: Path, code: int = 0) -> str:
     """Run a command without the environment of this process, and return its output."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("A2A_", "PYTEST", "PYTHON", "VIRTUAL_ENV", "COV_"))}
-    done = subprocess.run(words, cwd=folder, env=clean, capture_output=True, text=True, check=False, timeout=300)
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("A2A_", "PYTEST", "PYTHON", "VIRTUAL_ENV", "COV_"))
+    }
+    done = subprocess.run(
+        words, cwd=folder, env=clean, capture_output=True, text=True, check=False, timeout=300
+    )
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout + done.stderr
 
@@ -52,7 +58,10 @@ class InstalledProject:
         """Serve the project as its README says, on a free port."""
         port = find_free_port()
         started = [str(self.commands / "a2a-gen"), word, "--port", str(port)]
-        with (self.folder / "served.log").open("wb") as log, subprocess.Popen(started, cwd=self.folder, stdout=log, stderr=log) as process:
+        with (
+            (self.folder / "served.log").open("wb") as log,
+            subprocess.Popen(started, cwd=self.folder, stdout=log, stderr=log) as process,
+        ):
             try:
                 yield wait_for_card(f"http://127.0.0.1:{port}")
             finally:

@@ -1,4 +1,6 @@
-"""The limit: an ASGI app that parses what it is asked and answers the same bytes, with a dict for a store, and does nothing else."""
+"""The limit: an ASGI app that parses what it is asked and answers the same bytes, with a dict for a
+store, and does nothing else.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,12 @@ async def app(scope: dict[str, Any], receive: Receive, send: Send) -> None:
     call = orjson.loads((await receive())["body"])
     match call["method"]:
         case "GetTask":
-            return await reply(send, orjson.dumps({"jsonrpc": "2.0", "id": call["id"], "result": TASKS[call["params"]["id"]]}))
+            return await reply(
+                send,
+                orjson.dumps(
+                    {"jsonrpc": "2.0", "id": call["id"], "result": TASKS[call["params"]["id"]]}
+                ),
+            )
         case "SendStreamingMessage":
             return await _stream(call, send)
     task = new_task(call["params"]["message"])
@@ -32,7 +39,9 @@ async def app(scope: dict[str, Any], receive: Receive, send: Send) -> None:
     if word == "wait":
         await asyncio.sleep(0.05)
     TASKS[task["id"]] = task
-    return await reply(send, orjson.dumps({"jsonrpc": "2.0", "id": call["id"], "result": {"task": task}}))
+    return await reply(
+        send, orjson.dumps({"jsonrpc": "2.0", "id": call["id"], "result": {"task": task}})
+    )
 
 
 def new_task(message: dict[str, Any], state: str = "TASK_STATE_COMPLETED") -> dict[str, Any]:
@@ -64,12 +73,31 @@ async def _stream(call: dict[str, Any], send: Send) -> None:
     word, _, number = message["parts"][0]["text"].partition(" ")
     task = new_task(message)
     names = {"taskId": task["id"], "contextId": task["contextId"]}
-    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")]})
+    await send(
+        {
+            "type": "http.response.start",
+            "status": 200,
+            "headers": [(b"content-type", b"text/event-stream")],
+        }
+    )
     await _say(send, call, {"task": task})
     for _ in range(int(number)):
         if word == "pace":
             await asyncio.sleep(0.02)
-        await _say(send, call, {"artifactUpdate": {**names, "artifact": {"artifactId": "result", "name": "result", "parts": [{"text": "chunk"}]}}})
+        await _say(
+            send,
+            call,
+            {
+                "artifactUpdate": {
+                    **names,
+                    "artifact": {
+                        "artifactId": "result",
+                        "name": "result",
+                        "parts": [{"text": "chunk"}],
+                    },
+                }
+            },
+        )
     await _say(send, call, {"statusUpdate": {**names, "status": task["status"]}})
     await send({"type": "http.response.body", "body": b""})
 

@@ -1,4 +1,6 @@
-"""The limit over gRPC: ``grpc.aio`` that reads classes of protocol buffers and answers with them, with a dict for a store, and does nothing else."""
+"""The limit over gRPC: ``grpc.aio`` that reads classes of protocol buffers and answers with them,
+with a dict for a store, and does nothing else.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,12 @@ from grpc.aio import server as create_server
 from a2a_runtime.protobuf import message_class
 
 PACKAGE = "lf.a2a.v1"
-Task, Answer, Event = (message_class(f"{PACKAGE}.{name}") for name in ("Task", "SendMessageResponse", "StreamResponse"))
-Send, Get = (message_class(f"{PACKAGE}.{name}") for name in ("SendMessageRequest", "GetTaskRequest"))
+Task, Answer, Event = (
+    message_class(f"{PACKAGE}.{name}") for name in ("Task", "SendMessageResponse", "StreamResponse")
+)
+Send, Get = (
+    message_class(f"{PACKAGE}.{name}") for name in ("SendMessageRequest", "GetTaskRequest")
+)
 TASKS: dict[str, Any] = {}
 
 
@@ -56,16 +62,28 @@ async def stream(request: Any, _context: object) -> AsyncIterator[Any]:  # noqa:
     yield event
 
 
-async def app(scope: dict[str, Any], receive: Callable[[], Awaitable[Any]], reply: Callable[[dict[str, Any]], Awaitable[None]]) -> None:
+async def app(
+    scope: dict[str, Any],
+    receive: Callable[[], Awaitable[Any]],
+    reply: Callable[[dict[str, Any]], Awaitable[None]],
+) -> None:
     """Serve while the lifespan runs; over HTTP there is an empty card."""
     if scope["type"] == "lifespan":
         server = create_server()
         methods = {
-            "SendMessage": grpc.unary_unary_rpc_method_handler(send, Send.FromString, Answer.SerializeToString),
-            "GetTask": grpc.unary_unary_rpc_method_handler(get, Get.FromString, Task.SerializeToString),
-            "SendStreamingMessage": grpc.unary_stream_rpc_method_handler(stream, Send.FromString, Event.SerializeToString),
+            "SendMessage": grpc.unary_unary_rpc_method_handler(
+                send, Send.FromString, Answer.SerializeToString
+            ),
+            "GetTask": grpc.unary_unary_rpc_method_handler(
+                get, Get.FromString, Task.SerializeToString
+            ),
+            "SendStreamingMessage": grpc.unary_stream_rpc_method_handler(
+                stream, Send.FromString, Event.SerializeToString
+            ),
         }
-        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(f"{PACKAGE}.A2AService", methods),))
+        server.add_generic_rpc_handlers(
+            (grpc.method_handlers_generic_handler(f"{PACKAGE}.A2AService", methods),)
+        )
         server.add_insecure_port(os.environ["A2A_GRPC"])
         await receive()
         await server.start()
@@ -74,5 +92,7 @@ async def app(scope: dict[str, Any], receive: Callable[[], Awaitable[Any]], repl
         await server.stop(0)
         await reply({"type": "lifespan.shutdown.complete"})
         return
-    await reply({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+    await reply(
+        {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]}
+    )
     await reply({"type": "http.response.body", "body": b"{}"})

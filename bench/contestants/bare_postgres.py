@@ -1,4 +1,6 @@
-"""The limit of a server on Postgres: bare, with two statements for a message, each in a pipeline of all that wait for it."""
+"""The limit of a server on Postgres: bare, with two statements for a message, each in a pipeline of
+all that wait for it.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ CREATE = "CREATE TABLE IF NOT EXISTS tasks (id uuid PRIMARY KEY, body bytea NOT 
 
 
 class Pipeline:
-    """Runs a statement for all that wait, in one round trip and one commit, on a connection of its own."""
+    """Runs a statement for all that wait, in one round trip and one commit, on a connection of its
+    own.
+    """
 
     def __init__(self, statement: str) -> None:
         self._statement = statement
@@ -38,12 +42,18 @@ class Pipeline:
             self._connection = await asyncpg.connect(os.environ["A2A_STORE"])
             await self._connection.execute(CREATE)
         while self._waiting:
-            (waiting, self._waiting), (committed, self._committed) = (self._waiting, []), (self._committed, None)
+            (waiting, self._waiting), (committed, self._committed) = (
+                (self._waiting, []),
+                (self._committed, None),
+            )
             await self._connection.executemany(self._statement, waiting)
             assert committed is not None
             committed.set_result(None)
         self._is_running = False
 
 
-insert, update = Pipeline("INSERT INTO tasks VALUES ($1, $2)"), Pipeline("UPDATE tasks SET body = $2 WHERE id = $1")
+insert, update = (
+    Pipeline("INSERT INTO tasks VALUES ($1, $2)"),
+    Pipeline("UPDATE tasks SET body = $2 WHERE id = $1"),
+)
 app = create_app(insert.run, update.run)

@@ -1,6 +1,7 @@
 """The limit of a server on a SQLite file: bare, with two commits for a message, as full as ours.
 
-``BARE_COMMITS`` says how: ``grouped``, by a thread that commits together what waits, or ``each``, in the loop, the least that one
+``BARE_COMMITS`` says how: ``grouped``, by a thread that commits together what waits, or ``each``,
+in the loop, the least that one
 caller can wait.
 """
 
@@ -18,8 +19,15 @@ from bare_stored import create_app
 
 Write: TypeAlias = tuple[str, tuple[str | bytes, ...], asyncio.Future[None]]
 
-db = sqlite3.connect(os.environ["A2A_STORE"].removeprefix("sqlite:///"), isolation_level=None, check_same_thread=False)
-db.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE IF NOT EXISTS tasks (id TEXT PRIMARY KEY, body BLOB) WITHOUT ROWID")
+db = sqlite3.connect(
+    os.environ["A2A_STORE"].removeprefix("sqlite:///"),
+    isolation_level=None,
+    check_same_thread=False,
+)
+db.executescript(
+    "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE IF NOT EXISTS tasks (id "
+    "TEXT PRIMARY KEY, body BLOB) WITHOUT ROWID"
+)
 waiting: SimpleQueue[Write] = SimpleQueue()
 GROUPED = os.environ["BARE_COMMITS"] == "grouped"
 

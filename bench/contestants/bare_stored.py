@@ -12,7 +12,9 @@ Write: TypeAlias = Callable[[str, bytes], Awaitable[None]]
 """Writes the id and the body of a task, and returns after the commit."""
 
 
-def create_app(insert: Write, update: Write) -> Callable[[dict[str, Any], Receive, Send], Awaitable[None]]:
+def create_app(
+    insert: Write, update: Write
+) -> Callable[[dict[str, Any], Receive, Send], Awaitable[None]]:
     """Create the app."""
 
     async def app(scope: dict[str, Any], receive: Receive, send: Send) -> None:
@@ -26,6 +28,9 @@ def create_app(insert: Write, update: Write) -> Callable[[dict[str, Any], Receiv
         task["status"]["state"] = "TASK_STATE_COMPLETED"
         body = orjson.dumps(task)
         await update(task["id"], body)
-        return await reply(send, b'{"jsonrpc":"2.0","id":%b,"result":{"task":%b}}' % (orjson.dumps(call["id"]), body))
+        return await reply(
+            send,
+            b'{"jsonrpc":"2.0","id":%b,"result":{"task":%b}}' % (orjson.dumps(call["id"]), body),
+        )
 
     return app

@@ -24,7 +24,12 @@ async def add(value: Any, ctx: SkillContext) -> dict[str, int]:  # noqa: ANN401 
 
 
 source = FunctionSource()
-source.add(SkillDescriptor("bridged", "Adds one.", input_schema=INPUT, output_schema=OUTPUT, is_read_only=True), add)
+source.add(
+    SkillDescriptor(
+        "bridged", "Adds one.", input_schema=INPUT, output_schema=OUTPUT, is_read_only=True
+    ),
+    add,
+)
 agent = Agent("adder", description="Adds.", sources=[source])
 contract = SkillContract("plain", TypedSchema[Any](Any, INPUT), TypedSchema[Any](Any, OUTPUT))
 agent.add("plain", UnaryHandler(contract, add), description="Adds one.", contract=contract)

@@ -16,4 +16,8 @@ async def hello() -> str:
     return "hello"
 
 
-app = Litestar([hello], plugins=[A2APlugin(Surface(agent, "", gate=OpenGate()), settings=settings)], logging_config=None)
+app = Litestar(
+    [hello],
+    plugins=[A2APlugin(Surface(agent, "", gate=OpenGate()), settings=settings)],
+    logging_config=None,
+)

@@ -1,4 +1,7 @@
-"""An agent made with fasta2a 2.x as its documentation shows it, in an environment of its own. Its answers do not wait for the task."""
+"""An agent made with fasta2a 2.x as its documentation shows it, in an environment of its own.
+
+Its answers do not wait for the task.
+"""
 
 import asyncio
 import uuid
@@ -28,7 +31,9 @@ class Echo(Worker[list[Message]]):
                     await asyncio.sleep(0.02)
                 chunk = Artifact(artifact_id="result", parts=[{"text": "chunk"}])
                 await self.publish_artifact(key, context, chunk, append=place > 0, last_chunk=False)
-        await self.storage.update_task(key, state="completed", new_artifacts=self.build_artifacts(text))
+        await self.storage.update_task(
+            key, state="completed", new_artifacts=self.build_artifacts(text)
+        )
 
     async def cancel_task(self, params: TaskIdParams) -> None:
         """Stop."""
@@ -51,4 +56,6 @@ async def _life(made: FastA2A) -> AsyncIterator[None]:
         yield
 
 
-app = FastA2A(storage=storage, broker=broker, name="fasta2a", url="http://127.0.0.1/", lifespan=_life)
+app = FastA2A(
+    storage=storage, broker=broker, name="fasta2a", url="http://127.0.0.1/", lifespan=_life
+)

@@ -1,4 +1,5 @@
-"""An agent made with a2a-sdk 1.x as its documentation shows it, on the store that ``A2A_STORE`` names, and over gRPC at ``A2A_GRPC`` if that is set.
+"""An agent made with a2a-sdk 1.x as its documentation shows it, on the store that ``A2A_STORE``
+names, and over gRPC at ``A2A_GRPC`` if that is set.
 
 Runs in an environment of its own.
 """
@@ -40,9 +41,13 @@ class Echo(AgentExecutor):
             for place in range(int(number)):
                 if word == "pace":
                     await asyncio.sleep(0.02)
-                await work.add_artifact([Part(text="chunk")], artifact_id="result", append=place > 0)
+                await work.add_artifact(
+                    [Part(text="chunk")], artifact_id="result", append=place > 0
+                )
         else:
-            await work.add_artifact([Part(text=context.get_user_input())], artifact_id="result", name="result")
+            await work.add_artifact(
+                [Part(text=context.get_user_input())], artifact_id="result", name="result"
+            )
         await work.complete()
 
     async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
@@ -61,7 +66,9 @@ def _store(address: str) -> TaskStore:
 
 
 def _tune(connection: Any, _record: object) -> None:  # noqa: ANN401 - of a driver without types
-    """Set what users of SQLite set: a log beside the file, and commits that wait for the disk now and then only."""
+    """Set what users of SQLite set: a log beside the file, and commits that wait for the disk now
+    and then only.
+    """
     cursor = connection.cursor()
     cursor.execute("PRAGMA journal_mode=WAL")
     cursor.execute("PRAGMA synchronous=NORMAL")
@@ -72,7 +79,9 @@ card = AgentCard(
     name="sdk",
     description="Says the same.",
     version="1",
-    supported_interfaces=[AgentInterface(url="http://127.0.0.1/", protocol_binding="JSONRPC", protocol_version="1.0")],
+    supported_interfaces=[
+        AgentInterface(url="http://127.0.0.1/", protocol_binding="JSONRPC", protocol_version="1.0")
+    ],
     capabilities=AgentCapabilities(streaming=True),
     default_input_modes=["text/plain"],
     default_output_modes=["text/plain"],
@@ -93,4 +102,7 @@ async def lifespan(_app: Starlette):  # noqa: ANN201 - of Starlette
     await server.stop(0)
 
 
-app = Starlette(lifespan=lifespan, routes=[*create_agent_card_routes(card), *create_jsonrpc_routes(handler, "/")])
+app = Starlette(
+    lifespan=lifespan,
+    routes=[*create_agent_card_routes(card), *create_jsonrpc_routes(handler, "/")],
+)

@@ -14,7 +14,10 @@ from a2a_gen.source.project import Project, find_project, find_schema_files
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. Exit codes: 0 success, 1 findings, 2 usage error or invalid schema, 3 missing baseline."""
+    """Run one command.
+
+    Exit codes: 0 success, 1 findings, 2 usage error or invalid schema, 3 missing baseline.
+    """
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words in (["version"], ["--version"]):
         print(f"a2a-gen {__version__}")  # noqa: T201 - the output of the command
@@ -36,18 +39,26 @@ def _find_package_up_to_date() -> str:
     try:
         project = find_project(Path.cwd())
         old = lock.read_lock(project.root)
-        is_up_to_date = old is not None and lock.is_up_to_date(old, project.options, project.root, _list_inputs(project, old))
+        is_up_to_date = old is not None and lock.is_up_to_date(
+            old, project.options, project.root, _list_inputs(project, old)
+        )
     except (GeneratorError, OSError):
         return ""  # the command reports the problem
     return project.package if is_up_to_date else ""
 
 
 def _list_inputs(project: Project, old: lock.Lock) -> Iterable[Path]:
-    """List the files that a build would read. A new file of an agent is only reachable through a changed one."""
+    """List the files that a build would read.
+
+    A new file of an agent is only reachable through a changed one.
+    """
     match project.kind:
         case "agent":
             return [project.root / path for path in old.inputs]
         case "models":  # schemas of other folders are read where these refer to them
-            return {*find_schema_files(project.schema, project.out), *(project.root / path for path in old.inputs)}
+            return {
+                *find_schema_files(project.schema, project.out),
+                *(project.root / path for path in old.inputs),
+            }
         case "contract":
             return find_contract_files(project.schema)

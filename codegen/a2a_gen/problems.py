@@ -92,4 +92,7 @@ class MissingExtraError(GeneratorError):
     """A package of an extra is not installed."""
 
     def __init__(self, package: str, extra: str = "build") -> None:
-        super().__init__(f"{package}: not installed; it comes with the extra {extra}\n    fix: pip install 'a2a-gen[{extra}]'")
+        super().__init__(
+            f"{package}: not installed; it comes with the extra {extra}\n    fix: pip "
+            f"install 'a2a-gen[{extra}]'"
+        )

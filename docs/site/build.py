@@ -4,7 +4,8 @@
     commands, from their --help ──────────────┼──► .venv/site/source ──► mkdocs --strict ──► .venv/site/html
     Python API, named by packages ────────────┘
 
-Pictures are copied. Links to other files lead to the repository. A link that leads nowhere fails the build.
+Pictures are copied. Links to other files lead to the repository. A link that leads nowhere fails
+the build.
 """
 
 from __future__ import annotations
@@ -33,10 +34,33 @@ SITE = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / ".venv" / "site").resol
 ENVIRONMENT = "docs-site"
 FOLDERS = ("docs", "codegen", "runtime", "schema", "tests", "bench", "examples")
 API_PACKAGES = (
-    *("a2a_runtime.agent", "a2a_runtime.app", "a2a_runtime.surface", "a2a_runtime.plugin", "a2a_runtime.starlette", "a2a_runtime.execution.context"),
-    *("a2a_runtime.client.client", "a2a_runtime.client.options", "a2a_runtime.client.stream", "a2a_runtime.client.errors", "a2a_runtime.client.auth"),
-    *("a2a_runtime.client.oauth", "a2a_runtime.typed_client.client", "a2a_runtime.typed_client.conversation", "a2a_runtime.typed_client.errors"),
-    *("a2a_runtime.auth.authenticators", "a2a_runtime.auth.gate", "a2a_runtime.push.verification", "a2a_runtime.testing.agent"),
+    *(
+        "a2a_runtime.agent",
+        "a2a_runtime.app",
+        "a2a_runtime.surface",
+        "a2a_runtime.plugin",
+        "a2a_runtime.starlette",
+        "a2a_runtime.execution.context",
+    ),
+    *(
+        "a2a_runtime.client.client",
+        "a2a_runtime.client.options",
+        "a2a_runtime.client.stream",
+        "a2a_runtime.client.errors",
+        "a2a_runtime.client.auth",
+    ),
+    *(
+        "a2a_runtime.client.oauth",
+        "a2a_runtime.typed_client.client",
+        "a2a_runtime.typed_client.conversation",
+        "a2a_runtime.typed_client.errors",
+    ),
+    *(
+        "a2a_runtime.auth.authenticators",
+        "a2a_runtime.auth.gate",
+        "a2a_runtime.push.verification",
+        "a2a_runtime.testing.agent",
+    ),
     *("a2a_runtime.stores.base", "a2a_runtime.errors", "a2a_contract.errors"),
 )
 """Modules of the reference: what a user imports, in the order of use."""
@@ -49,7 +73,12 @@ def find_pages() -> Iterator[Path]:
     yield from (path for path in sorted(ROOT.glob("*.md")) if path.name != "AGENTS.md")
     for folder in FOLDERS:
         paths = sorted((ROOT / folder).rglob("*.md"))
-        yield from (path for path in paths if not {"cases", "starters", "site"} & set(path.relative_to(ROOT).parts) and path.name != "SKILL.md")
+        yield from (
+            path
+            for path in paths
+            if not {"cases", "starters", "site"} & set(path.relative_to(ROOT).parts)
+            and path.name != "SKILL.md"
+        )
 
 
 def prepare() -> None:
@@ -59,7 +88,12 @@ def prepare() -> None:
     pages, pictures = set(find_pages()), set((ROOT / "docs").rglob("*.png"))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     for page in pages:
-        text = rewrite_links(page, page.read_text(encoding="utf-8"), pages | pictures, f"{project['urls']['Repository']}/blob/main")
+        text = rewrite_links(
+            page,
+            page.read_text(encoding="utf-8"),
+            pages | pictures,
+            f"{project['urls']['Repository']}/blob/main",
+        )
         write(source / page.relative_to(ROOT), text)
     for picture in pictures:
         copy = source / picture.relative_to(ROOT)
@@ -77,7 +111,9 @@ def write(path: Path, text: str) -> None:
 
 
 def rewrite_links(page: Path, text: str, pages: set[Path], base: str) -> str:
-    """Lead links to files that are no pages to the repository; those to folders, to their page if they have one."""
+    """Lead links to files that are no pages to the repository; those to folders, to their page if
+    they have one.
+    """
 
     def rewrite(found: re.Match[str]) -> str:
         target = (page.parent / found[2]).resolve()
@@ -95,7 +131,13 @@ def render_cli() -> str:
     lines = ["# Commands", "", "The help of every command, as `--help` prints it.", ""]
     for name, command in walk_commands(cli, "a2a-gen"):
         options = cli.context_settings["help_option_names"]
-        context = click.Context(command, info_name=name, help_option_names=options, max_content_width=100, terminal_width=100)
+        context = click.Context(
+            command,
+            info_name=name,
+            help_option_names=options,
+            max_content_width=100,
+            terminal_width=100,
+        )
         lines += [f"## {name}", "", "```text", command.get_help(context), "```", ""]
     return "\n".join(lines)
 
@@ -113,15 +155,26 @@ def walk_commands(command: click.Command, name: str) -> Iterator[tuple[str, clic
 
 def render_api() -> str:
     """Render the page of the Python API, which mkdocstrings fills."""
-    head = "# Python API\n\nWhat code of yours imports. `a2a_runtime` exports the most used names.\n\n"
+    head = (
+        "# Python API\n\nWhat code of yours imports. `a2a_runtime` exports the most used names.\n\n"
+    )
     return head + "\n".join(f"::: {name}\n" for name in API_PACKAGES)
 
 
 def build_navigation() -> list[Mapping[str, object]]:
     """List the pages by the documentation's own table."""
-    found = [{title: f"docs/{path.partition('#')[0]}"} for _, title, path in list_documents() if path.endswith(".md") and not path.startswith("..")]
+    found = [
+        {title: f"docs/{path.partition('#')[0]}"}
+        for _, title, path in list_documents()
+        if path.endswith(".md") and not path.startswith("..")
+    ]
     references = [{"Commands": "docs/cli.md"}, {"Python API": "docs/python.md"}]
-    return [{"a2a-gen": "README.md"}, {"Documentation": ["docs/README.md", *found]}, {"References": references}, {"Changes": "CHANGELOG.md"}]
+    return [
+        {"a2a-gen": "README.md"},
+        {"Documentation": ["docs/README.md", *found]},
+        {"References": references},
+        {"Changes": "CHANGELOG.md"},
+    ]
 
 
 def main() -> int:
@@ -140,7 +193,13 @@ def main() -> int:
         "--config-file",
         str(path),
     ]
-    done = subprocess.run(command, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     print(done.stdout + done.stderr if done.returncode else SITE / "html" / "index.html")  # noqa: T201 - the result of the script
     return done.returncode
 

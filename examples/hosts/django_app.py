@@ -1,6 +1,7 @@
 """An agent in a Django application, for users who are logged in there.
 
-Django sees requests to its own paths only. The agent reads the session cookie; requests with a cookie from pages of other origins are refused before.
+Django sees requests to its own paths only. The agent reads the session cookie; requests with a
+cookie from pages of other origins are refused before.
 """
 
 import os
@@ -22,9 +23,21 @@ from a2a_runtime.local import connect
 settings.configure(  # in a project: its settings module
     SECRET_KEY=os.environ.get("SECRET_KEY", "a secret of a test"),
     ALLOWED_HOSTS=["127.0.0.1", "localhost"],
-    DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": os.environ.get("DATABASE", ":memory:")}},
-    INSTALLED_APPS=["django.contrib.auth", "django.contrib.contenttypes", "django.contrib.sessions"],
-    MIDDLEWARE=["django.contrib.sessions.middleware.SessionMiddleware", "django.contrib.auth.middleware.AuthenticationMiddleware"],
+    DATABASES={
+        "default": {
+            "ENGINE": "django.db.backends.sqlite3",
+            "NAME": os.environ.get("DATABASE", ":memory:"),
+        }
+    },
+    INSTALLED_APPS=[
+        "django.contrib.auth",
+        "django.contrib.contenttypes",
+        "django.contrib.sessions",
+    ],
+    MIDDLEWARE=[
+        "django.contrib.sessions.middleware.SessionMiddleware",
+        "django.contrib.auth.middleware.AuthenticationMiddleware",
+    ],
     ROOT_URLCONF=__name__,
     SESSION_ENGINE="django.contrib.sessions.backends.db",
 )
@@ -44,7 +57,11 @@ async def read_user(connection: Credentials) -> Identity | None:
 
 async def log_in(request: HttpRequest, name: str) -> HttpResponse:
     """Log a user in: stands for the login page of the application."""
-    await alogin(request, await User.objects.aget(username=name), backend="django.contrib.auth.backends.ModelBackend")
+    await alogin(
+        request,
+        await User.objects.aget(username=name),
+        backend="django.contrib.auth.backends.ModelBackend",
+    )
     return HttpResponse("welcome")
 
 

@@ -14,7 +14,9 @@ from a2a_runtime.starlette import mount_agents
 TOKENS = {"token-of-ada": "ada", "token-of-bob": "bob"}
 
 
-def require_user(request: Request, credentials: Annotated[HTTPAuthorizationCredentials, Depends(HTTPBearer())]) -> str:
+def require_user(
+    request: Request, credentials: Annotated[HTTPAuthorizationCredentials, Depends(HTTPBearer())]
+) -> str:
     """Authenticate the user, and leave the name for the agent."""
     user = TOKENS.get(credentials.credentials)
     if user is None:

@@ -18,7 +18,9 @@ async def load_user(token: Token, _connection: ASGIConnection) -> str:
 
 
 secret = os.environ.get("TOKEN_SECRET", "a secret of thirty-two characters")
-jwt = JWTAuth[str, Token](retrieve_user_handler=load_user, token_secret=secret, exclude=["^/schema"])
+jwt = JWTAuth[str, Token](
+    retrieve_user_handler=load_user, token_secret=secret, exclude=["^/schema"]
+)
 
 
 @get("/me")

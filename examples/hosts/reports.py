@@ -1,4 +1,6 @@
-"""The agent of all examples: it writes reports from the database that the application has opened."""
+"""The agent of all examples: it writes reports from the database that the application has
+opened.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -2,7 +2,13 @@
 
 from reports import build_agent, open_database
 from starlette.applications import Starlette
-from starlette.authentication import AuthCredentials, AuthenticationBackend, BaseUser, SimpleUser, requires
+from starlette.authentication import (
+    AuthCredentials,
+    AuthenticationBackend,
+    BaseUser,
+    SimpleUser,
+    requires,
+)
 from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.requests import HTTPConnection, Request
@@ -33,5 +39,9 @@ async def me(request: Request) -> JSONResponse:
     return JSONResponse({"reports": len(tasks)})
 
 
-app = Starlette(routes=[Route("/me", me)], middleware=[Middleware(AuthenticationMiddleware, backend=TokenBackend())], lifespan=open_database)
+app = Starlette(
+    routes=[Route("/me", me)],
+    middleware=[Middleware(AuthenticationMiddleware, backend=TokenBackend())],
+    lifespan=open_database,
+)
 agents = mount_agents(app, "/agent", Surface(build_agent(), caller=host_user()))

@@ -170,5 +170,8 @@ class JwtTable(ConfigTable):
     """The way to a token, for the card; by default discover shows OpenID Connect."""
 
 
-AuthTables = TypeAliasType("AuthTables", dict[str, JwtTable | ApiKeysTable | BasicTable | MutualTlsTable | PlatformTable | AnyOfTable])
+AuthTables = TypeAliasType(
+    "AuthTables",
+    dict[str, JwtTable | ApiKeysTable | BasicTable | MutualTlsTable | PlatformTable | AnyOfTable],
+)
 """Entries of [auth] by name."""

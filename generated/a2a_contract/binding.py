@@ -16,7 +16,14 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from pydantic import TypeAdapter
 from pydantic_core import from_json, to_json
 
-from .base import Encoded, JsonMembers, Requirement, WireModel, check_requirements, meets_requirements
+from .base import (
+    Encoded,
+    JsonMembers,
+    Requirement,
+    WireModel,
+    check_requirements,
+    meets_requirements,
+)
 from .json_types import is_json_object
 
 # Row types of ``operations.py``: an operation independent of dialects, and its methods and paths in one dialect.
@@ -54,7 +61,9 @@ class Operation:
 Theirs = TypeVar("Theirs", bound=WireModel)
 Ours = TypeVar("Ours", bound=WireModel)
 Answer = TypeVar("Answer", bound=WireModel)
-TypeForm: TypeAlias = Any  # a model, or an alias of a union or a list of them: Python has no type for all of these
+TypeForm: TypeAlias = (
+    Any  # a model, or an alias of a union or a list of them: Python has no type for all of these
+)
 
 
 class Empty(WireModel):
@@ -114,7 +123,9 @@ class Binding(Generic[Theirs, Ours, Answer]):
         return None if mended == members else mended
 
 
-def _put(members: Mapping[str, object], place: tuple[str, ...], value: object) -> dict[str, object] | None:
+def _put(
+    members: Mapping[str, object], place: tuple[str, ...], value: object
+) -> dict[str, object] | None:
     """Return members with a value at a free place; ``None`` if the place is taken or not within objects."""
     name, *rest = place
     if not rest:
@@ -152,6 +163,8 @@ def read_with(model: type[Ours], read: Callable[[Any], dict[str, object]]) -> Ca
     return lambda theirs: model.__pydantic_validator__.validate_python(read(theirs))
 
 
-def encode_with(write: Callable[[JsonMembers], dict[str, object]]) -> Callable[[Ours], dict[str, object]]:
+def encode_with(
+    write: Callable[[JsonMembers], dict[str, object]],
+) -> Callable[[Ours], dict[str, object]]:
     """Return a function that encodes a request by a translation."""
     return lambda request: write(request.to_dict())

@@ -65,21 +65,29 @@ def resource(name: str | None, template: tuple[str | None, ...]) -> tuple[str, .
     ('1', '2')
     """
     pieces = (name or "").split("/")
-    fits = len(pieces) >= len(template) and all(word in (None, piece) for piece, word in zip(pieces, template, strict=False))
-    return tuple(pieces[place] if fits else "" for place, word in enumerate(template) if word is None)
+    fits = len(pieces) >= len(template) and all(
+        word in (None, piece) for piece, word in zip(pieces, template, strict=False)
+    )
+    return tuple(
+        pieces[place] if fits else "" for place, word in enumerate(template) if word is None
+    )
 
 
 # --- data that must be an object ---
 
 
-def wrap(value: object, metadata: JsonObject | None, key: str, mark: str) -> tuple[JsonObject, JsonObject | None]:
+def wrap(
+    value: object, metadata: JsonObject | None, key: str, mark: str
+) -> tuple[JsonObject, JsonObject | None]:
     """Wrap a value that is no object in one, and mark this in the metadata."""
     if is_json_object(value):
         return value, metadata
     return {key: value}, {**(metadata or {}), mark: True}
 
 
-def unwrap(data: JsonObject, metadata: JsonObject | None, key: str, mark: str) -> tuple[object, JsonObject | None]:
+def unwrap(
+    data: JsonObject, metadata: JsonObject | None, key: str, mark: str
+) -> tuple[object, JsonObject | None]:
     """Unwrap a value if the mark and the form say that it was wrapped."""
     if not metadata or metadata.get(mark) is not True or data.keys() != {key}:
         return data, metadata
@@ -90,13 +98,22 @@ def unwrap(data: JsonObject, metadata: JsonObject | None, key: str, mark: str) -
 
 
 def read_interfaces(
-    url: str | None, preferred: str | None, additional: list[JsonObject] | None, version: str | None, *, transport: str
+    url: str | None,
+    preferred: str | None,
+    additional: list[JsonObject] | None,
+    version: str | None,
+    *,
+    transport: str,
 ) -> list[JsonObject]:
     """List the interfaces of a card with a main address and additional ones; the main one comes first, without its duplicate."""
     others = [_interface(other, version or "") for other in additional or ()]
     if not url and preferred is None:
         return others
-    main: JsonObject = {"url": url or "", "protocolBinding": transport if preferred is None else preferred, "protocolVersion": version or ""}
+    main: JsonObject = {
+        "url": url or "",
+        "protocolBinding": transport if preferred is None else preferred,
+        "protocolVersion": version or "",
+    }
     if main in others:
         others.remove(main)
     return [main, *others]
@@ -107,13 +124,21 @@ def write_interfaces(interfaces: list[JsonObject], **_: str) -> JsonObject:
     if not interfaces:
         return {"url": "", "protocolVersion": ""}
     main = interfaces[0]
-    card = {"url": main["url"], "preferredTransport": main["protocolBinding"], "protocolVersion": main["protocolVersion"]}
+    card = {
+        "url": main["url"],
+        "preferredTransport": main["protocolBinding"],
+        "protocolVersion": main["protocolVersion"],
+    }
     every = [{"url": each["url"], "transport": each["protocolBinding"]} for each in interfaces]
     return {**card, "additionalInterfaces": every} if len(every) > 1 else card
 
 
 def _interface(other: JsonObject, version: str) -> JsonObject:
-    return {"url": other.get("url", ""), "protocolBinding": other.get("transport", ""), "protocolVersion": version}
+    return {
+        "url": other.get("url", ""),
+        "protocolBinding": other.get("transport", ""),
+        "protocolVersion": version,
+    }
 
 
 def read_address(url: str | None, *, transport: str) -> list[JsonObject]:
@@ -123,19 +148,32 @@ def read_address(url: str | None, *, transport: str) -> list[JsonObject]:
 
 def write_address(interfaces: list[JsonObject], *, transport: str) -> JsonObject:
     """Write the first address of the given transport."""
-    url = next((each["url"] for each in interfaces if each.get("protocolBinding") == transport and each.get("url")), None)
+    url = next(
+        (
+            each["url"]
+            for each in interfaces
+            if each.get("protocolBinding") == transport and each.get("url")
+        ),
+        None,
+    )
     return {"url": url} if url else {}
 
 
-def read_authentication(authentication: JsonObject) -> tuple[dict[str, JsonObject], list[JsonObject]]:
+def read_authentication(
+    authentication: JsonObject,
+) -> tuple[dict[str, JsonObject], list[JsonObject]]:
     """Convert each name of an HTTP authentication scheme to a security scheme; any of them is sufficient."""
     words = authentication.get("schemes")
     schemes = [word for word in words if isinstance(word, str)] if is_json_array(words) else []
-    security_schemes: dict[str, JsonObject] = {word: {"httpAuthSecurityScheme": {"scheme": word}} for word in schemes}
+    security_schemes: dict[str, JsonObject] = {
+        word: {"httpAuthSecurityScheme": {"scheme": word}} for word in schemes
+    }
     return security_schemes, [{"schemes": {word: {"list": []}}} for word in schemes]
 
 
-def write_authentication(schemes: dict[str, JsonObject] | None, requirements: list[JsonObject] | None) -> JsonObject:
+def write_authentication(
+    schemes: dict[str, JsonObject] | None, requirements: list[JsonObject] | None
+) -> JsonObject:
     """List the HTTP authentication schemes that are sufficient alone."""
     words = (_header_scheme(schemes or {}, requirement) for requirement in requirements or ())
     return {"authentication": {"schemes": list(dict.fromkeys(word for word in words if word))}}

@@ -40,7 +40,9 @@ V1_0 = Dialect(
     media_types=("application/json", "application/a2a+json"),
     error_body="status",
     card_paths=("/.well-known/agent-card.json",),
-    profiles=(Profile("1.0.1", (("UNIMPLEMENTED", "FAILED_PRECONDITION"),), "application/a2a+json"),),
+    profiles=(
+        Profile("1.0.1", (("UNIMPLEMENTED", "FAILED_PRECONDITION"),), "application/a2a+json"),
+    ),
 )
 """The canonical form: ProtoJSON of lf.a2a.v1."""
 
@@ -99,21 +101,35 @@ MESH = Dialect(
 )
 """The early tasks/* form that mcp-mesh producers and consumers speak."""
 
-VERSION = Parameter(("A2A-Version", "OPVS-Version"), "The version of the protocol that the client speaks.")
+VERSION = Parameter(
+    ("A2A-Version", "OPVS-Version"), "The version of the protocol that the client speaks."
+)
 EXTENSIONS = Parameter(
-    ("A2A-Extensions", "X-A2A-Extensions", "OPVS-Extensions", "X-OPVS-Extensions"), "The extensions that the client asks for, separated by commas."
+    ("A2A-Extensions", "X-A2A-Extensions", "OPVS-Extensions", "X-OPVS-Extensions"),
+    "The extensions that the client asks for, separated by commas.",
 )
 NOTIFICATION_TOKEN = Parameter(
-    ("X-A2A-Notification-Token", "X-OPVS-Notification-Token"), "The text from the push configuration, by which its owner recognises a notification."
+    ("X-A2A-Notification-Token", "X-OPVS-Notification-Token"),
+    "The text from the push configuration, by which its owner recognises a notification.",
 )
-REQUEST_ID = Parameter(("X-Request-ID",), "The id of the request in the logs of all agents that it reaches.")
-TRACE_PARENT = Parameter(("traceparent",), "The trace and the span that the request belongs to, as in W3C Trace Context.")
+REQUEST_ID = Parameter(
+    ("X-Request-ID",), "The id of the request in the logs of all agents that it reaches."
+)
+TRACE_PARENT = Parameter(
+    ("traceparent",), "The trace and the span that the request belongs to, as in W3C Trace Context."
+)
 TRACE_STATE = Parameter(("tracestate",), "What tracing systems add to the trace.")
-CHAIN_AGENTS = Parameter(("A2A-Agents",), "The agents that have led to the message, the first one first, separated by commas.")
+CHAIN_AGENTS = Parameter(
+    ("A2A-Agents",),
+    "The agents that have led to the message, the first one first, separated by commas.",
+)
 CHAIN_DEPTH = Parameter(("A2A-Depth",), "The number of agents that have led to the message.")
-CALLER_TIMEOUT = Parameter(("A2A-Timeout",), "The seconds that the sender of a message still waits for its task.")
+CALLER_TIMEOUT = Parameter(
+    ("A2A-Timeout",), "The seconds that the sender of a message still waits for its task."
+)
 ON_DISCONNECT = Parameter(
-    ("A2A-On-Disconnect",), "With the value cancel, the task of a message is canceled when its sender has closed the connection."
+    ("A2A-On-Disconnect",),
+    "With the value cancel, the task of a message is canceled when its sender has closed the connection.",
 )
 
 CANONICAL = V1_0

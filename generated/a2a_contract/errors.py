@@ -49,7 +49,13 @@ class A2AError(Exception):
 
     default_message: ClassVar[str] = ""
 
-    def __init__(self, message: str = "", *, details: Mapping[str, str] | None = None, fields: tuple[tuple[str, str], ...] = ()) -> None:
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        details: Mapping[str, str] | None = None,
+        fields: tuple[tuple[str, str], ...] = (),
+    ) -> None:
         self.message = message or self.default_message
         self.details: Mapping[str, str] = details or {}
         self.fields = fields
@@ -57,7 +63,9 @@ class A2AError(Exception):
 
     def __str__(self) -> str:
         """Return the message and the field errors."""
-        return "; ".join((self.message, *(f"{place}: {text}" if place else text for place, text in self.fields)))
+        return "; ".join(
+            (self.message, *(f"{place}: {text}" if place else text for place, text in self.fields))
+        )
 
 
 class EnvelopeError(A2AError):
@@ -245,7 +253,13 @@ ERRORS: Mapping[type[A2AError], ErrorRow] = MappingProxyType(
             http=400,
             grpc="INVALID_ARGUMENT",
             dialects={
-                "mesh": ErrorRow(message="Parse error", code=-32700, http=400, grpc="INVALID_ARGUMENT", jsonrpc_status=400),
+                "mesh": ErrorRow(
+                    message="Parse error",
+                    code=-32700,
+                    http=400,
+                    grpc="INVALID_ARGUMENT",
+                    jsonrpc_status=400,
+                ),
             },
         ),
         InvalidRequestError: ErrorRow(
@@ -254,7 +268,10 @@ ERRORS: Mapping[type[A2AError], ErrorRow] = MappingProxyType(
             grpc="INVALID_ARGUMENT",
             dialects={
                 "mesh": ErrorRow(
-                    message="Invalid Request: '{member}' field is required and must be a string", code=-32600, http=400, grpc="INVALID_ARGUMENT"
+                    message="Invalid Request: '{member}' field is required and must be a string",
+                    code=-32600,
+                    http=400,
+                    grpc="INVALID_ARGUMENT",
                 ),
             },
         ),
@@ -263,7 +280,13 @@ ERRORS: Mapping[type[A2AError], ErrorRow] = MappingProxyType(
             http=400,
             grpc="INVALID_ARGUMENT",
             dialects={
-                "mesh": ErrorRow(message="Parse error", code=-32700, http=400, grpc="INVALID_ARGUMENT", jsonrpc_status=400),
+                "mesh": ErrorRow(
+                    message="Parse error",
+                    code=-32700,
+                    http=400,
+                    grpc="INVALID_ARGUMENT",
+                    jsonrpc_status=400,
+                ),
             },
         ),
         MethodNotFoundError: ErrorRow(
@@ -271,12 +294,35 @@ ERRORS: Mapping[type[A2AError], ErrorRow] = MappingProxyType(
             http=404,
             grpc="UNIMPLEMENTED",
             dialects={
-                "mesh": ErrorRow(message="Method not implemented: {method}", code=-32601, http=404, grpc="UNIMPLEMENTED"),
+                "mesh": ErrorRow(
+                    message="Method not implemented: {method}",
+                    code=-32601,
+                    http=404,
+                    grpc="UNIMPLEMENTED",
+                ),
             },
         ),
-        MethodNotAllowedError: ErrorRow(code=-32600, http=405, grpc="UNIMPLEMENTED", reason="METHOD_NOT_ALLOWED", jsonrpc_status=405),
-        PayloadTooLargeError: ErrorRow(code=-32600, http=413, grpc="INVALID_ARGUMENT", reason="PAYLOAD_TOO_LARGE", jsonrpc_status=413),
-        RequestTimeoutError: ErrorRow(code=-32600, http=408, grpc="DEADLINE_EXCEEDED", reason="REQUEST_TIMEOUT", jsonrpc_status=408),
+        MethodNotAllowedError: ErrorRow(
+            code=-32600,
+            http=405,
+            grpc="UNIMPLEMENTED",
+            reason="METHOD_NOT_ALLOWED",
+            jsonrpc_status=405,
+        ),
+        PayloadTooLargeError: ErrorRow(
+            code=-32600,
+            http=413,
+            grpc="INVALID_ARGUMENT",
+            reason="PAYLOAD_TOO_LARGE",
+            jsonrpc_status=413,
+        ),
+        RequestTimeoutError: ErrorRow(
+            code=-32600,
+            http=408,
+            grpc="DEADLINE_EXCEEDED",
+            reason="REQUEST_TIMEOUT",
+            jsonrpc_status=408,
+        ),
         InvalidParamsError: ErrorRow(
             code=-32602,
             http=400,
@@ -294,7 +340,9 @@ ERRORS: Mapping[type[A2AError], ErrorRow] = MappingProxyType(
         ),
         IdempotencyConflictError: ErrorRow(code=-32602, http=409, grpc="ALREADY_EXISTS"),
         InternalError: ErrorRow(code=-32603, http=500, grpc="INTERNAL"),
-        UnavailableError: ErrorRow(code=-32603, http=503, grpc="UNAVAILABLE", reason="UNAVAILABLE", jsonrpc_status=503),
+        UnavailableError: ErrorRow(
+            code=-32603, http=503, grpc="UNAVAILABLE", reason="UNAVAILABLE", jsonrpc_status=503
+        ),
         UnauthenticatedError: ErrorRow(
             code=-32010,
             http=401,
@@ -329,19 +377,45 @@ ERRORS: Mapping[type[A2AError], ErrorRow] = MappingProxyType(
                 ),
             },
         ),
-        PermissionDeniedError: ErrorRow(code=-32011, http=403, grpc="PERMISSION_DENIED", reason="PERMISSION_DENIED", jsonrpc_status=403),
-        RateLimitedError: ErrorRow(code=-32012, http=429, grpc="RESOURCE_EXHAUSTED", reason="RATE_LIMITED", jsonrpc_status=429),
-        CallChainError: ErrorRow(code=-32013, http=508, grpc="FAILED_PRECONDITION", reason="CALL_CHAIN", jsonrpc_status=508),
+        PermissionDeniedError: ErrorRow(
+            code=-32011,
+            http=403,
+            grpc="PERMISSION_DENIED",
+            reason="PERMISSION_DENIED",
+            jsonrpc_status=403,
+        ),
+        RateLimitedError: ErrorRow(
+            code=-32012,
+            http=429,
+            grpc="RESOURCE_EXHAUSTED",
+            reason="RATE_LIMITED",
+            jsonrpc_status=429,
+        ),
+        CallChainError: ErrorRow(
+            code=-32013,
+            http=508,
+            grpc="FAILED_PRECONDITION",
+            reason="CALL_CHAIN",
+            jsonrpc_status=508,
+        ),
         TaskNotFoundError: ErrorRow(
             code=-32001,
             http=404,
             grpc="NOT_FOUND",
             reason="TASK_NOT_FOUND",
             dialects={
-                "mesh": ErrorRow(message="Unknown task id: {task_id}", code=-32602, http=404, grpc="NOT_FOUND", reason="TASK_NOT_FOUND"),
+                "mesh": ErrorRow(
+                    message="Unknown task id: {task_id}",
+                    code=-32602,
+                    http=404,
+                    grpc="NOT_FOUND",
+                    reason="TASK_NOT_FOUND",
+                ),
             },
         ),
-        TaskNotCancelableError: ErrorRow(code=-32002, http=409, grpc="FAILED_PRECONDITION", reason="TASK_NOT_CANCELABLE"),
+        TaskNotCancelableError: ErrorRow(
+            code=-32002, http=409, grpc="FAILED_PRECONDITION", reason="TASK_NOT_CANCELABLE"
+        ),
         TaskIdInUseError: ErrorRow(
             code=-32602,
             http=409,
@@ -349,13 +423,23 @@ ERRORS: Mapping[type[A2AError], ErrorRow] = MappingProxyType(
             reason="TASK_ID_IN_USE",
             dialects={
                 "mesh": ErrorRow(
-                    message="A2A task id {task_id} is already in use", code=-32602, http=409, grpc="ALREADY_EXISTS", reason="TASK_ID_IN_USE"
+                    message="A2A task id {task_id} is already in use",
+                    code=-32602,
+                    http=409,
+                    grpc="ALREADY_EXISTS",
+                    reason="TASK_ID_IN_USE",
                 ),
             },
         ),
-        PushNotificationNotSupportedError: ErrorRow(code=-32003, http=400, grpc="UNIMPLEMENTED", reason="PUSH_NOTIFICATION_NOT_SUPPORTED"),
-        UnsupportedOperationError: ErrorRow(code=-32004, http=400, grpc="UNIMPLEMENTED", reason="UNSUPPORTED_OPERATION"),
-        ContentTypeNotSupportedError: ErrorRow(code=-32005, http=415, grpc="INVALID_ARGUMENT", reason="CONTENT_TYPE_NOT_SUPPORTED"),
+        PushNotificationNotSupportedError: ErrorRow(
+            code=-32003, http=400, grpc="UNIMPLEMENTED", reason="PUSH_NOTIFICATION_NOT_SUPPORTED"
+        ),
+        UnsupportedOperationError: ErrorRow(
+            code=-32004, http=400, grpc="UNIMPLEMENTED", reason="UNSUPPORTED_OPERATION"
+        ),
+        ContentTypeNotSupportedError: ErrorRow(
+            code=-32005, http=415, grpc="INVALID_ARGUMENT", reason="CONTENT_TYPE_NOT_SUPPORTED"
+        ),
         ExtendedAgentCardNotConfiguredError: ErrorRow(
             code=-32007,
             http=400,
@@ -378,9 +462,17 @@ ERRORS: Mapping[type[A2AError], ErrorRow] = MappingProxyType(
                 ),
             },
         ),
-        ExtensionSupportRequiredError: ErrorRow(code=-32008, http=400, grpc="FAILED_PRECONDITION", reason="EXTENSION_SUPPORT_REQUIRED"),
-        TaskGenerationMismatchError: ErrorRow(code=-32010, http=409, grpc="ABORTED", reason="TASK_GENERATION_MISMATCH"),
-        VersionNotSupportedError: ErrorRow(code=-32009, http=400, grpc="UNIMPLEMENTED", reason="VERSION_NOT_SUPPORTED"),
-        InvalidAgentResponseError: ErrorRow(code=-32006, http=502, grpc="INTERNAL", reason="INVALID_AGENT_RESPONSE"),
+        ExtensionSupportRequiredError: ErrorRow(
+            code=-32008, http=400, grpc="FAILED_PRECONDITION", reason="EXTENSION_SUPPORT_REQUIRED"
+        ),
+        TaskGenerationMismatchError: ErrorRow(
+            code=-32010, http=409, grpc="ABORTED", reason="TASK_GENERATION_MISMATCH"
+        ),
+        VersionNotSupportedError: ErrorRow(
+            code=-32009, http=400, grpc="UNIMPLEMENTED", reason="VERSION_NOT_SUPPORTED"
+        ),
+        InvalidAgentResponseError: ErrorRow(
+            code=-32006, http=502, grpc="INTERNAL", reason="INVALID_AGENT_RESPONSE"
+        ),
     }
 )

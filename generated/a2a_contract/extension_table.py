@@ -31,16 +31,47 @@ class Extension(Generic[Params_co]):
 
 
 AUTH_DISCOVERY = Extension(
-    "auth-discovery", "urn:a2a-gen:ext:auth-discovery:1", "Where clients get the tokens that the agent accepts.", AuthDiscoveryParams
+    "auth-discovery",
+    "urn:a2a-gen:ext:auth-discovery:1",
+    "Where clients get the tokens that the agent accepts.",
+    AuthDiscoveryParams,
 )
-IDEMPOTENCY = Extension("idempotency", "urn:a2a-gen:ext:idempotency:1", "A message that is repeated under one key is taken once.", IdempotencyParams)
+IDEMPOTENCY = Extension(
+    "idempotency",
+    "urn:a2a-gen:ext:idempotency:1",
+    "A message that is repeated under one key is taken once.",
+    IdempotencyParams,
+)
 PUSH_CONFIG = Extension(
-    "push-config", "urn:a2a-gen:ext:push-config:1", "Limits of push configurations, and how receivers verify notifications.", PushConfigParams
+    "push-config",
+    "urn:a2a-gen:ext:push-config:1",
+    "Limits of push configurations, and how receivers verify notifications.",
+    PushConfigParams,
 )
-RESUMPTION = Extension("resumption", "urn:a2a-gen:ext:resumption:1", "Streams continue after the event that a client names.", ResumptionParams)
-SKILL_SCHEMAS = Extension("skill-schemas", "urn:a2a-gen:ext:skill-schemas:1", "JSON Schemas of the skills.", SkillSchemasParams)
-SKILL_SELECTION = Extension("skill-selection", "urn:a2a-gen:ext:skill-selection:1", "A message names the skill that it is for.", SkillSelectionParams)
-USAGE = Extension("usage", "urn:a2a-gen:ext:usage:1", "Tasks say how many tokens their work has consumed, and what it has cost.", UsageParams)
+RESUMPTION = Extension(
+    "resumption",
+    "urn:a2a-gen:ext:resumption:1",
+    "Streams continue after the event that a client names.",
+    ResumptionParams,
+)
+SKILL_SCHEMAS = Extension(
+    "skill-schemas",
+    "urn:a2a-gen:ext:skill-schemas:1",
+    "JSON Schemas of the skills.",
+    SkillSchemasParams,
+)
+SKILL_SELECTION = Extension(
+    "skill-selection",
+    "urn:a2a-gen:ext:skill-selection:1",
+    "A message names the skill that it is for.",
+    SkillSelectionParams,
+)
+USAGE = Extension(
+    "usage",
+    "urn:a2a-gen:ext:usage:1",
+    "Tasks say how many tokens their work has consumed, and what it has cost.",
+    UsageParams,
+)
 
 EXTENSIONS: Mapping[str, Extension[WireModel]] = MappingProxyType(
     {

@@ -49,7 +49,14 @@ def _inside(schema: CoreSchema, step: Step) -> CoreSchema:
         case "dict":
             found = schema.get("values_schema", NO_SCHEMA)
         case "model-fields":
-            found = next((field["schema"] for name, field in schema["fields"].items() if step in member_names(name, field)), NO_SCHEMA)
+            found = next(
+                (
+                    field["schema"]
+                    for name, field in schema["fields"].items()
+                    if step in member_names(name, field)
+                ),
+                NO_SCHEMA,
+            )
         case _:
             pass
     return found
@@ -61,15 +68,24 @@ MAX_FIELD_ERRORS: Final = 1000
 """Limit of errors that are read from Pydantic at all: a body can hold millions, and an entry costs more than the bytes that caused it."""
 
 
-def field_paths(error: ValidationError, skip: int = 0, of: type[BaseModel] | None = None) -> tuple[tuple[str, str], ...]:
+def field_paths(
+    error: ValidationError, skip: int = 0, of: type[BaseModel] | None = None
+) -> tuple[tuple[str, str], ...]:
     """List each invalid field once with its error; ``skip`` drops steps around the request, ``of`` (its type) the names of branches."""
     if error.error_count() > MAX_FIELD_ERRORS:
         return (("", f"More than {MAX_FIELD_ERRORS} values are wrong"),)
     found = error.errors(include_url=False, include_context=False, include_input=False)
     where = ((each["loc"][skip:], each["msg"]) for each in found)
-    return tuple(dict.fromkeys((render_path(loc if of is None else parse_location(of, loc)), text) for loc, text in where))
+    return tuple(
+        dict.fromkeys(
+            (render_path(loc if of is None else parse_location(of, loc)), text)
+            for loc, text in where
+        )
+    )
 
 
 def render_path(steps: Sequence[Step]) -> str:
     """Write the steps of a path as one text."""
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
+    return "".join(
+        f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps
+    ).removeprefix(".")

@@ -47,7 +47,9 @@ def list_lost_numbers(value: object, document: object) -> list[tuple[str, str]]:
 
 def list_non_finite(value: object, reason: str = NOT_FINITE) -> list[tuple[str, str]]:
     """List the numbers of a value that JSON lacks, as field errors."""
-    return [(render_path(steps), reason) for steps in islice(iter_non_finite(value), MAX_LISTED_FIELDS)]
+    return [
+        (render_path(steps), reason) for steps in islice(iter_non_finite(value), MAX_LISTED_FIELDS)
+    ]
 
 
 def iter_non_finite(value: object, steps: FieldPath = ()) -> Iterator[FieldPath]:
@@ -62,8 +64,13 @@ def iter_non_finite(value: object, steps: FieldPath = ()) -> Iterator[FieldPath]
 
 def _list_parts(value: object) -> Iterable[tuple[str | int, object]]:
     if isinstance(value, BaseModel):
-        aliases = {name: field.serialization_alias for name, field in type(value).model_fields.items()}
-        members = ((name if (alias := aliases.get(name)) is None else alias, each) for name, each in value.__dict__.items())
+        aliases = {
+            name: field.serialization_alias for name, field in type(value).model_fields.items()
+        }
+        members = (
+            (name if (alias := aliases.get(name)) is None else alias, each)
+            for name, each in value.__dict__.items()
+        )
         return [*members, *(value.model_extra or {}).items()]
     if is_json_object(value):
         return value.items()

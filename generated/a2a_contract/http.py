@@ -31,7 +31,9 @@ class PathMember:
 
     def fill(self, parameters: Sequence[str]) -> str:
         """Fill in the parameters of a path."""
-        return "/".join(piece if isinstance(piece, str) else parameters[piece] for piece in self.pieces)
+        return "/".join(
+            piece if isinstance(piece, str) else parameters[piece] for piece in self.pieces
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,11 @@ class RouteBinding:
 
     def wrap(self, body: dict[str, object]) -> dict[str, object]:
         """Wrap a body that is a member of the request."""
-        return {self.body[0]: body} if self.body and self.body[1] in body and self.body[0] not in body else body
+        return (
+            {self.body[0]: body}
+            if self.body and self.body[1] in body and self.body[0] not in body
+            else body
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +70,9 @@ class RouteMatch:
             return model.model_validate_json(body)
         return model.model_validate_json(to_json(self.request_members(binding, query, body)))
 
-    def request_members(self, binding: RouteBinding, query: bytes, body: bytes) -> dict[str, object]:
+    def request_members(
+        self, binding: RouteBinding, query: bytes, body: bytes
+    ) -> dict[str, object]:
         """Merge the members of path, query and body, or raise ``ValidationError`` for a body that is not an object."""
         members = {member.name: member.fill(self.parameters) for member in binding.members}
         in_body = binding.wrap(_object(body, binding.binding.request)) if body else {}
@@ -158,11 +166,18 @@ class HttpCandidate:
         for member in self.binding.members:
             values.update(_parameters(member, str(members[member.name])))
         pieces = iter(_quote(values[number]) for number in sorted(values))
-        path = _PARAMETER.sub(lambda _: next(pieces), self.path) + (f":{self.verb}" if self.verb else "")
+        path = _PARAMETER.sub(lambda _: next(pieces), self.path) + (
+            f":{self.verb}" if self.verb else ""
+        )
         if self.method not in _WITHOUT_BODY:
             return RequestTarget(self.method, path, (), to_json(members))
         inside = {member.name for member in self.binding.members}
-        return RequestTarget(self.method, path, tuple(_query((name, value) for name, value in members.items() if name not in inside)), None)
+        return RequestTarget(
+            self.method,
+            path,
+            tuple(_query((name, value) for name, value in members.items() if name not in inside)),
+            None,
+        )
 
 
 class PathBuilder:
@@ -174,7 +189,9 @@ class PathBuilder:
             for (method, verb), choices in route.bindings.items():
                 for choice in choices:
                     if choice.binding.dialect == dialect:
-                        self._ways.setdefault(choice.binding.operation.name, []).append(HttpCandidate(method, route.path, verb, choice))
+                        self._ways.setdefault(choice.binding.operation.name, []).append(
+                            HttpCandidate(method, route.path, verb, choice)
+                        )
 
     def find_binding(self, operation: Operation) -> AnyBinding | None:
         """Return the binding of an operation, if the dialect has it over HTTP+JSON."""
@@ -188,9 +205,18 @@ class PathBuilder:
             raise ValueError(f"the request does not say what the path of {operation.name} needs")
         return max(fitting, key=lambda way: len(way.binding.members)).build_target(members)
 
-    def build_member(self, operation: Operation, members: Mapping[str, object]) -> RequestTarget | None:
+    def build_member(
+        self, operation: Operation, members: Mapping[str, object]
+    ) -> RequestTarget | None:
         """Build the request whose body is one member of the whole, for servers that take no other; ``None`` if the operation has no such body."""
-        way = next((each for each in self._ways[operation.name] if each.binding.body and each.is_match(members)), None)
+        way = next(
+            (
+                each
+                for each in self._ways[operation.name]
+                if each.binding.body and each.is_match(members)
+            ),
+            None,
+        )
         if way is None or way.binding.body is None:
             return None
         return way.build_target(members)._replace(body=to_json(members.get(way.binding.body[0])))
@@ -199,7 +225,9 @@ class PathBuilder:
 def _parameters(member: PathMember, value: str) -> dict[int, str]:
     """Parse the parameters of a path out of the member that they form."""
     numbers = [piece for piece in member.pieces if isinstance(piece, int)]
-    pattern = "/".join("(.+)" if isinstance(piece, int) else re.escape(piece) for piece in member.pieces)
+    pattern = "/".join(
+        "(.+)" if isinstance(piece, int) else re.escape(piece) for piece in member.pieces
+    )
     found = re.fullmatch(pattern, value, re.DOTALL)
     if found is None:
         raise ValueError(f"{member.name} is not of the form of its path: {value!r}")

@@ -50,7 +50,12 @@ class CheckedStream(AsyncGenerator[Item, None]):
         """Return the next event."""
         return await anext(self)
 
-    async def athrow(self, kind: type[BaseException] | BaseException, value: object = None, trace: TracebackType | None = None) -> Item:
+    async def athrow(
+        self,
+        kind: type[BaseException] | BaseException,
+        value: object = None,
+        trace: TracebackType | None = None,
+    ) -> Item:
         """Close the stream and raise the exception."""
         await self.aclose()
         raise kind
@@ -76,35 +81,55 @@ class ServiceInterceptor(AgentService[Context]):
         """Return the request to pass on, or raise."""
         raise NotImplementedError
 
-    async def send_message(self, request: SendMessageRequest, context: Context) -> Encoded[SendMessageResponse]:
+    async def send_message(
+        self, request: SendMessageRequest, context: Context
+    ) -> Encoded[SendMessageResponse]:
         """Send a message: start a task, go on with one, or get a message back."""
-        return await self._service.send_message(await self.before(operations.SEND_MESSAGE, request, context), context)
+        return await self._service.send_message(
+            await self.before(operations.SEND_MESSAGE, request, context), context
+        )
 
-    def send_streaming_message(self, request: SendMessageRequest, context: Context) -> AsyncGenerator[Event[StreamResponse], None]:
+    def send_streaming_message(
+        self, request: SendMessageRequest, context: Context
+    ) -> AsyncGenerator[Event[StreamResponse], None]:
         """Send a message and receive everything that happens to its task until it ends."""
 
         async def open_stream() -> AsyncIterator[Event[StreamResponse]]:
-            return self._service.send_streaming_message(await self.before(operations.SEND_STREAMING_MESSAGE, request, context), context)
+            return self._service.send_streaming_message(
+                await self.before(operations.SEND_STREAMING_MESSAGE, request, context), context
+            )
 
         return CheckedStream(open_stream)
 
     async def get_task(self, request: GetTaskRequest, context: Context) -> Encoded[Task]:
         """Read a task as it is now."""
-        return await self._service.get_task(await self.before(operations.GET_TASK, request, context), context)
+        return await self._service.get_task(
+            await self.before(operations.GET_TASK, request, context), context
+        )
 
-    async def list_tasks(self, request: ListTasksRequest, context: Context) -> Encoded[ListTasksResponse]:
+    async def list_tasks(
+        self, request: ListTasksRequest, context: Context
+    ) -> Encoded[ListTasksResponse]:
         """List the caller's tasks, the most recently changed first."""
-        return await self._service.list_tasks(await self.before(operations.LIST_TASKS, request, context), context)
+        return await self._service.list_tasks(
+            await self.before(operations.LIST_TASKS, request, context), context
+        )
 
     async def cancel_task(self, request: CancelTaskRequest, context: Context) -> Encoded[Task]:
         """Ask for a task to stop."""
-        return await self._service.cancel_task(await self.before(operations.CANCEL_TASK, request, context), context)
+        return await self._service.cancel_task(
+            await self.before(operations.CANCEL_TASK, request, context), context
+        )
 
-    def subscribe_to_task(self, request: SubscribeToTaskRequest, context: Context) -> AsyncGenerator[Event[StreamResponse], None]:
+    def subscribe_to_task(
+        self, request: SubscribeToTaskRequest, context: Context
+    ) -> AsyncGenerator[Event[StreamResponse], None]:
         """Receive what happens to a running task from now on, or from a given event."""
 
         async def open_stream() -> AsyncIterator[Event[StreamResponse]]:
-            return self._service.subscribe_to_task(await self.before(operations.SUBSCRIBE_TO_TASK, request, context), context)
+            return self._service.subscribe_to_task(
+                await self.before(operations.SUBSCRIBE_TO_TASK, request, context), context
+            )
 
         return CheckedStream(open_stream)
 
@@ -113,7 +138,8 @@ class ServiceInterceptor(AgentService[Context]):
     ) -> Encoded[TaskPushNotificationConfig]:
         """Have the updates of a task delivered to a URL."""
         return await self._service.create_task_push_notification_config(
-            await self.before(operations.CREATE_TASK_PUSH_NOTIFICATION_CONFIG, request, context), context
+            await self.before(operations.CREATE_TASK_PUSH_NOTIFICATION_CONFIG, request, context),
+            context,
         )
 
     async def get_task_push_notification_config(
@@ -121,7 +147,8 @@ class ServiceInterceptor(AgentService[Context]):
     ) -> Encoded[TaskPushNotificationConfig]:
         """Read one push configuration of a task."""
         return await self._service.get_task_push_notification_config(
-            await self.before(operations.GET_TASK_PUSH_NOTIFICATION_CONFIG, request, context), context
+            await self.before(operations.GET_TASK_PUSH_NOTIFICATION_CONFIG, request, context),
+            context,
         )
 
     async def list_task_push_notification_configs(
@@ -129,15 +156,23 @@ class ServiceInterceptor(AgentService[Context]):
     ) -> Encoded[ListTaskPushNotificationConfigsResponse]:
         """List the push configurations of a task."""
         return await self._service.list_task_push_notification_configs(
-            await self.before(operations.LIST_TASK_PUSH_NOTIFICATION_CONFIGS, request, context), context
+            await self.before(operations.LIST_TASK_PUSH_NOTIFICATION_CONFIGS, request, context),
+            context,
         )
 
-    async def delete_task_push_notification_config(self, request: DeleteTaskPushNotificationConfigRequest, context: Context) -> None:
+    async def delete_task_push_notification_config(
+        self, request: DeleteTaskPushNotificationConfigRequest, context: Context
+    ) -> None:
         """Stop the deliveries of one push configuration."""
         return await self._service.delete_task_push_notification_config(
-            await self.before(operations.DELETE_TASK_PUSH_NOTIFICATION_CONFIG, request, context), context
+            await self.before(operations.DELETE_TASK_PUSH_NOTIFICATION_CONFIG, request, context),
+            context,
         )
 
-    async def get_extended_agent_card(self, request: GetExtendedAgentCardRequest, context: Context) -> Encoded[AgentCard]:
+    async def get_extended_agent_card(
+        self, request: GetExtendedAgentCardRequest, context: Context
+    ) -> Encoded[AgentCard]:
         """Read the card that only known callers see."""
-        return await self._service.get_extended_agent_card(await self.before(operations.GET_EXTENDED_AGENT_CARD, request, context), context)
+        return await self._service.get_extended_agent_card(
+            await self.before(operations.GET_EXTENDED_AGENT_CARD, request, context), context
+        )

@@ -34,11 +34,21 @@ CallId: TypeAlias = bytes
 NO_ID: CallId = b"null"
 
 _VERSION = "2.0"
-_MEMBER = 2  # index of the params' member name in an error's location: after the method and "params"
-_ENVELOPE = {"jsonrpc": f'must be "{_VERSION}"', "id": "must be a text, a number or null", "method": "must be the name of a method"}
+_MEMBER = (
+    2  # index of the params' member name in an error's location: after the method and "params"
+)
+_ENVELOPE = {
+    "jsonrpc": f'must be "{_VERSION}"',
+    "id": "must be a text, a number or null",
+    "method": "must be the name of a method",
+}
 _STRICT_ID = core_schema.nullable_schema(
     core_schema.union_schema(
-        [core_schema.str_schema(strict=True), core_schema.int_schema(strict=True), core_schema.float_schema(strict=True, allow_inf_nan=False)]
+        [
+            core_schema.str_schema(strict=True),
+            core_schema.int_schema(strict=True),
+            core_schema.float_schema(strict=True, allow_inf_nan=False),
+        ]
     )
 )
 
@@ -56,7 +66,13 @@ class CallProblem(Enum):
 class InvalidCallError(Exception):
     """A body that is not a valid call; ``call_id`` and ``method`` are set as far as they could be parsed."""
 
-    def __init__(self, problem: CallProblem, call_id: CallId = NO_ID, method: str | None = None, fields: tuple[tuple[str, str], ...] = ()) -> None:
+    def __init__(
+        self,
+        problem: CallProblem,
+        call_id: CallId = NO_ID,
+        method: str | None = None,
+        fields: tuple[tuple[str, str], ...] = (),
+    ) -> None:
         super().__init__(problem.name)
         self.problem, self.call_id, self.method, self.fields = problem, call_id, method, fields
 
@@ -81,8 +97,14 @@ class JsonRpcParser:
                 methods[method] += (binding,)
         self.methods: Mapping[str, tuple[AnyBinding, ...]] = dict(methods)
         """The bindings of each method."""
-        self._forgiving = frozenset(method for method, bindings in methods.items() if any(binding.lenient_envelope for binding in bindings))
-        self._read_call = TypeAdapter(Annotated[dict[str, Any], _CallSchema(self.methods, self._forgiving)]).validator.validate_json
+        self._forgiving = frozenset(
+            method
+            for method, bindings in methods.items()
+            if any(binding.lenient_envelope for binding in bindings)
+        )
+        self._read_call = TypeAdapter(
+            Annotated[dict[str, Any], _CallSchema(self.methods, self._forgiving)]
+        ).validator.validate_json
 
     def parse(self, body: bytes) -> ParsedCall:
         """Parse a body, or raise ``InvalidCallError``."""
@@ -91,7 +113,11 @@ class JsonRpcParser:
         except ValidationError as error:
             return self._diagnose(body, error)
         method, given = call["method"], call["id"]
-        call_id = _number_text(body, given) if given.__class__ is float else to_json(given, inf_nan_mode="null")
+        call_id = (
+            _number_text(body, given)
+            if given.__class__ is float
+            else to_json(given, inf_nan_mode="null")
+        )
         return ParsedCall(call_id, method, self.methods[method], call)
 
     def _diagnose(self, body: bytes, error: ValidationError) -> ParsedCall:
@@ -99,28 +125,48 @@ class JsonRpcParser:
         try:
             call = from_json(body)
         except ValueError as problem:
-            raise InvalidCallError(CallProblem.NOT_JSON, fields=(("", f"Invalid JSON: {problem}"),)) from None
+            raise InvalidCallError(
+                CallProblem.NOT_JSON, fields=(("", f"Invalid JSON: {problem}"),)
+            ) from None
         if not isinstance(call, dict):
-            raise InvalidCallError(CallProblem.NOT_AN_OBJECT, fields=(("", "must be one call: an object"),)) from None
+            raise InvalidCallError(
+                CallProblem.NOT_AN_OBJECT, fields=(("", "must be one call: an object"),)
+            ) from None
         method, call_id = call.get("method"), self._serialize_id(call.get("id"), body)
         if not isinstance(method, str):
-            raise InvalidCallError(CallProblem.NOT_A_CALL, call_id, fields=_envelope("method")) from None
+            raise InvalidCallError(
+                CallProblem.NOT_A_CALL, call_id, fields=_envelope("method")
+            ) from None
         if method not in self.methods:
-            raise InvalidCallError(CallProblem.UNKNOWN_METHOD, call_id, method, (("method", f"There is no method {method!r} here"),)) from None
+            raise InvalidCallError(
+                CallProblem.UNKNOWN_METHOD,
+                call_id,
+                method,
+                (("method", f"There is no method {method!r} here"),),
+            ) from None
         if error.error_count() <= MAX_FIELD_ERRORS:
-            if forgiven := self._parse_mended(call) or (self._parse_leniently(call, error) if method in self._forgiving else None):
+            if forgiven := self._parse_mended(call) or (
+                self._parse_leniently(call, error) if method in self._forgiving else None
+            ):
                 return replace(forgiven, call_id=call_id)
             if wrong := _envelope(*(each["loc"][1] for each in error.errors())):
                 raise InvalidCallError(CallProblem.NOT_A_CALL, call_id, method, wrong) from None
         raise InvalidCallError(
-            CallProblem.WRONG_PARAMS, call_id, method, field_paths(error, skip=_MEMBER, of=self.methods[method][0].request)
+            CallProblem.WRONG_PARAMS,
+            call_id,
+            method,
+            field_paths(error, skip=_MEMBER, of=self.methods[method][0].request),
         ) from None
 
     def _serialize_id(self, given: object, body: bytes) -> CallId:
         """Serialize an id if it is valid; an invalid call has none otherwise."""
         if isinstance(given, float):
             return _number_text(body, given)
-        return to_json(given, inf_nan_mode="null") if self._forgiving or _is_strict_id(given) else NO_ID
+        return (
+            to_json(given, inf_nan_mode="null")
+            if self._forgiving or _is_strict_id(given)
+            else NO_ID
+        )
 
     def _parse_mended(self, call: dict[str, object]) -> ParsedCall | None:
         """Parse a call with its misplaced members in their places; ``None`` when it stays invalid."""
@@ -133,13 +179,19 @@ class JsonRpcParser:
                     return self.parse(to_json(call | {"params": mended}))
         return None
 
-    def _parse_leniently(self, call: dict[str, object], error: ValidationError) -> ParsedCall | None:
+    def _parse_leniently(
+        self, call: dict[str, object], error: ValidationError
+    ) -> ParsedCall | None:
         """Parse a call without the members that a lenient dialect ignores, and with missing tags; ``None`` when it stays invalid."""
         params = call.get("params", {})
         if not is_json_object(params):
             return self.parse(to_json(call | {"params": {}}))
-        binding = next(binding for binding in self.methods[str(call["method"])] if binding.lenient_envelope)
-        mended = supply_tags(binding.request.__pydantic_core_schema__, _drop_unreadable(params, error))
+        binding = next(
+            binding for binding in self.methods[str(call["method"])] if binding.lenient_envelope
+        )
+        mended = supply_tags(
+            binding.request.__pydantic_core_schema__, _drop_unreadable(params, error)
+        )
         with suppress(InvalidCallError):  # other errors are reported for the original call
             return self.parse(to_json(call | {"params": mended})) if mended != params else None
         return None
@@ -152,20 +204,38 @@ class _CallSchema:
     methods: Mapping[str, tuple[AnyBinding, ...]]
     lenient: frozenset[str]
 
-    def __get_pydantic_core_schema__(self, _source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        calls = {method: self._call(method in self.lenient, bindings, handler) for method, bindings in self.methods.items()}
+    def __get_pydantic_core_schema__(
+        self, _source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        calls = {
+            method: self._call(method in self.lenient, bindings, handler)
+            for method, bindings in self.methods.items()
+        }
         return core_schema.tagged_union_schema(calls, discriminator="method")
 
     @staticmethod
-    def _call(is_lenient: bool, bindings: tuple[AnyBinding, ...], handler: GetCoreSchemaHandler) -> CoreSchema:  # noqa: FBT001 - private, and one place
+    def _call(
+        is_lenient: bool,  # noqa: FBT001 - private, and one place
+        bindings: tuple[AnyBinding, ...],
+        handler: GetCoreSchemaHandler,
+    ) -> CoreSchema:
         anything = core_schema.any_schema()
-        call_id, version = (anything, anything) if is_lenient else (_STRICT_ID, core_schema.literal_schema([_VERSION]))
+        call_id, version = (
+            (anything, anything)
+            if is_lenient
+            else (_STRICT_ID, core_schema.literal_schema([_VERSION]))
+        )
         envelope = {
             "jsonrpc": core_schema.typed_dict_field(version, required=not is_lenient),
-            "id": core_schema.typed_dict_field(core_schema.with_default_schema(call_id, default=None)),
+            "id": core_schema.typed_dict_field(
+                core_schema.with_default_schema(call_id, default=None)
+            ),
             "method": core_schema.typed_dict_field(core_schema.str_schema()),
         }
-        params = {binding.dialect: _params(handler.generate_schema(binding.request)) for binding in bindings}
+        params = {
+            binding.dialect: _params(handler.generate_schema(binding.request))
+            for binding in bindings
+        }
         return core_schema.typed_dict_schema(envelope | params)
 
 
@@ -182,7 +252,9 @@ def _envelope(*members: str | int) -> tuple[tuple[str, str], ...]:
 
 def _drop_unreadable(params: dict[str, object], error: ValidationError) -> dict[str, object]:
     """Drop the members of params that have an unreadable type; nested errors stay."""
-    unreadable = {each["loc"][_MEMBER] for each in error.errors() if len(each["loc"]) == _MEMBER + 1}
+    unreadable = {
+        each["loc"][_MEMBER] for each in error.errors() if len(each["loc"]) == _MEMBER + 1
+    }
     return {name: value for name, value in params.items() if name not in unreadable}
 
 
@@ -260,8 +332,15 @@ def parse_error_object(error: object) -> ErrorObject:
     code, message = error.get("code"), error.get("message")
     if error and not isinstance(code, int) and not isinstance(message, str):
         return ErrorObject(None, to_json(error).decode(), error.get("data"))
-    return ErrorObject(code if isinstance(code, int) else None, message if isinstance(message, str) else "", error.get("data"))
+    return ErrorObject(
+        code if isinstance(code, int) else None,
+        message if isinstance(message, str) else "",
+        error.get("data"),
+    )
 
 
 def _is_json(error: ValidationError) -> bool:
-    return all(each["type"] != "json_invalid" for each in error.errors(include_url=False, include_context=False, include_input=False))
+    return all(
+        each["type"] != "json_invalid"
+        for each in error.errors(include_url=False, include_context=False, include_input=False)
+    )

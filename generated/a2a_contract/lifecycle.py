@@ -56,7 +56,17 @@ LIFECYCLE: Mapping[State, Stage] = MappingProxyType(
             kind=Kind.ACTIVE,
             accepts_messages=True,
             cancelable=True,
-            next=frozenset({State.WORKING, State.INPUT_REQUIRED, State.AUTH_REQUIRED, State.COMPLETED, State.FAILED, State.CANCELED, State.REJECTED}),
+            next=frozenset(
+                {
+                    State.WORKING,
+                    State.INPUT_REQUIRED,
+                    State.AUTH_REQUIRED,
+                    State.COMPLETED,
+                    State.FAILED,
+                    State.CANCELED,
+                    State.REJECTED,
+                }
+            ),
             words={
                 "v1_0": "TASK_STATE_SUBMITTED",
                 "v1_1_draft": "TASK_STATE_SUBMITTED",
@@ -69,7 +79,17 @@ LIFECYCLE: Mapping[State, Stage] = MappingProxyType(
             kind=Kind.ACTIVE,
             accepts_messages=True,
             cancelable=True,
-            next=frozenset({State.WORKING, State.INPUT_REQUIRED, State.AUTH_REQUIRED, State.COMPLETED, State.FAILED, State.CANCELED, State.REJECTED}),
+            next=frozenset(
+                {
+                    State.WORKING,
+                    State.INPUT_REQUIRED,
+                    State.AUTH_REQUIRED,
+                    State.COMPLETED,
+                    State.FAILED,
+                    State.CANCELED,
+                    State.REJECTED,
+                }
+            ),
             words={
                 "v1_0": "TASK_STATE_WORKING",
                 "v1_1_draft": "TASK_STATE_WORKING",

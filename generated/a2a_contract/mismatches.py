@@ -63,13 +63,17 @@ class _Finder:
             if len(self._found) >= MAX_LOOKS:
                 return ()
             self._found[key] = ()  # a schema that leads back to itself says nothing more
-            self._found[key] = tuple(islice(self._iter_mismatches(node, value, path), MAX_LISTED_FIELDS))
+            self._found[key] = tuple(
+                islice(self._iter_mismatches(node, value, path), MAX_LISTED_FIELDS)
+            )
         return self._found[key]
 
     def _is_valid(self, node: SchemaPlace, value: object, path: FieldPath) -> bool:
         return not self.find(node, value, path)
 
-    def _iter_mismatches(self, node: SchemaPlace, value: object, path: FieldPath) -> Iterator[Mismatch]:
+    def _iter_mismatches(
+        self, node: SchemaPlace, value: object, path: FieldPath
+    ) -> Iterator[Mismatch]:
         node = self._documents.leave_out_unknown(node)
         schema = node.keywords
         if node.schema is False:
@@ -95,7 +99,9 @@ class _Finder:
 
     # --- values without parts ---
 
-    def _check_scalar(self, node: SchemaPlace, value: object, path: FieldPath) -> Iterator[Mismatch]:
+    def _check_scalar(
+        self, node: SchemaPlace, value: object, path: FieldPath
+    ) -> Iterator[Mismatch]:
         validator = self._documents.find_scalar_validator(node)
         if validator is None or validator.is_valid(value):
             return
@@ -107,46 +113,69 @@ class _Finder:
 
     # --- objects ---
 
-    def _check_members(self, node: SchemaPlace, value: dict[str, object], path: FieldPath) -> Iterator[Mismatch]:
+    def _check_members(
+        self, node: SchemaPlace, value: dict[str, object], path: FieldPath
+    ) -> Iterator[Mismatch]:
         schema = node.keywords
         yield from _check_size(len(value), "property", "properties", schema, path)
         members = dict(node.iter_parts_by_name("properties"))
         for name, member in members.items():
             if name in value:
                 yield from self.find(member, value[name], (*path, name))
-        others = {name: each for name, each in value.items() if name not in members} if members else value
+        others = (
+            {name: each for name, each in value.items() if name not in members}
+            if members
+            else value
+        )
         for pattern, part in node.iter_parts_by_name("patternProperties"):
             matching = {name for name in value if self._documents.matches(pattern, name)}
-            yield from self._check_parts(part, ((name, value[name]) for name in value if name in matching), path)
+            yield from self._check_parts(
+                part, ((name, value[name]) for name in value if name in matching), path
+            )
             others = {name: each for name, each in others.items() if name not in matching}
         if schema.get("additionalProperties") is False and others:
             yield _refuse_names("Additional properties", others, path)
         elif "additionalProperties" in schema:
-            yield from self._check_parts(node.get_part("additionalProperties"), others.items(), path)
-        yield from (Mismatch((*path, name), f"{_quote(name)} is a required property") for name in schema.get("required", ()) if name not in value)
+            yield from self._check_parts(
+                node.get_part("additionalProperties"), others.items(), path
+            )
+        yield from (
+            Mismatch((*path, name), f"{_quote(name)} is a required property")
+            for name in schema.get("required", ())
+            if name not in value
+        )
         yield from self._check_dependents(node, value, path)
         if "propertyNames" in schema:
             yield from self._check_names(node.get_part("propertyNames"), value, path)
         if "unevaluatedProperties" in schema:
             yield from self._check_unevaluated_members(node, value, path)
 
-    def _check_dependents(self, node: SchemaPlace, value: dict[str, object], path: FieldPath) -> Iterator[Mismatch]:
+    def _check_dependents(
+        self, node: SchemaPlace, value: dict[str, object], path: FieldPath
+    ) -> Iterator[Mismatch]:
         for keyword in ("dependentRequired", "dependentSchemas", "dependencies"):
             for name, part in node.iter_parts_by_name(keyword):
                 if name in value and is_json_array(part.schema):
                     missing = [str(each) for each in part.schema if each not in value]
-                    yield from (Mismatch((*path, each), f"{_quote(each)} is a required property") for each in missing)
+                    yield from (
+                        Mismatch((*path, each), f"{_quote(each)} is a required property")
+                        for each in missing
+                    )
                 elif name in value:
                     yield from self.find(part, value, path)
 
-    def _check_names(self, node: SchemaPlace, names: Iterable[str], path: FieldPath) -> Iterator[Mismatch]:
+    def _check_names(
+        self, node: SchemaPlace, names: Iterable[str], path: FieldPath
+    ) -> Iterator[Mismatch]:
         wrong = (name for name in names if not self._documents.is_valid(node, name))
         for name in wrong:
             found = _Finder(self._documents).find(node, name, ())
             text = found[0].text if found else _MISMATCH
             yield Mismatch(path, text.replace("the value", f"the name {_quote(name)}"))
 
-    def _check_parts(self, node: SchemaPlace, parts: Iterable[tuple[Step, object]], path: FieldPath) -> Iterator[Mismatch]:
+    def _check_parts(
+        self, node: SchemaPlace, parts: Iterable[tuple[Step, object]], path: FieldPath
+    ) -> Iterator[Mismatch]:
         """Check parts that have one schema."""
         if node.schema is True:
             return
@@ -158,7 +187,9 @@ class _Finder:
 
     # --- arrays ---
 
-    def _check_items(self, node: SchemaPlace, value: list[object], path: FieldPath) -> Iterator[Mismatch]:
+    def _check_items(
+        self, node: SchemaPlace, value: list[object], path: FieldPath
+    ) -> Iterator[Mismatch]:
         schema = node.keywords
         yield from _check_size(len(value), "item", "items", schema, path)
         first = _list_first_items(node)
@@ -178,8 +209,12 @@ class _Finder:
     def _list_contained(self, node: SchemaPlace, value: list[object], path: FieldPath) -> list[int]:
         part = node.get_part("contains")
         if len(value) > _LONG:
-            return [index for index, each in enumerate(value) if self._documents.is_valid(part, each)]
-        return [index for index, each in enumerate(value) if self._is_valid(part, each, (*path, index))]
+            return [
+                index for index, each in enumerate(value) if self._documents.is_valid(part, each)
+            ]
+        return [
+            index for index, each in enumerate(value) if self._is_valid(part, each, (*path, index))
+        ]
 
     def _has_contained(self, node: SchemaPlace, value: list[object], path: FieldPath) -> bool:
         schema = node.keywords
@@ -196,18 +231,25 @@ class _Finder:
             if keyword in schema:
                 yield from self._check_union(node, keyword, value, path)
         if "not" in schema and self._is_valid(node.get_part("not"), value, path):
-            yield Mismatch(path, f"{json.dumps(schema['not'], ensure_ascii=False, separators=(',', ':'))} is not allowed for the value")
+            yield Mismatch(
+                path,
+                f"{json.dumps(schema['not'], ensure_ascii=False, separators=(',', ':'))} is not allowed for the value",
+            )
         if (chosen := self._find_conditional(node, value, path)) is not None:
             yield from self.find(chosen, value, path)
 
-    def _find_conditional(self, node: SchemaPlace, value: object, path: FieldPath) -> SchemaPlace | None:
+    def _find_conditional(
+        self, node: SchemaPlace, value: object, path: FieldPath
+    ) -> SchemaPlace | None:
         """Find the schema that applies under the condition of a node."""
         if "if" not in node.keywords:
             return None
         keyword = "then" if self._is_valid(node.get_part("if"), value, path) else "else"
         return node.get_part(keyword) if keyword in node.keywords else None
 
-    def _check_union(self, node: SchemaPlace, keyword: str, value: object, path: FieldPath) -> Iterator[Mismatch]:
+    def _check_union(
+        self, node: SchemaPlace, keyword: str, value: object, path: FieldPath
+    ) -> Iterator[Mismatch]:
         refused: list[tuple[Mismatch, ...]] = []
         accepting = 0
         for part in node.iter_parts(keyword):
@@ -219,13 +261,22 @@ class _Finder:
             else:
                 accepting += 1
         if not accepting:
-            yield from _explain_union(refused, path, f"the value is not valid under any of the schemas listed in the '{keyword}' keyword")
+            yield from _explain_union(
+                refused,
+                path,
+                f"the value is not valid under any of the schemas listed in the '{keyword}' keyword",
+            )
         elif accepting > 1:
-            yield Mismatch(path, f"the value is valid under more than one of the schemas listed in the '{keyword}' keyword")
+            yield Mismatch(
+                path,
+                f"the value is valid under more than one of the schemas listed in the '{keyword}' keyword",
+            )
 
     # --- parts that no schema has looked at ---
 
-    def _iter_applied(self, node: SchemaPlace, value: object, path: FieldPath) -> Iterator[SchemaPlace]:
+    def _iter_applied(
+        self, node: SchemaPlace, value: object, path: FieldPath
+    ) -> Iterator[SchemaPlace]:
         """Yield a node and all that apply to the same value; of a union, the branches that accept it."""
         waiting, seen = [node], set[tuple[str, str]]()
         while waiting:
@@ -235,23 +286,36 @@ class _Finder:
             seen.add((each.address, each.pointer))
             yield each
             reference = each.keywords.get("$ref")
-            if isinstance(reference, str) and (target := self._documents.follow(each, reference)) is not None:
+            if (
+                isinstance(reference, str)
+                and (target := self._documents.follow(each, reference)) is not None
+            ):
                 waiting.append(target)
             waiting += each.iter_parts("allOf")
             for keyword in ("anyOf", "oneOf"):
-                waiting += [part for part in each.iter_parts(keyword) if self._is_valid(part, value, path)]
+                waiting += [
+                    part for part in each.iter_parts(keyword) if self._is_valid(part, value, path)
+                ]
             if "if" in each.keywords and self._is_valid(part := each.get_part("if"), value, path):
                 waiting.append(part)
             if (chosen := self._find_conditional(each, value, path)) is not None:
                 waiting.append(chosen)
             if is_json_object(value):
-                waiting += [part for name, part in each.iter_parts_by_name("dependentSchemas") if name in value]
+                waiting += [
+                    part
+                    for name, part in each.iter_parts_by_name("dependentSchemas")
+                    if name in value
+                ]
 
-    def _check_unevaluated_members(self, node: SchemaPlace, value: dict[str, object], path: FieldPath) -> Iterator[Mismatch]:
+    def _check_unevaluated_members(
+        self, node: SchemaPlace, value: dict[str, object], path: FieldPath
+    ) -> Iterator[Mismatch]:
         known = set[str]()
         for each in self._iter_applied(node, value, path):
             schema = each.keywords
-            is_open = "additionalProperties" in schema or ("unevaluatedProperties" in schema and each != node)
+            is_open = "additionalProperties" in schema or (
+                "unevaluatedProperties" in schema and each != node
+            )
             if is_open or {"$dynamicRef", "$recursiveRef"} & schema.keys():
                 return
             known |= schema.get("properties", {}).keys()
@@ -264,11 +328,15 @@ class _Finder:
         else:
             yield from self._check_parts(part, left.items(), path)
 
-    def _check_unevaluated_items(self, node: SchemaPlace, value: list[object], path: FieldPath) -> Iterator[Mismatch]:
+    def _check_unevaluated_items(
+        self, node: SchemaPlace, value: list[object], path: FieldPath
+    ) -> Iterator[Mismatch]:
         known = set[int]()
         for each in self._iter_applied(node, value, path):
             schema = each.keywords
-            is_open = _name_rest_of_items(each) in schema or ("unevaluatedItems" in schema and each != node)
+            is_open = _name_rest_of_items(each) in schema or (
+                "unevaluatedItems" in schema and each != node
+            )
             if is_open or {"$dynamicRef", "$recursiveRef"} & schema.keys():
                 return
             known |= {*range(len(_list_first_items(each)))}
@@ -277,7 +345,10 @@ class _Finder:
         part = node.get_part("unevaluatedItems")
         left = [(index, each) for index, each in enumerate(value) if index not in known]
         if part.schema is False and left:
-            yield Mismatch(path, f"Unevaluated items are not allowed ({len(left)} item{'s' if len(left) > 1 else ''})")
+            yield Mismatch(
+                path,
+                f"Unevaluated items are not allowed ({len(left)} item{'s' if len(left) > 1 else ''})",
+            )
         else:
             yield from self._check_parts(part, left, path)
 
@@ -291,17 +362,30 @@ def _explain(error: ValidationError, path: FieldPath) -> Mismatch:
         case Kind.Constant(expected_value=value):
             return Mismatch(path, error.message, expected=(_quote(value),))
         case Kind.Enum(options=list() as values):
-            return Mismatch(path, error.message, expected=tuple(_quote(each) for each in values[:_MAX_NAMES]))
+            return Mismatch(
+                path, error.message, expected=tuple(_quote(each) for each in values[:_MAX_NAMES])
+            )
         case Kind.Format(format="date-time"):
-            return Mismatch(path, f"{error.message}, such as 2026-01-31T10:00:00Z; a time needs an offset")
+            return Mismatch(
+                path, f"{error.message}, such as 2026-01-31T10:00:00Z; a time needs an offset"
+            )
         case kind:
             return Mismatch(path, error.message, is_of_type=isinstance(kind, Kind.Type))
 
 
-def _explain_union(branches: Iterable[tuple[Mismatch, ...]], path: FieldPath, text: str) -> Iterator[Mismatch]:
+def _explain_union(
+    branches: Iterable[tuple[Mismatch, ...]], path: FieldPath, text: str
+) -> Iterator[Mismatch]:
     """Explain a union by the mismatches of the branch that is meant, or by the values that its tag may have."""
-    meant = [branch for branch in branches if not any(each.is_of_type and each.path == path for each in branch)]
-    tags = [next((each for each in branch if each.expected and len(each.path) == len(path) + 1), None) for branch in meant]
+    meant = [
+        branch
+        for branch in branches
+        if not any(each.is_of_type and each.path == path for each in branch)
+    ]
+    tags = [
+        next((each for each in branch if each.expected and len(each.path) == len(path) + 1), None)
+        for branch in meant
+    ]
     found = [tag for tag in tags if tag is not None]
     if found and len(found) == len(tags) and len({tag.path for tag in found}) == 1:
         expected = ", ".join(dict.fromkeys(text for tag in found for text in tag.expected))
@@ -314,19 +398,30 @@ def _explain_union(branches: Iterable[tuple[Mismatch, ...]], path: FieldPath, te
         yield Mismatch(path, text)
 
 
-def _check_size(size: int, one: str, several: str, schema: Any, path: FieldPath) -> Iterator[Mismatch]:  # noqa: ANN401 - keywords of a schema
+def _check_size(
+    size: int,
+    one: str,
+    several: str,
+    schema: Any,  # noqa: ANN401 - keywords of a schema
+    path: FieldPath,
+) -> Iterator[Mismatch]:
     suffix = several[:1].upper() + several[1:]
     for keyword, word, is_wrong in (("min", "less", int.__lt__), ("max", "more", int.__gt__)):
         bound = schema.get(keyword + suffix)
         if bound is not None and is_wrong(size, int(bound)):
-            yield Mismatch(path, f"the value has {word} than {bound} {one if bound == 1 else several}")
+            yield Mismatch(
+                path, f"the value has {word} than {bound} {one if bound == 1 else several}"
+            )
 
 
 def _refuse_names(subject: str, names: Iterable[str], path: FieldPath) -> Mismatch:
     first = [*islice(names, _MAX_NAMES + 1)]
     listed = ", ".join(f"'{name}'" for name in first[:_MAX_NAMES])
     more = " and others" if len(first) > _MAX_NAMES else ""
-    return Mismatch((*path, first[0]), f"{subject} are not allowed ({listed}{more} {'was' if len(first) == 1 else 'were'} unexpected)")
+    return Mismatch(
+        (*path, first[0]),
+        f"{subject} are not allowed ({listed}{more} {'was' if len(first) == 1 else 'were'} unexpected)",
+    )
 
 
 def _list_first_items(node: SchemaPlace) -> list[SchemaPlace]:

@@ -78,12 +78,21 @@ class Oneof(WireModel):
         """Accept None as the JSON value `null` where no other member is present; reject everything else."""
         fields = type(self).model_fields
         members = [name for name in fields if name in self.__oneof__]
-        null = next((name for name in members if fields[name].annotation is object and name in self.model_fields_set), None)
+        null = next(
+            (
+                name
+                for name in members
+                if fields[name].annotation is object and name in self.model_fields_set
+            ),
+            None,
+        )
         if not present and self.__oneof_is_optional__:
             return
         if present or null is None:
             names = ", ".join(type(self).wire_name(name) for name in members)
-            raise PydanticCustomError("oneof", "Exactly one of {members} must be there", {"members": names})
+            raise PydanticCustomError(
+                "oneof", "Exactly one of {members} must be there", {"members": names}
+            )
         object.__setattr__(self, null, JSON_NULL)  # the model is frozen
 
 
@@ -98,7 +107,12 @@ class Encoded(Generic[T]):
 
     __slots__ = ("_json", "_model", "_type")
 
-    def __init__(self, of: type[T], json: bytes | tuple[bytes, ...] | Callable[[], bytes] | None, model: T | None = None) -> None:
+    def __init__(
+        self,
+        of: type[T],
+        json: bytes | tuple[bytes, ...] | Callable[[], bytes] | None,
+        model: T | None = None,
+    ) -> None:
         """Wrap JSON that a model of this type wrote, in one piece or several, a function that returns it when it is first needed, or a model."""
         self._type, self._json, self._model = of, json, model
 

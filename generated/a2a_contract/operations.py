@@ -57,8 +57,12 @@ SEND_STREAMING_MESSAGE = Operation(
                 HttpCall("POST", "/{tenant}/message:stream"),
             ),
         ),
-        "v0_3": DialectCall(method="message/stream", http=(HttpCall("POST", "/v1/message:stream"),)),
-        "v0_3_proto": DialectCall(grpc="SendStreamingMessage", http=(HttpCall("POST", "/v1/message:stream"),)),
+        "v0_3": DialectCall(
+            method="message/stream", http=(HttpCall("POST", "/v1/message:stream"),)
+        ),
+        "v0_3_proto": DialectCall(
+            grpc="SendStreamingMessage", http=(HttpCall("POST", "/v1/message:stream"),)
+        ),
         "mesh": DialectCall(method="tasks/sendSubscribe"),
     },
 )
@@ -142,7 +146,9 @@ CANCEL_TASK = Operation(
                 HttpCall("POST", "/{tenant}/tasks/{id}:cancel"),
             ),
         ),
-        "v0_3": DialectCall(method="tasks/cancel", http=(HttpCall("POST", "/v1/tasks/{id}:cancel"),)),
+        "v0_3": DialectCall(
+            method="tasks/cancel", http=(HttpCall("POST", "/v1/tasks/{id}:cancel"),)
+        ),
         "v0_3_proto": DialectCall(grpc="CancelTask", http=(HttpCall("POST", "/v1/{name}:cancel"),)),
         "mesh": DialectCall(method="tasks/cancel"),
     },
@@ -216,8 +222,14 @@ CREATE_TASK_PUSH_NOTIFICATION_CONFIG = Operation(
                 HttpCall("POST", "/{tenant}/tasks/{taskId}/pushNotificationConfigs"),
             ),
         ),
-        "v0_3": DialectCall(method="tasks/pushNotificationConfig/set", http=(HttpCall("POST", "/v1/tasks/{taskId}/pushNotificationConfigs"),)),
-        "v0_3_proto": DialectCall(grpc="CreateTaskPushNotificationConfig", http=(HttpCall("POST", "/v1/{parent}/pushNotificationConfigs"),)),
+        "v0_3": DialectCall(
+            method="tasks/pushNotificationConfig/set",
+            http=(HttpCall("POST", "/v1/tasks/{taskId}/pushNotificationConfigs"),),
+        ),
+        "v0_3_proto": DialectCall(
+            grpc="CreateTaskPushNotificationConfig",
+            http=(HttpCall("POST", "/v1/{parent}/pushNotificationConfigs"),),
+        ),
     },
 )
 """Have the updates of a task delivered to a URL."""
@@ -245,9 +257,16 @@ GET_TASK_PUSH_NOTIFICATION_CONFIG = Operation(
             ),
         ),
         "v0_3": DialectCall(
-            method="tasks/pushNotificationConfig/get", http=(HttpCall("GET", "/v1/tasks/{id}/pushNotificationConfigs/{pushNotificationConfigId}"),)
+            method="tasks/pushNotificationConfig/get",
+            http=(
+                HttpCall(
+                    "GET", "/v1/tasks/{id}/pushNotificationConfigs/{pushNotificationConfigId}"
+                ),
+            ),
         ),
-        "v0_3_proto": DialectCall(grpc="GetTaskPushNotificationConfig", http=(HttpCall("GET", "/v1/{name}"),)),
+        "v0_3_proto": DialectCall(
+            grpc="GetTaskPushNotificationConfig", http=(HttpCall("GET", "/v1/{name}"),)
+        ),
     },
 )
 """Read one push configuration of a task."""
@@ -274,8 +293,14 @@ LIST_TASK_PUSH_NOTIFICATION_CONFIGS = Operation(
                 HttpCall("GET", "/{tenant}/tasks/{taskId}/pushNotificationConfigs"),
             ),
         ),
-        "v0_3": DialectCall(method="tasks/pushNotificationConfig/list", http=(HttpCall("GET", "/v1/tasks/{id}/pushNotificationConfigs"),)),
-        "v0_3_proto": DialectCall(grpc="ListTaskPushNotificationConfig", http=(HttpCall("GET", "/v1/{parent}/pushNotificationConfigs"),)),
+        "v0_3": DialectCall(
+            method="tasks/pushNotificationConfig/list",
+            http=(HttpCall("GET", "/v1/tasks/{id}/pushNotificationConfigs"),),
+        ),
+        "v0_3_proto": DialectCall(
+            grpc="ListTaskPushNotificationConfig",
+            http=(HttpCall("GET", "/v1/{parent}/pushNotificationConfigs"),),
+        ),
     },
 )
 """List the push configurations of a task."""
@@ -304,9 +329,15 @@ DELETE_TASK_PUSH_NOTIFICATION_CONFIG = Operation(
         ),
         "v0_3": DialectCall(
             method="tasks/pushNotificationConfig/delete",
-            http=(HttpCall("DELETE", "/v1/tasks/{id}/pushNotificationConfigs/{pushNotificationConfigId}"),),
+            http=(
+                HttpCall(
+                    "DELETE", "/v1/tasks/{id}/pushNotificationConfigs/{pushNotificationConfigId}"
+                ),
+            ),
         ),
-        "v0_3_proto": DialectCall(grpc="DeleteTaskPushNotificationConfig", http=(HttpCall("DELETE", "/v1/{name}"),)),
+        "v0_3_proto": DialectCall(
+            grpc="DeleteTaskPushNotificationConfig", http=(HttpCall("DELETE", "/v1/{name}"),)
+        ),
     },
 )
 """Stop the deliveries of one push configuration."""
@@ -334,7 +365,9 @@ GET_EXTENDED_AGENT_CARD = Operation(
             ),
         ),
         "v0_3": DialectCall(
-            method="agent/getAuthenticatedExtendedCard", aliases=("agent/authenticatedExtendedCard",), http=(HttpCall("GET", "/v1/card"),)
+            method="agent/getAuthenticatedExtendedCard",
+            aliases=("agent/authenticatedExtendedCard",),
+            http=(HttpCall("GET", "/v1/card"),),
         ),
         "v0_3_proto": DialectCall(grpc="GetAgentCard", http=(HttpCall("GET", "/v1/card"),)),
     },

@@ -14,7 +14,16 @@ class CompatTable(ConfigTable):
 
     baselines: list[str]
     """Git refs, folders or lock files of contracts that are in use."""
-    profile: Literal["WIRE", "SOURCE", "FULL", "BACKWARD", "BACKWARD_TRANSITIVE", "FORWARD", "FORWARD_TRANSITIVE", "FULL_TRANSITIVE"] = "FULL"
+    profile: Literal[
+        "WIRE",
+        "SOURCE",
+        "FULL",
+        "BACKWARD",
+        "BACKWARD_TRANSITIVE",
+        "FORWARD",
+        "FORWARD_TRANSITIVE",
+        "FULL_TRANSITIVE",
+    ] = "FULL"
     """Which kinds of break count."""
     fail_on: Literal["error", "warning", "info"] = "error"
     """The mildest finding that fails a check."""

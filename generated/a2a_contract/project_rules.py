@@ -47,26 +47,45 @@ def check_project(data: Mapping[str, object]) -> Iterator[RuleViolation]:
         yield from _check_skills(surface, number, skills)
         if isinstance(gate := surface.get("auth"), str) and gate not in auth:
             yield RuleViolation(("surfaces", number, "auth"), *_unknown_gate(gate, auth))
-        if isinstance(path := surface.get("path"), str) and (other := taken.setdefault(path.rstrip("/"), number)) != number:
-            yield RuleViolation(("surfaces", number, "path"), f"surfaces[{other}] already has the path {path}", "change one of the paths")
+        if (
+            isinstance(path := surface.get("path"), str)
+            and (other := taken.setdefault(path.rstrip("/"), number)) != number
+        ):
+            yield RuleViolation(
+                ("surfaces", number, "path"),
+                f"surfaces[{other}] already has the path {path}",
+                "change one of the paths",
+            )
     for skill, facts in skills.items():
         required = facts.get("require") if is_json_object(facts) else None
         for number, each in enumerate(required if is_json_array(required) else ()):
             for gate in each if is_json_object(each) else ():
                 if gate not in auth:
-                    yield RuleViolation(("skills", skill, "require", number), *_unknown_gate(gate, auth))
+                    yield RuleViolation(
+                        ("skills", skill, "require", number), *_unknown_gate(gate, auth)
+                    )
     yield from _check_default(skills)
     yield from _check_outputs(data, skills)
 
 
 def _check_default(skills: Mapping[str, object]) -> Iterator[RuleViolation]:
     """Report a second default skill."""
-    first, *others = [name for name, facts in skills.items() if is_json_object(facts) and facts.get("default") is True] or [""]
+    first, *others = [
+        name
+        for name, facts in skills.items()
+        if is_json_object(facts) and facts.get("default") is True
+    ] or [""]
     for name in others:
-        yield RuleViolation(("skills", name, "default"), f"skills.{first} is the default already", "keep default = true on one of them")
+        yield RuleViolation(
+            ("skills", name, "default"),
+            f"skills.{first} is the default already",
+            "keep default = true on one of them",
+        )
 
 
-def _check_outputs(data: Mapping[str, object], skills: Mapping[str, object]) -> Iterator[RuleViolation]:
+def _check_outputs(
+    data: Mapping[str, object], skills: Mapping[str, object]
+) -> Iterator[RuleViolation]:
     """Report settings that need a generated package when none is configured."""
     if "outputs" in data:
         return
@@ -74,7 +93,14 @@ def _check_outputs(data: Mapping[str, object], skills: Mapping[str, object]) -> 
     if "service" in data:
         yield RuleViolation(("service",), "a service needs a generated base class", cure)
     for skill, facts in skills.items():
-        key = next((each for each in ("input", "output", "asks", "streaming") if is_json_object(facts) and facts.get(each)), None)
+        key = next(
+            (
+                each
+                for each in ("input", "output", "asks", "streaming")
+                if is_json_object(facts) and facts.get(each)
+            ),
+            None,
+        )
         if key is not None:
             yield RuleViolation(("skills", skill, key), f"{key} needs a generated package", cure)
 
@@ -86,7 +112,11 @@ def _unknown_gate(gate: str, known: Sequence[str]) -> tuple[str, str]:
 def _suggest(name: str, known: Sequence[str], table: str) -> str:
     """Say which entry of a table was meant, or which there are."""
     close = get_close_matches(name, known, 1)
-    return f"did you mean {close[0]}?" if close else f"use one of {', '.join(known)}, or add [{table}.{name}]"
+    return (
+        f"did you mean {close[0]}?"
+        if close
+        else f"use one of {', '.join(known)}, or add [{table}.{name}]"
+    )
 
 
 _MAX_NAMES = 5
@@ -94,33 +124,59 @@ _MAX_NAMES = 5
 
 def check_handlers(data: Mapping[str, object]) -> Iterator[RuleViolation]:
     """Report skills without a handler when the project is served; an application can register handlers of its own."""
-    left = [skill for skill, facts in _table(data, "skills").items() if is_json_object(facts) and "handler" not in facts]
+    left = [
+        skill
+        for skill, facts in _table(data, "skills").items()
+        if is_json_object(facts) and "handler" not in facts
+    ]
     if left and "service" not in data:
-        listed = ", ".join(left[:_MAX_NAMES]) + (f" and {len(left) - _MAX_NAMES} others" if len(left) > _MAX_NAMES else "")
-        yield RuleViolation(("skills", left[0]), f"{listed}: no service and no handler", _ADD_HANDLER)
+        listed = ", ".join(left[:_MAX_NAMES]) + (
+            f" and {len(left) - _MAX_NAMES} others" if len(left) > _MAX_NAMES else ""
+        )
+        yield RuleViolation(
+            ("skills", left[0]), f"{listed}: no service and no handler", _ADD_HANDLER
+        )
 
 
-def _check_surface(surface: Mapping[str, object], number: int, data: Mapping[str, object]) -> Iterator[RuleViolation]:
+def _check_surface(
+    surface: Mapping[str, object], number: int, data: Mapping[str, object]
+) -> Iterator[RuleViolation]:
     offered = _list_skills(surface, data)
     dialects = surface.get("dialects", data.get("dialects"))
     if len(offered) != 1:
         cure = 'choose one: skill_id = "…"'
         if is_json_array(dialects) and _MESH in dialects:
-            yield RuleViolation(("surfaces", number), f"a mesh surface has exactly one skill, this one has {len(offered)}", cure)
+            yield RuleViolation(
+                ("surfaces", number),
+                f"a mesh surface has exactly one skill, this one has {len(offered)}",
+                cure,
+            )
         elif key := next((each for each in _SKILL_KEYS if each in surface), None):
-            yield RuleViolation(("surfaces", number, key), f"{key} describes the only skill of a surface, this one has {len(offered)}", cure)
+            yield RuleViolation(
+                ("surfaces", number, key),
+                f"{key} describes the only skill of a surface, this one has {len(offered)}",
+                cure,
+            )
 
 
-def _check_skills(surface: Mapping[str, object], number: int, skills: Mapping[str, object]) -> Iterator[RuleViolation]:
+def _check_skills(
+    surface: Mapping[str, object], number: int, skills: Mapping[str, object]
+) -> Iterator[RuleViolation]:
     for key in ("skill_id", "skills"):
         value = surface.get(key)
         for skill in value if is_json_array(value) else [value]:
             if isinstance(skill, str) and skill not in skills:
-                yield RuleViolation(("surfaces", number, key), f"unknown skill {skill}", _suggest(skill, [*skills], "skills"))
+                yield RuleViolation(
+                    ("surfaces", number, key),
+                    f"unknown skill {skill}",
+                    _suggest(skill, [*skills], "skills"),
+                )
 
 
 def _list_skills(surface: Mapping[str, object], data: Mapping[str, object]) -> Sequence[object]:
-    chosen = surface.get("skills", [surface["skill_id"]] if "skill_id" in surface else list(_table(data, "skills")))
+    chosen = surface.get(
+        "skills", [surface["skill_id"]] if "skill_id" in surface else list(_table(data, "skills"))
+    )
     return chosen if is_json_array(chosen) else []
 
 
@@ -152,7 +208,14 @@ def map_lines(text: str) -> Mapping[Path, int]:
 
 def nearest_line(lines: Mapping[Path, int], path: Sequence[str | int]) -> int:
     """Return the line of a setting in a map, or of the nearest table around it; 1 if there is none."""
-    return next((lines[place] for length in range(len(path), 0, -1) if (place := tuple(path[:length])) in lines), 1)
+    return next(
+        (
+            lines[place]
+            for length in range(len(path), 0, -1)
+            if (place := tuple(path[:length])) in lines
+        ),
+        1,
+    )
 
 
 def _places(text: str) -> Iterator[tuple[Path, int]]:

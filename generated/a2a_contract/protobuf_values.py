@@ -112,7 +112,9 @@ def write_message(codec: Codec, json: bytes) -> bytes:
         return codec.write(document)
     except (UnwritableError, UnicodeEncodeError) as error:
         path = next(_find_unwritable(document, ""), "")
-        raise UnwritableError(error.reason if isinstance(error, UnwritableError) else "is no Unicode text", path) from None
+        raise UnwritableError(
+            error.reason if isinstance(error, UnwritableError) else "is no Unicode text", path
+        ) from None
 
 
 def _find_unreadable(value: object, path: str) -> Iterator[tuple[str, str]]:
@@ -323,7 +325,9 @@ def _to_double(number: float) -> float:
     except OverflowError:
         double = 0.0
     if double != number:
-        raise UnwritableError("is an integer beyond 2^53, which a number of protocol buffers cannot hold; send it as text")
+        raise UnwritableError(
+            "is an integer beyond 2^53, which a number of protocol buffers cannot hold; send it as text"
+        )
     return double
 
 

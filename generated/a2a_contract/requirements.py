@@ -57,7 +57,9 @@ def meets_requirements(request: WireModel, demands: Iterable[Requirement]) -> bo
             values = node.__dict__
             for name in wanted.required:
                 value = values[name]
-                if not value or (type(value) not in _CONTENT and value == _find_empty_word(value.__class__)):
+                if not value or (
+                    type(value) not in _CONTENT and value == _find_empty_word(value.__class__)
+                ):
                     return False
             for name in wanted.known:
                 if values[name] is not None and not values[name].is_known:
@@ -73,7 +75,9 @@ def _lacking(request: WireModel, wanted: Requirement) -> Iterator[InitErrorDetai
             yield from _missing(node, loc, wanted)
 
 
-def _reach(node: object, loc: _Loc, steps: tuple[tuple[str, str], ...]) -> Iterator[tuple[object, _Loc]]:
+def _reach(
+    node: object, loc: _Loc, steps: tuple[tuple[str, str], ...]
+) -> Iterator[tuple[object, _Loc]]:
     if is_json_array(node):
         for index, item in enumerate(node):
             yield from _reach(item, (*loc, index), steps)
@@ -95,10 +99,18 @@ def _missing(node: WireModel, loc: _Loc, wanted: Requirement) -> Iterator[InitEr
         if name in wanted.required and value is None:
             yield InitErrorDetails(type="missing", loc=place, input=node)
         elif name in wanted.required and _is_empty(value):
-            yield InitErrorDetails(type=PydanticCustomError("empty", "Field must not be empty"), loc=place, input=value)
+            yield InitErrorDetails(
+                type=PydanticCustomError("empty", "Field must not be empty"), loc=place, input=value
+            )
         elif name in wanted.known and isinstance(value, OpenEnum) and not value.is_known:
             words = ", ".join(type(value))
-            yield InitErrorDetails(type=PydanticCustomError("word", "Input should be one of {words}", {"words": words}), loc=place, input=value)
+            yield InitErrorDetails(
+                type=PydanticCustomError(
+                    "word", "Input should be one of {words}", {"words": words}
+                ),
+                loc=place,
+                input=value,
+            )
 
 
 def _is_empty(value: object) -> bool:

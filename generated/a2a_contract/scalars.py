@@ -14,8 +14,21 @@ from enum import Enum
 from math import isfinite
 from typing import Annotated, Any, Final, Literal, LiteralString, NamedTuple, TypeAlias
 
-from pydantic import BeforeValidator, GetCoreSchemaHandler, GetPydanticSchema, PlainSerializer, ValidationError
-from pydantic_core import CoreConfig, CoreSchema, InitErrorDetails, PydanticCustomError, SchemaValidator, core_schema
+from pydantic import (
+    BeforeValidator,
+    GetCoreSchemaHandler,
+    GetPydanticSchema,
+    PlainSerializer,
+    ValidationError,
+)
+from pydantic_core import (
+    CoreConfig,
+    CoreSchema,
+    InitErrorDetails,
+    PydanticCustomError,
+    SchemaValidator,
+    core_schema,
+)
 
 from .json_types import is_json_array, is_json_object
 
@@ -29,16 +42,24 @@ _FLOAT: Final = core_schema.float_schema(strict=True, allow_inf_nan=False)
 
 def _integer_schema(*_: object) -> CoreSchema:
     integer = core_schema.int_schema(strict=True, gt=-_LARGEST, lt=_LARGEST)
-    others = (core_schema.chain_schema([first, core_schema.int_schema()]) for first in (_TEXT, _FLOAT))
+    others = (
+        core_schema.chain_schema([first, core_schema.int_schema()]) for first in (_TEXT, _FLOAT)
+    )
     return core_schema.union_schema(
-        [integer, *others], mode="left_to_right", custom_error_type="integer", custom_error_message="Input should be an integer"
+        [integer, *others],
+        mode="left_to_right",
+        custom_error_type="integer",
+        custom_error_message="Input should be an integer",
     )
 
 
 def _number_schema(*_: object) -> CoreSchema:
     text = core_schema.chain_schema([_TEXT, core_schema.float_schema(allow_inf_nan=False)])
     return core_schema.union_schema(
-        [_FLOAT, text], mode="left_to_right", custom_error_type="number", custom_error_message="Input should be a finite number"
+        [_FLOAT, text],
+        mode="left_to_right",
+        custom_error_type="number",
+        custom_error_message="Input should be a finite number",
     )
 
 
@@ -59,7 +80,9 @@ def base64_text(data: bytes) -> str:
 
 def _bytes_schema(*_: object) -> CoreSchema:
     # Pydantic decodes JSON, in either alphabet, with or without padding; text in Python uses the same decoder.
-    python = core_schema.no_info_before_validator_function(_from_text, core_schema.bytes_schema(strict=True))
+    python = core_schema.no_info_before_validator_function(
+        _from_text, core_schema.bytes_schema(strict=True)
+    )
     return core_schema.json_or_python_schema(core_schema.bytes_schema(), python)
 
 
@@ -69,14 +92,20 @@ def _from_text(value: object) -> object:
 
 _DECODER: Final = SchemaValidator(core_schema.bytes_schema(), CoreConfig(val_json_bytes="base64"))
 
-Base64: TypeAlias = Annotated[bytes, GetPydanticSchema(_bytes_schema), PlainSerializer(base64_text, return_type=str, when_used="json-unless-none")]
+Base64: TypeAlias = Annotated[
+    bytes,
+    GetPydanticSchema(_bytes_schema),
+    PlainSerializer(base64_text, return_type=str, when_used="json-unless-none"),
+]
 """Bytes, which are base64 on the wire."""
 
 
 # --- timestamps ---
 
 # Rejects forms that `datetime.fromisoformat` accepts and no protocol uses: weeks, dates alone, no separators.
-_TIMESTAMP: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d([.,]\d{1,18})?)?([Zz]|[+-]\d\d:?\d\d)?", re.ASCII)
+_TIMESTAMP: Final = re.compile(
+    r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d([.,]\d{1,18})?)?([Zz]|[+-]\d\d:?\d\d)?", re.ASCII
+)
 
 
 def timestamp_text(moment: datetime) -> str:
@@ -105,11 +134,17 @@ def _moment(value: object) -> datetime:
         if isinstance(value, datetime):
             return _in_utc(value)
     except (ValueError, OverflowError) as error:
-        raise PydanticCustomError("timestamp", "Input should be a valid date and time: {reason}", {"reason": str(error)}) from error
+        raise PydanticCustomError(
+            "timestamp", "Input should be a valid date and time: {reason}", {"reason": str(error)}
+        ) from error
     raise PydanticCustomError("timestamp_type", "Input should be a date and time as text")
 
 
-Timestamp: TypeAlias = Annotated[datetime, BeforeValidator(_moment), PlainSerializer(timestamp_text, return_type=str, when_used="json-unless-none")]
+Timestamp: TypeAlias = Annotated[
+    datetime,
+    BeforeValidator(_moment),
+    PlainSerializer(timestamp_text, return_type=str, when_used="json-unless-none"),
+]
 """A timestamp, always in UTC."""
 
 
@@ -168,16 +203,28 @@ def _flaw(value: object, room: int) -> _Flaw | None:
     """Return the first flaw of any value."""
     match value:
         case str():
-            return None if value.isascii() or _is_unicode(value) else _Flaw((), "json_text", _NO_UNICODE)
+            return (
+                None
+                if value.isascii() or _is_unicode(value)
+                else _Flaw((), "json_text", _NO_UNICODE)
+            )
         case None | bool() | JsonNull():
             return None
         case int():
             fits = -_MAX_INTEGER < value < _MAX_INTEGER
-            return None if fits else _Flaw((), "json_number", f"Integer has more than {_MAX_DIGITS} digits")
+            return (
+                None
+                if fits
+                else _Flaw((), "json_number", f"Integer has more than {_MAX_DIGITS} digits")
+            )
         case float():
             return None if isfinite(value) else _Flaw((), "json_number", "Number must be finite")
         case _ if is_json_object(value) or is_json_array(value):
-            return _flaw_inside(value, room) if room else _Flaw((), "json_depth", f"JSON is nested deeper than {MAX_DEPTH} levels")
+            return (
+                _flaw_inside(value, room)
+                if room
+                else _Flaw((), "json_depth", f"JSON is nested deeper than {MAX_DEPTH} levels")
+            )
         case _:
             return _Flaw((), "json_type", f"A value of type {type(value).__name__} is no JSON")
 
@@ -208,7 +255,9 @@ def _is_flat(value: Any) -> bool:  # noqa: ANN401 - types by identity, as above
     for key, item in value.items():
         if key.__class__ is not str or not key.isascii():
             return False
-        if not (item.isascii() if item.__class__ is str else item is None or item.__class__ is bool):
+        if not (
+            item.isascii() if item.__class__ is str else item is None or item.__class__ is bool
+        ):
             return False
     return True
 
@@ -218,7 +267,9 @@ def _refuse_flaw(value: object) -> None:
     if flaw:
         # A ValidationError inside a validator keeps its places: Pydantic appends them to the place of the member.
         error = PydanticCustomError(flaw.kind, "{reason}", {"reason": flaw.text})
-        raise ValidationError.from_exception_data("JSON", [InitErrorDetails(type=error, loc=flaw.place, input=None)])
+        raise ValidationError.from_exception_data(
+            "JSON", [InitErrorDetails(type=error, loc=flaw.place, input=None)]
+        )
 
 
 # --- types ---
@@ -243,12 +294,16 @@ def _check_value_or_null(value: object) -> object:
     return JSON_NULL if value is None else _check_value(value)
 
 
-def _build_annotation(parsed: Callable[[Any], object], made: Callable[[Any], object]) -> GetPydanticSchema:
+def _build_annotation(
+    parsed: Callable[[Any], object], made: Callable[[Any], object]
+) -> GetPydanticSchema:
     """Validate parsed JSON with fewer checks than Python values, which can hold anything."""
 
     def schema(source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         inner = handler(source)
-        json, python = (core_schema.no_info_after_validator_function(check, inner) for check in (parsed, made))
+        json, python = (
+            core_schema.no_info_after_validator_function(check, inner) for check in (parsed, made)
+        )
         return core_schema.json_or_python_schema(json, python)
 
     return GetPydanticSchema(schema)
@@ -257,7 +312,9 @@ def _build_annotation(parsed: Callable[[Any], object], made: Callable[[Any], obj
 JsonObject: TypeAlias = Annotated[dict[str, object], _build_annotation(_check_parsed, _check_value)]
 """A JSON object of any form; nulls in it are None."""
 
-JsonAny: TypeAlias = Annotated[object, _build_annotation(_check_parsed_or_null, _check_value_or_null)]
+JsonAny: TypeAlias = Annotated[
+    object, _build_annotation(_check_parsed_or_null, _check_value_or_null)
+]
 """Any JSON value; `null` is JSON_NULL, because None is an absent member."""
 
 JsonChoice: TypeAlias = Annotated[object, _build_annotation(_check_parsed_or_null, _check_value)]

@@ -61,27 +61,50 @@ class SchemaModel(BaseModel):
     def __pydantic_init_subclass__(cls, **_facts: object) -> None:
         """Collect the members that may be absent."""
         cls.__optional__ = {
-            name: _wire_name(name, field) for name, field in cls.model_fields.items() if not field.is_required() and name not in cls.__tags__
+            name: _wire_name(name, field)
+            for name, field in cls.model_fields.items()
+            if not field.is_required() and name not in cls.__tags__
         }
 
     @model_serializer(mode="wrap")
-    def _omit_absent(self, write: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, object]:
+    def _omit_absent(
+        self, write: SerializerFunctionWrapHandler, info: SerializationInfo
+    ) -> dict[str, object]:
         """Write the members that are set; refuse numbers that JSON lacks, which Pydantic turns into null."""
-        if not (is_finite(self.__dict__.values()) and is_finite((self.__pydantic_extra__ or {}).values())) and info.mode == "json":
+        if (
+            not (
+                is_finite(self.__dict__.values())
+                and is_finite((self.__pydantic_extra__ or {}).values())
+            )
+            and info.mode == "json"
+        ):
             path, reason = list_non_finite(self)[0]
             raise PydanticSerializationError(f"{type(self).__name__}.{path}: {reason}")
         written: dict[str, object] = write(self)
         for name, wire in self.__optional__.items():
             key = name if info.by_alias is False else wire
-            if key in written and (name not in self.model_fields_set or (written[key] is None and name not in self.__nullable__)):
+            if key in written and (
+                name not in self.model_fields_set
+                or (written[key] is None and name not in self.__nullable__)
+            ):
                 del written[key]
-        return {**written, **self._collect_nulls(by_name=info.by_alias is False)} if info.exclude_none else written
+        return (
+            {**written, **self._collect_nulls(by_name=info.by_alias is False)}
+            if info.exclude_none
+            else written
+        )
 
     def _collect_nulls(self, *, by_name: bool) -> dict[str, None]:
         """Collect members that are null on purpose: ``exclude_none``, which models of protocols need, drops them."""
-        nulls: dict[str, None] = {name: None for name, value in (self.model_extra or {}).items() if value is None}
+        nulls: dict[str, None] = {
+            name: None for name, value in (self.model_extra or {}).items() if value is None
+        }
         for name, value in self.__dict__.items():
-            if value is None and (name in self.__nullable__ if name in self.__optional__ else True) and name in self.model_fields_set:
+            if (
+                value is None
+                and (name in self.__nullable__ if name in self.__optional__ else True)
+                and name in self.model_fields_set
+            ):
                 field = type(self).model_fields[name]
                 nulls[name if by_name else _wire_name(name, field)] = None
         return nulls
@@ -109,11 +132,18 @@ SCHEMAS_FILE = "schemas.json"
 class RestItems:
     """Annotation of a tuple whose last item repeats, ``tuple[A, *tuple[B, ...]]``, which Pydantic takes for a tuple in a tuple."""
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:  # noqa: ANN401 - a type
+    def __get_pydantic_core_schema__(
+        self,
+        source: Any,  # noqa: ANN401 - a type
+        handler: GetCoreSchemaHandler,
+    ) -> core_schema.CoreSchema:
         """Build the schema of a tuple of any length from the number of its first items on."""
         *first, rest = get_args(source)
         repeated = get_args(get_args(rest)[0] if get_origin(rest) is Unpack else rest)[0]
-        return core_schema.tuple_schema([handler.generate_schema(each) for each in (*first, repeated)], variadic_item_index=len(first))
+        return core_schema.tuple_schema(
+            [handler.generate_schema(each) for each in (*first, repeated)],
+            variadic_item_index=len(first),
+        )
 
 
 class BranchSelector:
@@ -122,23 +152,42 @@ class BranchSelector:
     def __init__(self, module: str, union: str) -> None:
         self._file, self._union = Path(module).with_name(SCHEMAS_FILE), union
 
-    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
         """Let the validators select; values that they do not know, such as objects of Python, are read as a plain union."""
         schema = handler(source)
-        return core_schema.nullable_schema(self._tagged(schema["schema"])) if schema["type"] == "nullable" else self._tagged(schema)
+        return (
+            core_schema.nullable_schema(self._tagged(schema["schema"]))
+            if schema["type"] == "nullable"
+            else self._tagged(schema)
+        )
 
     def _tagged(self, union: core_schema.CoreSchema) -> core_schema.CoreSchema:
         plain = core_schema.no_info_wrap_validator_function(_refuse_conversion, union)
         if union["type"] != "union":  # one type is left beside null and branches without a type
             return plain
-        options = {index: choice[0] if isinstance(choice, tuple) else choice for index, choice in enumerate(union["choices"])}
+        options = {
+            index: choice[0] if isinstance(choice, tuple) else choice
+            for index, choice in enumerate(union["choices"])
+        }
         return core_schema.tagged_union_schema({**options, _PLAIN: plain}, self._select)
 
     def _select(self, value: object) -> int:
         kind = "object" if is_json_object(value) else "array" if is_json_array(value) else ""
         try:
-            accepting = [branch for branch in self._branches if kind in branch.kinds and branch.is_valid(value)] if kind else []
-        except ValueError:  # models in a list, when it is written or made in Python: validators know JSON only
+            accepting = (
+                [
+                    branch
+                    for branch in self._branches
+                    if kind in branch.kinds and branch.is_valid(value)
+                ]
+                if kind
+                else []
+            )
+        except (
+            ValueError
+        ):  # models in a list, when it is written or made in Python: validators know JSON only
             return _PLAIN
         if not accepting:
             return _PLAIN
@@ -165,7 +214,9 @@ _PLAIN = -1
 def _refuse_conversion(value: object, read: core_schema.ValidatorFunctionWrapHandler) -> object:
     """Refuse a text that would become a number or a boolean, and the like: only a branch without a type accepts it."""
     made = read(value)
-    is_of_another_kind = isinstance(value, bool) != isinstance(made, bool) or (isinstance(value, str) and isinstance(made, int | float))
+    is_of_another_kind = isinstance(value, bool) != isinstance(made, bool) or (
+        isinstance(value, str) and isinstance(made, int | float)
+    )
     if is_of_another_kind and isinstance(value, str | int | float):
         raise PydanticCustomError("another_kind", "the value is of none of the types of the union")
     return made
@@ -192,11 +243,19 @@ def read_package_schemas(file: Path) -> PackageSchemas:
     """Read the schemas of a package, once."""
     document = json.loads(file.read_bytes())
     documents = document["schemas"]
-    return PackageSchemas(document["unions"], document.get("types", {}), documents, jsonschema_rs.Registry([*documents.items()]))
+    return PackageSchemas(
+        document["unions"],
+        document.get("types", {}),
+        documents,
+        jsonschema_rs.Registry([*documents.items()]),
+    )
 
 
 def _build_number_schema(*_: object) -> core_schema.CoreSchema:
-    return core_schema.union_schema([core_schema.int_schema(strict=True), core_schema.float_schema(allow_inf_nan=False)], mode="left_to_right")
+    return core_schema.union_schema(
+        [core_schema.int_schema(strict=True), core_schema.float_schema(allow_inf_nan=False)],
+        mode="left_to_right",
+    )
 
 
 Number: TypeAlias = Annotated[float, GetPydanticSchema(_build_number_schema)]

@@ -18,7 +18,15 @@ _MAX_VALIDATORS: Final = 16  # each holds everything that its schema reaches
 _OLD: Final = ("draft-06", "draft-07")
 _CONDITIONS: Final = frozenset({"if", "then", "else"})
 _LATER: Final = frozenset(
-    {"dependentRequired", "dependentSchemas", "maxContains", "minContains", "prefixItems", "unevaluatedItems", "unevaluatedProperties"}
+    {
+        "dependentRequired",
+        "dependentSchemas",
+        "maxContains",
+        "minContains",
+        "prefixItems",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+    }
 )
 _UNKNOWN: Final[Mapping[str, frozenset[str]]] = {
     "draft-06": _LATER | _CONDITIONS,
@@ -46,9 +54,18 @@ class Annotation:
 ANNOTATIONS: Final[dict[str, Any]] = {"contentEncoding": Annotation, "contentMediaType": Annotation}
 
 
-def build_validator(schema: Mapping[str, object], registry: jsonschema_rs.Registry | None = None) -> jsonschema_rs.Validator:
+def build_validator(
+    schema: Mapping[str, object], registry: jsonschema_rs.Registry | None = None
+) -> jsonschema_rs.Validator:
     """Build a validator as all packages use it: formats are asserted, and values stand in no message."""
-    return jsonschema_rs.validator_for(dict(schema), registry=registry, validate_formats=True, keywords=ANNOTATIONS, mask="the value", offline=True)
+    return jsonschema_rs.validator_for(
+        dict(schema),
+        registry=registry,
+        validate_formats=True,
+        keywords=ANNOTATIONS,
+        mask="the value",
+        offline=True,
+    )
 
 
 class SchemaPlace(NamedTuple):
@@ -112,10 +129,16 @@ class SchemaDocuments:
     def leave_out_unknown(self, node: SchemaPlace) -> SchemaPlace:
         """Return a node without the keywords that its draft does not know."""
         draft = self.get_draft(node)
-        unknown = next((keywords for name, keywords in _UNKNOWN.items() if name in draft), frozenset[str]())
+        unknown = next(
+            (keywords for name, keywords in _UNKNOWN.items() if name in draft), frozenset[str]()
+        )
         if unknown.isdisjoint(node.keywords):
             return node
-        return node._replace(schema={keyword: each for keyword, each in node.keywords.items() if keyword not in unknown})
+        return node._replace(
+            schema={
+                keyword: each for keyword, each in node.keywords.items() if keyword not in unknown
+            }
+        )
 
     def get_draft(self, node: SchemaPlace) -> str:
         """Return the draft that the document of a node names."""
@@ -148,7 +171,10 @@ class SchemaDocuments:
     def _build_validator(self, address: str, pointer: str) -> Callable[[object], bool]:
         try:
             return build_validator({"$ref": f"{address}#{pointer}"}, self._registry).is_valid
-        except (ValueError, jsonschema_rs.ReferencingError):  # the validator of the whole has refused the value: it decides
+        except (
+            ValueError,
+            jsonschema_rs.ReferencingError,
+        ):  # the validator of the whole has refused the value: it decides
             return lambda _: True
 
     def is_valid(self, node: SchemaPlace, value: object) -> bool:
@@ -159,9 +185,15 @@ class SchemaDocuments:
         """Find the validator of what a node says itself of values without parts."""
         key = node.address, node.pointer
         if key not in self._scalars:
-            own = {keyword: node.keywords[keyword] for keyword in _SCALAR_KEYWORDS if keyword in node.keywords}
+            own = {
+                keyword: node.keywords[keyword]
+                for keyword in _SCALAR_KEYWORDS
+                if keyword in node.keywords
+            }
             draft = self.get_draft(node)
-            self._scalars[key] = build_validator({**({"$schema": draft} if draft else {}), **own}) if own else None
+            self._scalars[key] = (
+                build_validator({**({"$schema": draft} if draft else {}), **own}) if own else None
+            )
         return self._scalars[key]
 
     @cached_property

@@ -62,11 +62,15 @@ class Event(Generic[Answer]):
 class AgentService(Protocol[Context]):
     """The operations of an agent, in the canonical model. ``context`` names the caller and the dialect; operations that a service lacks are rejected."""
 
-    async def send_message(self, request: SendMessageRequest, context: Context) -> Encoded[SendMessageResponse]:
+    async def send_message(
+        self, request: SendMessageRequest, context: Context
+    ) -> Encoded[SendMessageResponse]:
         """Send a message: start a task, go on with one, or get a message back."""
         raise UnsupportedOperationError
 
-    def send_streaming_message(self, request: SendMessageRequest, context: Context) -> AsyncIterator[Event[StreamResponse]]:
+    def send_streaming_message(
+        self, request: SendMessageRequest, context: Context
+    ) -> AsyncIterator[Event[StreamResponse]]:
         """Send a message and receive everything that happens to its task until it ends."""
         raise UnsupportedOperationError
 
@@ -74,7 +78,9 @@ class AgentService(Protocol[Context]):
         """Read a task as it is now."""
         raise UnsupportedOperationError
 
-    async def list_tasks(self, request: ListTasksRequest, context: Context) -> Encoded[ListTasksResponse]:
+    async def list_tasks(
+        self, request: ListTasksRequest, context: Context
+    ) -> Encoded[ListTasksResponse]:
         """List the caller's tasks, the most recently changed first."""
         raise UnsupportedOperationError
 
@@ -82,7 +88,9 @@ class AgentService(Protocol[Context]):
         """Ask for a task to stop."""
         raise UnsupportedOperationError
 
-    def subscribe_to_task(self, request: SubscribeToTaskRequest, context: Context) -> AsyncIterator[Event[StreamResponse]]:
+    def subscribe_to_task(
+        self, request: SubscribeToTaskRequest, context: Context
+    ) -> AsyncIterator[Event[StreamResponse]]:
         """Receive what happens to a running task from now on, or from a given event."""
         raise UnsupportedOperationError
 
@@ -104,11 +112,15 @@ class AgentService(Protocol[Context]):
         """List the push configurations of a task."""
         raise UnsupportedOperationError
 
-    async def delete_task_push_notification_config(self, request: DeleteTaskPushNotificationConfigRequest, context: Context) -> None:
+    async def delete_task_push_notification_config(
+        self, request: DeleteTaskPushNotificationConfigRequest, context: Context
+    ) -> None:
         """Stop the deliveries of one push configuration."""
         raise UnsupportedOperationError
 
-    async def get_extended_agent_card(self, request: GetExtendedAgentCardRequest, context: Context) -> Encoded[AgentCard]:
+    async def get_extended_agent_card(
+        self, request: GetExtendedAgentCardRequest, context: Context
+    ) -> Encoded[AgentCard]:
         """Read the card that only known callers see."""
         raise UnsupportedOperationError
 

@@ -37,7 +37,9 @@ class ResultRule:
 DIALECT = "v0_3"
 METHODS: Mapping[str, str] = MappingProxyType({"agentCard/get": "GetExtendedAgentCard"})
 """Further methods, each with its operation."""
-PATHS: Mapping[str, str] = MappingProxyType({"/agent/authenticatedExtendedCard": "GetExtendedAgentCard"})
+PATHS: Mapping[str, str] = MappingProxyType(
+    {"/agent/authenticatedExtendedCard": "GetExtendedAgentCard"}
+)
 """Further paths below a surface, each with its operation."""
 REQUESTS = (
     RequestRule(
@@ -59,7 +61,12 @@ REQUESTS = (
         operations=("SendMessage", "SendStreamingMessage"),
         at="message.parts[]",
         equals=(("kind", "file"),),
-        move=(("uri", "file.uri"), ("bytes", "file.bytes"), ("name", "file.name"), ("mimeType", "file.mimeType")),
+        move=(
+            ("uri", "file.uri"),
+            ("bytes", "file.bytes"),
+            ("name", "file.name"),
+            ("mimeType", "file.mimeType"),
+        ),
     ),
     RequestRule(
         operations=("SendMessage", "SendStreamingMessage"),

@@ -1,6 +1,7 @@
 """The runtime of A2A agents: serves the operations that the generated contract describes.
 
-The names that most agents need are here; each is loaded on first use, from the module that has it, so that one name does not load the others.
+The names that most agents need are here; each is loaded on first use, from the module that has it,
+so that one name does not load the others.
 """
 
 from typing import TYPE_CHECKING
@@ -19,7 +20,16 @@ if TYPE_CHECKING:
     from a2a_runtime.auth.keys import keys_from_pem, keys_from_secret
     from a2a_runtime.auth.rate_limit import ANY_OPERATION, RateLimit, RateLimiter
     from a2a_runtime.caller import Caller
-    from a2a_runtime.client import GRPC, A2AClient, ClientCredentials, ClientOptions, OnBehalfOf, Pin, SendOptions, TrustedIssuers
+    from a2a_runtime.client import (
+        GRPC,
+        A2AClient,
+        ClientCredentials,
+        ClientOptions,
+        OnBehalfOf,
+        Pin,
+        SendOptions,
+        TrustedIssuers,
+    )
     from a2a_runtime.client.signatures import CardVerifier
     from a2a_runtime.crypto.card_signatures import TrustStore
     from a2a_runtime.errors import TaskNotAcceptingMessagesError
@@ -103,7 +113,16 @@ _MODULES = {
     "auth.keys": ("keys_from_pem", "keys_from_secret"),
     "auth.rate_limit": ("ANY_OPERATION", "RateLimit", "RateLimiter"),
     "caller": ("Caller",),
-    "client": ("GRPC", "A2AClient", "ClientCredentials", "ClientOptions", "OnBehalfOf", "Pin", "SendOptions", "TrustedIssuers"),
+    "client": (
+        "GRPC",
+        "A2AClient",
+        "ClientCredentials",
+        "ClientOptions",
+        "OnBehalfOf",
+        "Pin",
+        "SendOptions",
+        "TrustedIssuers",
+    ),
     "client.signatures": ("CardVerifier",),
     "crypto.card_signatures": ("TrustStore",),
     "errors": ("TaskNotAcceptingMessagesError",),

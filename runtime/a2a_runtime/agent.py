@@ -1,4 +1,6 @@
-"""An agent: its description, its skills and their handlers. Data and one decorator; nothing here knows HTTP.
+"""An agent: its description, its skills and their handlers.
+
+Data and one decorator; nothing here knows HTTP.
 
     agent = Agent("hello", description="Greets people.")
 
@@ -20,7 +22,13 @@ from typing import TYPE_CHECKING, TypeAlias, TypedDict, TypeVar, Unpack, overloa
 
 from a2a_contract.base import JsonObject
 from a2a_contract.errors import A2AError
-from a2a_contract.v1_0 import AgentExtension, AgentProvider, Message, SecurityRequirement, SecurityScheme
+from a2a_contract.v1_0 import (
+    AgentExtension,
+    AgentProvider,
+    Message,
+    SecurityRequirement,
+    SecurityScheme,
+)
 from a2a_runtime.auth.gate import SchemeRequirement, to_security_requirement
 from a2a_runtime.caller import Caller
 from a2a_runtime.execution.injection import ProcessDependencies
@@ -38,7 +46,9 @@ MessageCheck: TypeAlias = Callable[[Message, Caller], Awaitable[None]]
 """Raises an error of the protocol for a message that must not become a task."""
 
 SkillRouter: TypeAlias = Callable[[Message, Caller], object]
-"""Selects the skill of a message that names none: an async or plain function that returns its id, or ``None`` for the default skill."""
+"""Selects the skill of a message that names none: an async or plain function that returns its id,
+or ``None`` for the default skill.
+"""
 
 AnyRouter = TypeVar("AnyRouter", bound=Callable[..., object])
 
@@ -52,11 +62,15 @@ class Capabilities:
     """Optional parts of the protocol that an agent supports, named as on the canonical card."""
 
     streaming: bool | None = True
-    """``None``: the card tells whether one of the skills streams; any of them may be called with a stream in either case."""
+    """``None``: the card tells whether one of the skills streams; any of them may be called with a
+    stream in either case.
+    """
     push_notifications: bool = False
     extended_agent_card: bool = False
     usage: bool = False
-    """True if handlers report tokens and cost with ``ctx.usage``; the card then says where they are."""
+    """True if handlers report tokens and cost with ``ctx.usage``; the card then says where they
+    are.
+    """
     extensions: Sequence[AgentExtension] = ()
 
 
@@ -93,7 +107,10 @@ class SkillOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class SkillDefinition:
-    """A skill as on the card, with the runnable skill. With ``only_extended``, only authenticated callers see it."""
+    """A skill as on the card, with the runnable skill.
+
+    With ``only_extended``, only authenticated callers see it.
+    """
 
     skill: Skill
     name: str
@@ -113,7 +130,9 @@ class SkillDefinition:
     is_default: bool = False
     """True for the skill of messages that name none."""
     can_merge: bool = False
-    """True for a skill that streams and can return all at once; its handler reads ``ctx.request.is_streaming``."""
+    """True for a skill that streams and can return all at once; its handler reads
+    ``ctx.request.is_streaming``.
+    """
     check: MessageCheck | None = None
     """Further check of a message for a new task."""
     card_members: JsonObject | None = None
@@ -127,25 +146,40 @@ class SkillDefinition:
     @property
     def streams(self) -> bool:
         """True if the values that the handler yields are chunks of the result."""
-        return self.skill.handler_kind is HandlerKind.STREAM if self.contract is None else self.contract.streams
+        return (
+            self.skill.handler_kind is HandlerKind.STREAM
+            if self.contract is None
+            else self.contract.streams
+        )
 
     def is_visible_to(self, caller: Caller) -> bool:
-        """Return whether a caller may see the skill: one on the extended card only, if authenticated and permitted to use it."""
+        """Return whether a caller may see the skill: one on the extended card only, if
+        authenticated and permitted to use it.
+        """
         return not self.only_extended or (caller.is_authenticated and self.is_usable_by(caller))
 
     def is_usable_by(self, caller: Caller) -> bool:
-        """Return whether a caller satisfies one of the skill's security requirements, or there is none."""
-        needs = [{name: scopes.list_ or () for name, scopes in (each.schemes or {}).items()} for each in self.security_requirements]
+        """Return whether a caller satisfies one of the skill's security requirements, or there is
+        none.
+        """
+        needs = [
+            {name: scopes.list_ or () for name, scopes in (each.schemes or {}).items()}
+            for each in self.security_requirements
+        ]
         return not needs or any(caller.satisfies(each) for each in needs)
 
     def is_readable_by(self, caller: Caller) -> bool:
-        """Return whether a caller may read what the skill has written: one that sees it and may use it."""
+        """Return whether a caller may read what the skill has written: one that sees it and may use
+        it.
+        """
         return self.is_visible_to(caller) and self.is_usable_by(caller)
 
 
 @dataclass(frozen=True, slots=True)
 class SkillOverride:
-    """Replacements for what the card says of a skill; ``None`` or empty keeps the declared value."""
+    """Replacements for what the card says of a skill; ``None`` or empty keeps the declared
+    value.
+    """
 
     name: str | None = None
     description: str | None = None
@@ -178,29 +212,53 @@ class Agent:
     default_input_modes: Sequence[str] = DEFAULT_MODES
     default_output_modes: Sequence[str] = DEFAULT_MODES
     capabilities: Capabilities = Capabilities()
-    security_schemes: Mapping[str, SecurityScheme] = field(default_factory=dict[str, SecurityScheme])
+    security_schemes: Mapping[str, SecurityScheme] = field(
+        default_factory=dict[str, SecurityScheme]
+    )
     security_requirements: Sequence[SecurityRequirement] = ()
     documentation_url: str | None = None
     icon_url: str | None = None
     sources: Sequence[SkillSource] = ()
-    """Sources of further skills; they are opened in the lifespan of the app, and until then the agent is unavailable."""
+    """Sources of further skills; they are opened in the lifespan of the app, and until then the
+    agent is unavailable.
+    """
     allow_cycles: bool = False
-    """Take messages of agents that this agent has called itself, directly or through others; ``A2A_MAX_CHAIN_DEPTH`` ends the cycle."""
+    """Take messages of agents that this agent has called itself, directly or through others;
+    ``A2A_MAX_CHAIN_DEPTH`` ends the cycle.
+    """
     selection_error: Callable[[str | None], A2AError] | None = None
-    """Builds the error of a message that names an unknown skill, or none (``None``): even an only skill has to be named then."""
-    _skills: dict[str, SkillDefinition] = field(default_factory=dict[str, SkillDefinition], init=False, repr=False)
+    """Builds the error of a message that names an unknown skill, or none (``None``): even an only
+    skill has to be named then.
+    """
+    _skills: dict[str, SkillDefinition] = field(
+        default_factory=dict[str, SkillDefinition], init=False, repr=False
+    )
     _routers: list[SkillRouter] = field(default_factory=list[SkillRouter], init=False, repr=False)
-    _providers: dict[str, Provider] = field(default_factory=dict[str, Provider], init=False, repr=False)
-    _members: dict[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]], init=False, repr=False)
+    _providers: dict[str, Provider] = field(
+        default_factory=dict[str, Provider], init=False, repr=False
+    )
+    _members: dict[str, Sequence[str]] = field(
+        default_factory=dict[str, Sequence[str]], init=False, repr=False
+    )
     """Parameters that are members of the input, by skill."""
 
     def __post_init__(self) -> None:
-        texts: dict[str, object] = {"name": self.name, "description": self.description, "version": self.version}
+        texts: dict[str, object] = {
+            "name": self.name,
+            "description": self.description,
+            "version": self.version,
+        }
         for member, value in texts.items():
             if not isinstance(value, str):
-                raise TypeError(f'Agent: {member} is {value!r}, not a text; write Agent("hello", description="Greets people.")')
+                raise TypeError(
+                    f'Agent: {member} is {value!r}, not a text; write Agent("hello", '
+                    'description="Greets people.")'
+                )
         if not self.name.strip() or not self.version.strip():
-            raise ValueError(f"agent {self.name!r}, version {self.version!r}: name and version must not be blank; cards show both")
+            raise ValueError(
+                f"agent {self.name!r}, version {self.version!r}: name and version must not "
+                "be blank; cards show both"
+            )
 
     @property
     def skills(self) -> Mapping[str, SkillDefinition]:
@@ -210,18 +268,28 @@ class Agent:
     @overload
     def skill(self, skill_id: AnyHandler, /) -> AnyHandler: ...
     @overload
-    def skill(self, skill_id: str | None = None, **options: Unpack[SkillOptions]) -> Callable[[AnyHandler], AnyHandler]: ...
     def skill(
-        self, skill_id: str | AnyHandler | None = None, *unnamed: object, **options: Unpack[SkillOptions]
+        self, skill_id: str | None = None, **options: Unpack[SkillOptions]
+    ) -> Callable[[AnyHandler], AnyHandler]: ...
+    def skill(
+        self,
+        skill_id: str | AnyHandler | None = None,
+        *unnamed: object,
+        **options: Unpack[SkillOptions],
     ) -> AnyHandler | Callable[[AnyHandler], AnyHandler]:
-        """Decorate a function as the handler of a skill; the function is returned unchanged. Without an id the skill has the name of the function."""
+        """Decorate a function as the handler of a skill; the function is returned unchanged.
+
+        Without an id the skill has the name of the function.
+        """
         if unnamed:
             raise TypeError(
-                f"agent {self.name!r}: skill {skill_id!r}: options have names; write @agent.skill({skill_id!r}, description={unnamed[0]!r})"
+                f"agent {self.name!r}: skill {skill_id!r}: options have names; write "
+                f"@agent.skill({skill_id!r}, description={unnamed[0]!r})"
             )
         if skill_id is not None and not isinstance(skill_id, str) and not callable(skill_id):
             raise TypeError(
-                f'agent {self.name!r}: {skill_id!r} is not a skill id; write @agent.skill("id"), or @agent.skill for the name of the function'
+                f"agent {self.name!r}: {skill_id!r} is not a skill id; write "
+                '@agent.skill("id"), or @agent.skill for the name of the function'
             )
         if skill_id is not None and not isinstance(skill_id, str):
             self.add(skill_id.__name__, skill_id)
@@ -233,18 +301,29 @@ class Agent:
 
         return add
 
-    def add(self, skill_id: str, handler: Callable[..., object], **options: Unpack[SkillOptions]) -> SkillDefinition:
+    def add(
+        self, skill_id: str, handler: Callable[..., object], **options: Unpack[SkillOptions]
+    ) -> SkillDefinition:
         """Add a skill."""
         if skill_id in self._skills:
-            raise ValueError(f"agent {self.name!r}: two skills are {skill_id!r}; give one of them another id")
+            raise ValueError(
+                f"agent {self.name!r}: two skills are {skill_id!r}; give one of them another id"
+            )
         declared = self.define(skill_id, handler, **options)
-        if declared.is_default and (other := next((each.id for each in self._skills.values() if each.is_default), None)):
-            raise ValueError(f"agent {self.name!r}: skills {other!r} and {skill_id!r} are both the default; keep default=True on one of them")
+        if declared.is_default and (
+            other := next((each.id for each in self._skills.values() if each.is_default), None)
+        ):
+            raise ValueError(
+                f"agent {self.name!r}: skills {other!r} and {skill_id!r} are both the "
+                "default; keep default=True on one of them"
+            )
         self._skills[skill_id] = declared
         return declared
 
     def router(self, function: AnyRouter) -> AnyRouter:
-        """Decorate the function that selects the skill of a message that names none, see ``SkillRouter``."""
+        """Decorate the function that selects the skill of a message that names none, see
+        ``SkillRouter``.
+        """
         if self._routers:
             raise ValueError(f"agent {self.name!r}: a second router; join both in one function")
         self._routers.append(function)
@@ -254,10 +333,15 @@ class Agent:
         """Return the router; ``None`` without one."""
         return self._routers[0] if self._routers else None
 
-    def define(self, skill_id: str, handler: Callable[..., object], **options: Unpack[SkillOptions]) -> SkillDefinition:
+    def define(
+        self, skill_id: str, handler: Callable[..., object], **options: Unpack[SkillOptions]
+    ) -> SkillDefinition:
         """Define a skill without adding it."""
         if not _ID.fullmatch(skill_id):
-            raise ValueError(f"agent {self.name!r}: {skill_id!r} is not a skill id; ids are parts of URLs, without blanks and slashes")
+            raise ValueError(
+                f"agent {self.name!r}: {skill_id!r} is not a skill id; ids are parts of "
+                "URLs, without blanks and slashes"
+            )
         _check_options(f"agent {self.name!r}: skill {skill_id!r}", options)
         description, asks = inspect.getdoc(handler) or "", options.get("asks")
         handler, contract, is_asking = self._read_types(skill_id, handler, options)
@@ -281,7 +365,9 @@ class Agent:
             output_modes=tuple(options.get("output_modes", ())),
             security_requirements=tuple(map(to_security_requirement, options.get("require", ()))),
             only_extended=options.get("only_extended", False),
-            input_schema=options.get("input_schema", None if contract is None else contract.input_schema),
+            input_schema=options.get(
+                "input_schema", None if contract is None else contract.input_schema
+            ),
             asks=asks if isinstance(asks, bool) else is_asking,
             contract=contract,
             is_default=options.get("default", False),
@@ -293,41 +379,61 @@ class Agent:
     def _read_types(
         self, skill_id: str, handler: Callable[..., object], options: SkillOptions
     ) -> tuple[Callable[..., object], AnyContract | None, bool | None]:
-        """Return the handler with its contract, given or read from its annotations, and whether it asks; ``None``: its code tells."""
+        """Return the handler with its contract, given or read from its annotations, and whether it
+        asks; ``None``: its code tells.
+        """
         from a2a_runtime.skills.annotations import build_typed_function, find_input  # noqa: PLC0415 - clients of a surface declare no skills
 
         contract, asks = options.get("contract"), options.get("asks")
         types = () if asks is None or isinstance(asks, bool) else tuple(asks)
         if contract is None and find_input(skill_id, handler) is not None:
-            typed = build_typed_function(skill_id, handler, f"urn:a2a-gen:{self.name}", types, self._providers)
+            typed = build_typed_function(
+                skill_id, handler, f"urn:a2a-gen:{self.name}", types, self._providers
+            )
             self._members[skill_id] = typed.members
             return typed.handler, typed.contract, bool(types) if typed.takes_typed_context else None
         if types:
-            raise TypeError(f"agent {self.name!r}: skill {skill_id!r}: asks: types of answers need a typed input; annotate it, or use asks=True")
+            raise TypeError(
+                f"agent {self.name!r}: skill {skill_id!r}: asks: types of answers need a "
+                "typed input; annotate it, or use asks=True"
+            )
         return handler, contract, None if contract is None else bool(contract.replies)
 
     def provide(self, **functions: Callable[..., object]) -> None:
-        """Declare dependencies that live as long as the process; handlers take them by parameter name, see ``execution.providers``."""
+        """Declare dependencies that live as long as the process; handlers take them by parameter
+        name, see ``execution.providers``.
+        """
         self._declare(functions, per_run=False)
 
     def provide_per_run(self, **functions: Callable[..., object]) -> None:
-        """Declare dependencies that are opened for each run of a handler that takes them, and closed at its end."""
+        """Declare dependencies that are opened for each run of a handler that takes them, and
+        closed at its end.
+        """
         self._declare(functions, per_run=True)
 
     @contextmanager
     def override(self, **functions: Callable[..., object]) -> Generator[None]:
-        """Replace dependencies, for tests: apps that start inside of this context use the given functions."""
+        """Replace dependencies, for tests: apps that start inside of this context use the given
+        functions.
+        """
         before = dict(self._providers)
         if unknown := functions.keys() - before.keys():
-            raise ValueError(f"agent {self.name!r}: override: no dependency {', '.join(sorted(unknown))}; known: {', '.join(before) or 'none'}")
-        self._providers.update({name: replace(before[name], function=function) for name, function in functions.items()})
+            raise ValueError(
+                f"agent {self.name!r}: override: no dependency {', '.join(sorted(unknown))}; "
+                f"known: {', '.join(before) or 'none'}"
+            )
+        self._providers.update(
+            {name: replace(before[name], function=function) for name, function in functions.items()}
+        )
         try:
             yield
         finally:
             self._providers.update(before)
 
     def build_dependencies(self) -> ProcessDependencies:
-        """Build the dependencies of a process, or raise ``ValueError`` if they do not fit each other."""
+        """Build the dependencies of a process, or raise ``ValueError`` if they do not fit each
+        other.
+        """
         from a2a_runtime.skills.parameters import check_members  # noqa: PLC0415 - clients of a surface declare no skills
 
         for skill_id, members in self._members.items():
@@ -337,9 +443,15 @@ class Agent:
     def _declare(self, functions: Mapping[str, Callable[..., object]], *, per_run: bool) -> None:
         for name, function in functions.items():
             if name in self._providers or name == CONTEXT:
-                raise ValueError(f"agent {self.name!r}: dependency {name!r}: the name is taken; use another, or agent.override({name}=…) in tests")
+                raise ValueError(
+                    f"agent {self.name!r}: dependency {name!r}: the name is taken; use "
+                    f"another, or agent.override({name}=…) in tests"
+                )
             if not callable(function):
-                raise TypeError(f"agent {self.name!r}: dependency {name!r}: {function!r} is not a function; pass the function itself, or a lambda")
+                raise TypeError(
+                    f"agent {self.name!r}: dependency {name!r}: {function!r} is not a "
+                    "function; pass the function itself, or a lambda"
+                )
             self._providers[name] = Provider(name, function, per_run)
 
     def resolve_input_modes(self, skill: SkillDefinition) -> Sequence[str]:
@@ -352,18 +464,24 @@ class Agent:
 
 
 def _check_options(subject: str, options: SkillOptions) -> None:
-    """Refuse unknown options, and one value in place of a list of them: a text would be a list of its letters."""
+    """Refuse unknown options, and one value in place of a list of them: a text would be a list of
+    its letters.
+    """
     if unknown := sorted(options.keys() - SkillOptions.__optional_keys__):
         known = ", ".join(sorted(SkillOptions.__optional_keys__))
         raise TypeError(f"{subject}: unknown options {', '.join(unknown)}; known: {known}")
     for name in ("tags", "examples", "input_modes", "output_modes", "asks"):
         value = options.get(name)
         if isinstance(value, str | type):
-            raise TypeError(f"{subject}: {name}: not a list; write [{getattr(value, '__name__', repr(value))}]")
+            raise TypeError(
+                f"{subject}: {name}: not a list; write [{getattr(value, '__name__', repr(value))}]"
+            )
 
 
 def _build_worker_options(skill_id: str, options: SkillOptions) -> WorkerOptions:
-    """Build the options of a skill on workers; a skill with a concurrency of its own has a queue of its own, unless it names one."""
+    """Build the options of a skill on workers; a skill with a concurrency of its own has a queue of
+    its own, unless it names one.
+    """
     defaults = RunRetryPolicy()
     concurrency = options.get("concurrency")
     try:
@@ -377,5 +495,8 @@ def _build_worker_options(skill_id: str, options: SkillOptions) -> WorkerOptions
     except ValueError as error:
         raise ValueError(f"skill {skill_id!r}: {error}") from None
     if worker != WorkerOptions() and options.get("runs_on") == Placement.PROCESS:
-        raise ValueError(f"skill {skill_id!r}: queue, concurrency, priority and retries are for workers; set runs_on='workers', or remove them")
+        raise ValueError(
+            f"skill {skill_id!r}: queue, concurrency, priority and retries are for workers; "
+            "set runs_on='workers', or remove them"
+        )
     return worker

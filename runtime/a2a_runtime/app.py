@@ -40,8 +40,8 @@ def create_app(
 ) -> Litestar:
     """Build an app of agents.
 
-    Defaults come from the environment (``A2A_…``): the settings, the store that they name, and the mesh config. ``grpc`` is the gRPC address of the
-    only surface.
+    Defaults come from the environment (``A2A_…``): the settings, the store that they name, and the
+    mesh config. ``grpc`` is the gRPC address of the only surface.
     """
     settings = Settings.from_environment(os.environ) if settings is None else settings
     mounted = (Surface(each) if isinstance(each, Agent) else each for each in surfaces)
@@ -49,17 +49,29 @@ def create_app(
     agents.has_host = False
     plugins = [agents, GcTuningPlugin()] if settings.tune_gc else [agents]
     openapi = build_openapi_config(agents.surfaces)
-    app = ShortcutApp(plugins=plugins, cors_config=build_cors_config(settings), openapi_config=openapi, logging_config=None)
+    app = ShortcutApp(
+        plugins=plugins,
+        cors_config=build_cors_config(settings),
+        openapi_config=openapi,
+        logging_config=None,
+    )
     install_shortcut(app, agents.exact_paths)
     if settings.hsts_seconds:
-        app.asgi_handler = HstsMiddleware(app.asgi_handler, settings.hsts_seconds)  # a Litestar middleware does not see errors of the router
+        app.asgi_handler = HstsMiddleware(
+            app.asgi_handler, settings.hsts_seconds
+        )  # a Litestar middleware does not see errors of the router
     return app
 
 
 @cache
 def _load_app(folder: Path) -> Litestar:
     project = load_project(folder, os.environ)
-    return create_app(*project.surfaces, store=project.settings.store, settings=project.settings, mesh=project.mesh)
+    return create_app(
+        *project.surfaces,
+        store=project.settings.store,
+        settings=project.settings,
+        mesh=project.mesh,
+    )
 
 
 def __getattr__(name: str) -> Litestar:

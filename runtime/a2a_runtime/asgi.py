@@ -2,8 +2,8 @@
 
     application = with_agents(get_asgi_application(), "/agent", Surface(agent, caller=read_user))
 
-Requests below the path go to the agents, all others to the app. The lifespan of the app runs around that of the agents; an app without one, such as
-Django's, is served without.
+Requests below the path go to the agents, all others to the app. The lifespan of the app runs around
+that of the agents; an app without one, such as Django's, is served without.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ def build_agents(
 ) -> Litestar:
     """Build the app of surfaces below a path of a host; each of them says who its callers are."""
     if not path.startswith("/") or path.endswith("/"):
-        raise ValueError(f"{function}: {path!r} is not a path for agents; it begins with a slash and does not end with one")
+        raise ValueError(
+            f"{function}: {path!r} is not a path for agents; it begins with a slash and does "
+            "not end with one"
+        )
     surfaces = build_surfaces(function, agents, options)
     for surface in surfaces:
         surface.check_callers_are_known()
@@ -59,8 +62,12 @@ def with_agents(
     settings: Settings | None = None,
     **options: Unpack[HostedOptions],
 ) -> AgentsInFront:
-    """Build an app that serves agents below a path, and another app everywhere else; the options are those of ``A2APlugin``."""
-    return AgentsInFront(host, build_agents("with_agents", path, surfaces, store, settings, options), path)
+    """Build an app that serves agents below a path, and another app everywhere else; the options
+    are those of ``A2APlugin``.
+    """
+    return AgentsInFront(
+        host, build_agents("with_agents", path, surfaces, store, settings, options), path
+    )
 
 
 class AgentsInFront:
@@ -94,7 +101,9 @@ class AgentsInFront:
 
 
 class BelowPath:
-    """App below a path of a host, which sees the requests as a mount of Starlette passes them; also those to the path itself."""
+    """App below a path of a host, which sees the requests as a mount of Starlette passes them; also
+    those to the path itself.
+    """
 
     def __init__(self, app: AnyApp, path: str) -> None:
         self._app, self._path = app, path
@@ -108,7 +117,9 @@ class BelowPath:
 
 @asynccontextmanager
 async def _run_host(host: AnyApp, scope: Any) -> AsyncGenerator[None, None]:  # noqa: ANN401 - as above
-    """Run the lifespan of an app; one that does not know this protocol raises at once, as ASGI allows."""
+    """Run the lifespan of an app; one that does not know this protocol raises at once, as ASGI
+    allows.
+    """
     events = asyncio.Queue[dict[str, str]]()
     replies = asyncio.Queue[dict[str, str]]()
     await events.put({"type": "lifespan.startup"})
@@ -124,7 +135,9 @@ async def _run_host(host: AnyApp, scope: Any) -> AsyncGenerator[None, None]:  # 
     task.result()
 
 
-async def _await_reply(task: asyncio.Future[object], replies: asyncio.Queue[dict[str, str]]) -> dict[str, str] | None:
+async def _await_reply(
+    task: asyncio.Future[object], replies: asyncio.Queue[dict[str, str]]
+) -> dict[str, str] | None:
     reply = asyncio.ensure_future(replies.get())
     waiting: tuple[asyncio.Future[Any], ...] = (task, reply)
     await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
@@ -133,5 +146,8 @@ async def _await_reply(task: asyncio.Future[object], replies: asyncio.Queue[dict
         return None
     if reply.result()["type"].endswith("failed"):
         await asyncio.wait([task])
-        raise RuntimeError(f"lifespan of the host: {reply.result().get('message') or 'failed'}; its own log has more") from task.exception()
+        raise RuntimeError(
+            f"lifespan of the host: {reply.result().get('message') or 'failed'}; its own log "
+            "has more"
+        ) from task.exception()
     return reply.result()

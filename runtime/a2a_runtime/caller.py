@@ -19,7 +19,10 @@ _IPV6_HOST_BITS = 64
 
 
 class SurfaceKey(NamedTuple):
-    """Key of a surface in stored tasks. Agents that share a store do not share tasks, even at the same path."""
+    """Key of a surface in stored tasks.
+
+    Agents that share a store do not share tasks, even at the same path.
+    """
 
     path: str
     agent: str
@@ -38,8 +41,9 @@ class SurfaceKey(NamedTuple):
 class TaskScope(NamedTuple):
     """Scope in which a task exists; requests in any other scope do not find it.
 
-    ``surface`` is the key of a surface, ``tenant`` the customer of the call, ``owner`` the caller or their team. Anonymous callers are one owner.
-    A plain tuple: every operation looks something up by it. Recent ones are kept (``build_scope``), because every request needs one.
+    ``surface`` is the key of a surface, ``tenant`` the customer of the call, ``owner`` the caller
+    or their team. Anonymous callers are one owner. A plain tuple: every operation looks something
+    up by it. Recent ones are kept (``build_scope``), because every request needs one.
     """
 
     surface: str = ""
@@ -48,7 +52,9 @@ class TaskScope(NamedTuple):
 
     @property
     def limit_key(self) -> str:
-        """Name whose the tasks of the scope are where nothing but the scope is known, see ``Caller.limit_key``."""
+        """Name whose the tasks of the scope are where nothing but the scope is known, see
+        ``Caller.limit_key``.
+        """
         return f"{self.tenant}\0{self.owner}" if self.owner else ""
 
     def to_text(self) -> str:
@@ -66,7 +72,9 @@ build_scope = lru_cache(maxsize=1024)(TaskScope)
 
 @lru_cache(maxsize=1024)
 def to_network(address: str) -> str:
-    """Return an IPv4 address as it is, and the /64 network of an IPv6 address, whose owner has all addresses of it."""
+    """Return an IPv4 address as it is, and the /64 network of an IPv6 address, whose owner has all
+    addresses of it.
+    """
     try:
         parsed = ip_address(address)
     except ValueError:
@@ -78,7 +86,9 @@ def to_network(address: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _serialize_scope(scope: TaskScope) -> str:
-    return json.dumps([scope.surface, scope.tenant, scope.owner], ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(
+        [scope.surface, scope.tenant, scope.owner], ensure_ascii=False, separators=(",", ":")
+    )
 
 
 @lru_cache(maxsize=1024)
@@ -100,16 +110,22 @@ class Caller:
     """Other claims of the credentials."""
     team: str = ""
     """Team whose tasks the caller shares instead of owning tasks alone."""
-    schemes: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]], compare=False)
+    schemes: Mapping[str, frozenset[str]] = field(
+        default_factory=dict[str, frozenset[str]], compare=False
+    )
     """Security schemes by which the caller is authenticated, each with its scopes and roles."""
     expires_at: float | None = field(default=None, compare=False)
     """Expiry of the credentials in seconds since 1970; ``None``: never."""
     token: str = field(default="", compare=False, repr=False)
-    """Bearer token of the caller, for ``client.OnBehalfOf``; only if the gate keeps it, and in the run for which it came only."""
+    """Bearer token of the caller, for ``client.OnBehalfOf``; only if the gate keeps it, and in the
+    run for which it came only.
+    """
 
     @property
     def actors(self) -> tuple[str, ...]:
-        """Agents that act for the caller, the one that has called first (claim ``act``, RFC 8693)."""
+        """Agents that act for the caller, the one that has called first (claim ``act``, RFC
+        8693).
+        """
         names: list[str] = []
         actor = self.claims.get("act")
         while is_json_object(actor) and len(names) < _MAX_ACTORS:
@@ -118,10 +134,17 @@ class Caller:
         return tuple(names)
 
     def to_json(self) -> JsonObject:
-        """Return what later runs of a task know of the caller besides its scope; empty if that is all. Tokens and schemes are left out."""
+        """Return what later runs of a task know of the caller besides its scope; empty if that is
+        all. Tokens and schemes are left out.
+        """
         if not (self.team or self.scopes or self.roles or self.claims):
             return {}
-        names = {"subject": self.subject, "team": self.team, "scopes": sorted(self.scopes), "roles": sorted(self.roles)}
+        names = {
+            "subject": self.subject,
+            "team": self.team,
+            "scopes": sorted(self.scopes),
+            "roles": sorted(self.roles),
+        }
         claims = {name: value for name, value in self.claims.items() if _is_json(value)}
         return {name: value for name, value in {**names, "claims": claims}.items() if value}
 
@@ -130,14 +153,29 @@ class Caller:
         """Build the caller of a task from the result of ``to_json``."""
         if not value:
             return cls(scope.owner, scope.tenant)
-        scopes, roles = (frozenset(map(str, names if is_json_array(names := value.get(each)) else ())) for each in ("scopes", "roles"))
+        scopes, roles = (
+            frozenset(map(str, names if is_json_array(names := value.get(each)) else ()))
+            for each in ("scopes", "roles")
+        )
         claims = value.get("claims")
         known = claims if is_json_object(claims) else {}
-        return cls(str(value.get("subject", "")), scope.tenant, scopes, roles, known, str(value.get("team", "")))
+        return cls(
+            str(value.get("subject", "")),
+            scope.tenant,
+            scopes,
+            roles,
+            known,
+            str(value.get("team", "")),
+        )
 
     def satisfies(self, requirement: Mapping[str, Iterable[str]]) -> bool:
-        """Return whether the caller is authenticated by every scheme of a requirement, with all of its scopes."""
-        return all(name in self.schemes and self.schemes[name].issuperset(needed) for name, needed in requirement.items())
+        """Return whether the caller is authenticated by every scheme of a requirement, with all of
+        its scopes.
+        """
+        return all(
+            name in self.schemes and self.schemes[name].issuperset(needed)
+            for name, needed in requirement.items()
+        )
 
     @property
     def is_authenticated(self) -> bool:
@@ -167,4 +205,8 @@ def _is_json(value: object) -> bool:
     """Return whether a claim can be stored; a host may have put any object there."""
     if is_json_object(value):
         return all(map(_is_json, value.values()))
-    return all(map(_is_json, value)) if is_json_array(value) else value is None or isinstance(value, str | int | float)
+    return (
+        all(map(_is_json, value))
+        if is_json_array(value)
+        else value is None or isinstance(value, str | int | float)
+    )

@@ -1,4 +1,5 @@
-"""Catalogs: documents that list the agents of a host, for those who know the host only (AI Catalog, 1.0).
+"""Catalogs: documents that list the agents of a host, for those who know the host only (AI Catalog,
+1.0).
 
     GET /.well-known/ai-catalog.json
         {"specVersion": "1.0", "host": {"displayName": "agents.example"},
@@ -38,13 +39,24 @@ class CatalogEntry:
 
 def build_catalog(host: str, entries: Sequence[CatalogEntry]) -> Mapping[str, object]:
     """Build the document of a host."""
-    return {"specVersion": _VERSION, "host": {"displayName": host}, "entries": list(map(_write_entry, entries))}
+    return {
+        "specVersion": _VERSION,
+        "host": {"displayName": host},
+        "entries": list(map(_write_entry, entries)),
+    }
 
 
 def parse_catalog(document: object, url: str) -> list[CatalogEntry] | None:
-    """Parse the agents of a document at a URL; entries of other kinds are left out. ``None``: it is no catalog."""
+    """Parse the agents of a document at a URL; entries of other kinds are left out.
+
+    ``None``: it is no catalog.
+    """
     entries = document.get("entries") if is_json_object(document) else None
-    return [entry for each in entries if (entry := _read_entry(each, url)) is not None] if is_json_array(entries) else None
+    return (
+        [entry for each in entries if (entry := _read_entry(each, url)) is not None]
+        if is_json_array(entries)
+        else None
+    )
 
 
 def _write_entry(entry: CatalogEntry) -> Mapping[str, object]:
@@ -61,7 +73,10 @@ def _write_entry(entry: CatalogEntry) -> Mapping[str, object]:
 
 
 def _read_entry(value: object, base: str) -> CatalogEntry | None:
-    if not is_json_object(value) or next((value[name] for name in _TYPE_MEMBERS if name in value), None) != CARD_TYPE:
+    if (
+        not is_json_object(value)
+        or next((value[name] for name in _TYPE_MEMBERS if name in value), None) != CARD_TYPE
+    ):
         return None
     url = _read_text(value, "url")
     try:
@@ -72,7 +87,9 @@ def _read_entry(value: object, base: str) -> CatalogEntry | None:
         return None
     tags = value.get("tags")
     words = tuple(each for each in tags if isinstance(each, str)) if is_json_array(tags) else ()
-    name, identifier, description, version = (_read_text(value, each) for each in ("displayName", "identifier", "description", "version"))
+    name, identifier, description, version = (
+        _read_text(value, each) for each in ("displayName", "identifier", "description", "version")
+    )
     return CatalogEntry(card_url, name, identifier, description, version, words)
 
 

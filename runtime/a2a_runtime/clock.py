@@ -1,7 +1,9 @@
 """Clock port, and conversions of points in time.
 
-Everything that waits, expires or is stamped takes a ``Clock``; tests pass ``a2a_runtime.testing.clock.FakeClock`` and advance it by hand. Points in
-time are whole milliseconds since 1970 inside of the runtime. The wire carries the same precision, so a stored time equals the one that a client saw.
+Everything that waits, expires or is stamped takes a ``Clock``; tests pass
+``a2a_runtime.testing.clock.FakeClock`` and advance it by hand. Points in time are whole
+milliseconds since 1970 inside of the runtime. The wire carries the same precision, so a stored time
+equals the one that a client saw.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ class Clock(Protocol):
     """Source of time."""
 
     def millis(self) -> int:
-        """Read the wall clock, in milliseconds since 1970; it steps back when the machine's clock is set."""
+        """Read the wall clock, in milliseconds since 1970; it steps back when the machine's clock
+        is set.
+        """
         ...
 
     def monotonic(self) -> float:
@@ -59,11 +63,14 @@ def to_millis(at: datetime) -> int:
 
 
 def to_rfc3339(millis: int) -> str:
-    """Format milliseconds since 1970 as on the wire, in UTC with milliseconds: ``2026-11-05T10:00:00.000Z``."""
+    """Format milliseconds since 1970 as on the wire, in UTC with milliseconds:
+    ``2026-11-05T10:00:00.000Z``.
+    """
     return f"{_format_second(millis // 1000)}.{millis % 1000:03d}Z"
 
 
 @lru_cache(maxsize=16)
 def _format_second(second: int) -> str:
-    # Many events fall into one second, and formatting a date costs more than all the rest of an event.
+    # Many events fall into one second, and formatting a date costs more than all the rest of an
+    # event.
     return to_datetime(second * 1000).strftime("%Y-%m-%dT%H:%M:%S")

@@ -21,12 +21,17 @@ class CounterStore(Protocol):
     """Counters shared by all processes of a store. A crash may lose counts."""
 
     async def count(self, key: str, seconds: float) -> WindowCount:
-        """Increment a key atomically; its window begins with the first count and lasts some seconds."""
+        """Increment a key atomically; its window begins with the first count and lasts some
+        seconds.
+        """
         ...
 
 
 class MemoryCounter:
-    """Counters of one process. Beyond its capacity the key that was counted least recently is evicted."""
+    """Counters of one process.
+
+    Beyond its capacity the key that was counted least recently is evicted.
+    """
 
     def __init__(self, clock: Clock, capacity: int = _CAPACITY) -> None:
         self._clock, self._capacity = clock, capacity

@@ -1,8 +1,9 @@
 """Bytes of files as a2a-sdk for Python has them in 0.3 over HTTP+JSON and gRPC: base64 of base64.
 
-Its messages of 0.3 carry the text of the base64 as bytes. HTTP+JSON, the ProtoJSON of these messages, encodes it once more: ``ff fe 00`` is
-``Ly80QQ==`` instead of ``//4A``. So 0.3 over gRPC is ProtoJSON here too when its files are converted. Nothing in a request shows who sent it, so
-both sides have a switch. Functions over JSON and bindings; everything but files stays as it is.
+Its messages of 0.3 carry the text of the base64 as bytes. HTTP+JSON, the ProtoJSON of these
+messages, encodes it once more: ``ff fe 00`` is ``Ly80QQ==`` instead of ``//4A``. So 0.3 over gRPC
+is ProtoJSON here too when its files are converted. Nothing in a request shows who sent it, so both
+sides have a switch. Functions over JSON and bindings; everything but files stays as it is.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ def has_double_base64(dialect: str) -> bool:
 
 
 def encode_files_twice(binding: AnyBinding) -> AnyBinding:
-    """Return a binding whose results have files that are encoded twice; one of another dialect stays as it is."""
+    """Return a binding whose results have files that are encoded twice; one of another dialect
+    stays as it is.
+    """
     serialize = binding.serialize
     if serialize is None or not has_double_base64(binding.dialect):
         return binding
@@ -78,6 +81,10 @@ def _walk(value: object, convert: Callable[[str], str]) -> object:
     if not is_json_object(value):
         return value
     return {
-        name: convert(each) if name in _NAMES and isinstance(each, str) else each if name in _FREE else _walk(each, convert)
+        name: convert(each)
+        if name in _NAMES and isinstance(each, str)
+        else each
+        if name in _FREE
+        else _walk(each, convert)
         for name, each in value.items()
     }

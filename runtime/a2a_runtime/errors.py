@@ -1,6 +1,8 @@
-"""Errors of the runtime, as subclasses of the contract's errors: they are rendered like the nearest class of the contract.
+"""Errors of the runtime, as subclasses of the contract's errors: they are rendered like the nearest
+class of the contract.
 
-``message`` may be shown to any client. Where a store reports a problem, its text is for the log (``str``), and clients get the text of the contract.
+``message`` may be shown to any client. Where a store reports a problem, its text is for the log
+(``str``), and clients get the text of the contract.
 
     A2AError                                  (contract)
      ├─ InvalidParamsError                    (contract)
@@ -29,17 +31,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from a2a_contract.errors import InternalError, InvalidParamsError, UnavailableError, UnsupportedOperationError
+from a2a_contract.errors import (
+    InternalError,
+    InvalidParamsError,
+    UnavailableError,
+    UnsupportedOperationError,
+)
 
 
 class HasErrorData:
-    """Mixin of an error with further members of its JSON-RPC data, in dialects where these data are one object."""
+    """Mixin of an error with further members of its JSON-RPC data, in dialects where these data are
+    one object.
+    """
 
     data: Mapping[str, object]
 
 
 class ContextMismatchError(InvalidParamsError):
-    """The message names another context than its task; leave out ``contextId``, or send the task's own."""
+    """The message names another context than its task; leave out ``contextId``, or send the task's
+    own.
+    """
 
 
 class TaskStateError(UnsupportedOperationError):
@@ -59,21 +70,30 @@ class ConcurrencyError(UnavailableError):
 
 
 class FencedError(ConcurrencyError):
-    """The writer's run is over: another run has begun, or the task was released or has ended. Stop without an error."""
+    """The writer's run is over: another run has begun, or the task was released or has ended.
+
+    Stop without an error.
+    """
 
 
 class LostWritesError(FencedError):
-    """The store does not have the earlier writes of this run: it fell back to an earlier state. Stop; the task runs again."""
+    """The store does not have the earlier writes of this run: it fell back to an earlier state.
+
+    Stop; the task runs again.
+    """
 
 
 class EventsGoneError(UnavailableError):
-    """The event log no longer has the event at this cursor, or what follows it; start again with a snapshot of the task."""
+    """The event log no longer has the event at this cursor, or what follows it; start again with a
+    snapshot of the task.
+    """
 
 
 class StoreUnavailableError(UnavailableError):
     """The store cannot be read or written now; the reason names the place and the fix.
 
-    A change in progress may have been committed: repeat it with the version that it expected, or with its idempotency key.
+    A change in progress may have been committed: repeat it with the version that it expected, or
+    with its idempotency key.
     """
 
     def __init__(self, reason: str = "") -> None:
@@ -85,15 +105,21 @@ class StoreUnavailableError(UnavailableError):
 
 
 class StoreFullError(StoreUnavailableError):
-    """The store has no capacity for another task, and every task in it is unfinished or undelivered; raise the capacity."""
+    """The store has no capacity for another task, and every task in it is unfinished or
+    undelivered; raise the capacity.
+    """
 
 
 class StoreInUseError(StoreUnavailableError):
-    """Another process uses this store; give each process its own file, or use Postgres, which many can share."""
+    """Another process uses this store; give each process its own file, or use Postgres, which many
+    can share.
+    """
 
 
 class ConfigurationError(InternalError):
-    """The runtime cannot start or go on with this configuration; the reason names the place and the fix."""
+    """The runtime cannot start or go on with this configuration; the reason names the place and the
+    fix.
+    """
 
     def __init__(self, reason: str = "") -> None:
         super().__init__()
@@ -108,15 +134,21 @@ class UnsupportedStoreError(ConfigurationError):
 
 
 class ListenError(InternalError):
-    """A port cannot be listened on, or not with this certificate; stop what runs there, or choose another."""
+    """A port cannot be listened on, or not with this certificate; stop what runs there, or choose
+    another.
+    """
 
 
 class SkillSourceError(ConfigurationError):
-    """A source cannot be opened, or describes skills that cannot be offered; the reason names the source, the skill and the fix."""
+    """A source cannot be opened, or describes skills that cannot be offered; the reason names the
+    source, the skill and the fix.
+    """
 
 
 class WorkerConfigError(ConfigurationError):
-    """A worker cannot run with this configuration; the reason names the skill or queue and the fix."""
+    """A worker cannot run with this configuration; the reason names the skill or queue and the
+    fix.
+    """
 
 
 __all__ = [

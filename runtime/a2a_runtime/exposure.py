@@ -47,7 +47,9 @@ def is_undecided(surface: Surface) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether only this machine can connect to an address; a name counts if all its addresses do."""
+    """Tell whether only this machine can connect to an address; a name counts if all its addresses
+    do.
+    """
     if not host:  # servers listen on all addresses then
         return False
     try:
@@ -68,11 +70,16 @@ def check_exposure(surfaces: Sequence[Surface], *, is_open: bool, host: str | No
     known = os.environ.get(LISTENING_HOST) if host is None else host
     for surface in undecided:
         for address in _list_reachable(surface, known):
-            raise ConfigurationError(f"{surface}: {_explain(surface)}, and other machines can reach {address}; {CURE}")
+            raise ConfigurationError(
+                f"{surface}: {_explain(surface)}, and other machines can reach {address}; {CURE}"
+            )
     if undecided and known is None:
         names = ", ".join(each.path or "/" for each in undecided)
         log.warning(
-            "callers: nothing identifies those of %s, and this server does not tell its address: every client that reaches it may call; %s",
+            (
+                "callers: nothing identifies those of %s, and this server does not tell its "
+                "address: every client that reaches it may call; %s"
+            ),
             names,
             CURE,
         )

@@ -1,7 +1,8 @@
 """Extensions of the protocol on cards: written by servers, read by clients.
 
-Everything that this runtime does beyond the protocol has an extension in ``schema/extensions``: the card declares it where it is on, and a client
-relies on nothing that the card does not declare. URIs and types of parameters are in ``a2a_contract.extension_table``.
+Everything that this runtime does beyond the protocol has an extension in ``schema/extensions``: the
+card declares it where it is on, and a client relies on nothing that the card does not declare. URIs
+and types of parameters are in ``a2a_contract.extension_table``.
 """
 
 from __future__ import annotations
@@ -28,11 +29,18 @@ Params = TypeVar("Params", bound=WireModel)
 
 def declare(extension: Extension[Params], params: Params) -> AgentExtension:
     """Build the declaration of an extension for a card."""
-    return AgentExtension(uri=extension.uri, description=extension.description, required=False, params=params.to_dict())
+    return AgentExtension(
+        uri=extension.uri,
+        description=extension.description,
+        required=False,
+        params=params.to_dict(),
+    )
 
 
 def find_params(card: AgentCard, extension: Extension[Params]) -> Params | None:
-    """Read the parameters of an extension; ``None`` if a card does not declare it, or declares it with parameters of another form."""
+    """Read the parameters of an extension; ``None`` if a card does not declare it, or declares it
+    with parameters of another form.
+    """
     for each in card.capabilities.extensions or ():
         if each.uri == extension.uri:
             try:
@@ -40,5 +48,11 @@ def find_params(card: AgentCard, extension: Extension[Params]) -> Params | None:
             except ValidationError as error:
                 first = error.errors()[0]
                 path = ".".join(map(str, first["loc"])) or "params"
-                log.warning("card of %.100r: extension %s is ignored: %s: %s", card.name, extension.uri, path, first["msg"])
+                log.warning(
+                    "card of %.100r: extension %s is ignored: %s: %s",
+                    card.name,
+                    extension.uri,
+                    path,
+                    first["msg"],
+                )
     return None

@@ -17,11 +17,15 @@ from litestar.plugins import InitPlugin
 LifespanManager: TypeAlias = Callable[[Litestar], AbstractAsyncContextManager[None]]
 
 _GC_THRESHOLDS = 10_000, 20, 20
-"""Higher thresholds gain nearly nothing, and would keep large cyclic garbage of handlers for longer."""
+"""Higher thresholds gain nearly nothing, and would keep large cyclic garbage of handlers for
+longer.
+"""
 
 
 def start_last(app_config: AppConfig, manager: LifespanManager) -> None:
-    """Add a lifespan that starts after those of all plugins, also of plugins behind this one, and stops before them."""
+    """Add a lifespan that starts after those of all plugins, also of plugins behind this one, and
+    stops before them.
+    """
     managers = app_config.lifespan
 
     @asynccontextmanager
@@ -34,13 +38,16 @@ def start_last(app_config: AppConfig, manager: LifespanManager) -> None:
 
 
 class GcTuningPlugin(InitPlugin):
-    """Freezes the objects of the program at start, and lets Python's garbage collector run less often.
+    """Freezes the objects of the program at start, and lets Python's garbage collector run less
+    often.
 
-    By default the collector visits the hundred thousand objects of the program again and again, for 20 to 40 ms each time, and finds none to free: a
-    fifth of the cost of a message, and its longest delays. The runtime leaves no cycles; those of handlers are still collected, a little later.
+    By default the collector visits the hundred thousand objects of the program again and again, for
+    20 to 40 ms each time, and finds none to free: a fifth of the cost of a message, and its longest
+    delays. The runtime leaves no cycles; those of handlers are still collected, a little later.
 
-    The collector belongs to the process, so only apps of ``create_app`` are tuned by default. In another app ``A2APlugin`` freezes the objects and
-    leaves the thresholds alone. To tune it, add the plugin after those that make objects at start:
+    The collector belongs to the process, so only apps of ``create_app`` are tuned by default. In
+    another app ``A2APlugin`` freezes the objects and leaves the thresholds alone. To tune it, add
+    the plugin after those that make objects at start:
 
         Litestar([…], plugins=[A2APlugin(agent, caller=host_user()), GcTuningPlugin()])
     """
@@ -53,7 +60,8 @@ class GcTuningPlugin(InitPlugin):
 
 @asynccontextmanager
 async def _tune_gc(_app: Litestar) -> AsyncGenerator[None, None]:
-    """Freeze what is there, and undo it at the end: garbage among it is found then, also where apps come and go in one process.
+    """Freeze what is there, and undo it at the end: garbage among it is found then, also where apps
+    come and go in one process.
 
     There is no collection first: it would take 20 ms of the start, and finds next to nothing.
     """

@@ -1,6 +1,8 @@
-"""Import of objects by name: ``module:attribute``, the names of a package that are loaded on first use, and libraries of extras.
+"""Import of objects by name: ``module:attribute``, the names of a package that are loaded on first
+use, and libraries of extras.
 
-A wrong name is told from code that fails when it is imported, and a library that is not installed from a name that does not exist.
+A wrong name is told from code that fails when it is imported, and a library that is not installed
+from a name that does not exist.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ class MissingLibraryError(ModuleNotFoundError):
 
 @contextmanager
 def explain_missing(subject: str, extra: str = "") -> Generator[None]:
-    """Import libraries of extras; the error for a missing one names the extra that brings it, or ``extra``, which has it among others."""
+    """Import libraries of extras; the error for a missing one names the extra that brings it, or
+    ``extra``, which has it among others.
+    """
     try:
         yield
     except ModuleNotFoundError as error:
@@ -46,18 +50,29 @@ def explain_missing(subject: str, extra: str = "") -> Generator[None]:
         raise missing from None
 
 
-def to_missing_extra(error: ModuleNotFoundError, subject: str, extra: str = "") -> MissingLibraryError | None:
+def to_missing_extra(
+    error: ModuleNotFoundError, subject: str, extra: str = ""
+) -> MissingLibraryError | None:
     """Convert the error of an import, if an extra brings the package."""
     if isinstance(error, MissingLibraryError):
         return error
     package = (error.name or "").partition(".")[0]
     if package not in EXTRAS:
         return None
-    return MissingLibraryError(f"{subject}: {package} is not installed; run pip install 'a2a-gen[{extra or EXTRAS[package]}]'", name=error.name)
+    return MissingLibraryError(
+        (
+            f"{subject}: {package} is not installed; run pip install "
+            f"'a2a-gen[{extra or EXTRAS[package]}]'"
+        ),
+        name=error.name,
+    )
 
 
 class ImportFromStringError(ValueError):
-    """There is no module or attribute of this name. An error inside of the imported code is raised unchanged."""
+    """There is no module or attribute of this name.
+
+    An error inside of the imported code is raised unchanged.
+    """
 
 
 def import_from_string(name: str) -> object:
@@ -73,7 +88,10 @@ def import_from_string(name: str) -> object:
             if error.obj is not found:
                 raise  # from a property or a module's __getattr__
             similar = get_close_matches(attribute, dir(found), 1)
-            raise ImportFromStringError(f"there is no {attribute} in {module}{f' (did you mean {similar[0]}?)' if similar else ''}") from None
+            raise ImportFromStringError(
+                f"there is no {attribute} in "
+                f"{module}{f' (did you mean {similar[0]}?)' if similar else ''}"
+            ) from None
     return found
 
 
@@ -92,11 +110,16 @@ def load_module(name: str) -> ModuleType:
 def lazy_names(package: str, names: Collection[str], *modules: str) -> Callable[[str], object]:
     """Build the ``__getattr__`` of a package that imports its public names on first use.
 
-    A name is looked for in the modules in their order: those that load much, or need an extra, come last.
+    A name is looked for in the modules in their order: those that load much, or need an extra, come
+    last.
     """
 
     def load(name: str) -> object:
-        found = (getattr(import_module(f"{package}.{module}"), name, None) for module in modules if name in names)
+        found = (
+            getattr(import_module(f"{package}.{module}"), name, None)
+            for module in modules
+            if name in names
+        )
         with explain_missing(f"{package}.{name}"):
             value = next((each for each in found if each is not None), None)
         if value is None:
@@ -106,8 +129,12 @@ def lazy_names(package: str, names: Collection[str], *modules: str) -> Callable[
     return load
 
 
-def names_by_module(package: str, modules: Mapping[str, Collection[str]]) -> Callable[[str], object]:
-    """Build the ``__getattr__`` of a package that imports each public name from the module that has it."""
+def names_by_module(
+    package: str, modules: Mapping[str, Collection[str]]
+) -> Callable[[str], object]:
+    """Build the ``__getattr__`` of a package that imports each public name from the module that has
+    it.
+    """
     places = {name: module for module, names in modules.items() for name in names}
 
     def load(name: str) -> object:

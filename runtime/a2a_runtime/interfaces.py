@@ -1,9 +1,11 @@
-"""The gRPC interface of a surface: its port, TLS and limits of connections, and the form of its address on cards.
+"""The gRPC interface of a surface: its port, TLS and limits of connections, and the form of its
+address on cards.
 
     Surface(agent, grpc=GrpcOptions("127.0.0.1:50051"))
     A2APlugin(agent, gate=…, grpc="127.0.0.1:50051")            the same, for the only surface of an app
 
-A port belongs to one surface: requests of 0.3 name no agent, and the tenant of 1.0 is that of the caller. Both versions are served on it.
+A port belongs to one surface: requests of 0.3 name no agent, and the tenant of 1.0 is that of the
+caller. Both versions are served on it.
 """
 
 from __future__ import annotations
@@ -22,34 +24,49 @@ from a2a_contract.operations import SEND_MESSAGE
 if TYPE_CHECKING:
     from a2a_runtime.surface import Surface
 
-MISSING_EXTRA = "grpcio or protobuf is not installed; install the extra: pip install 'a2a-gen[grpc]'"
+MISSING_EXTRA = (
+    "grpcio or protobuf is not installed; install the extra: pip install 'a2a-gen[grpc]'"
+)
 
 _MODULES = ("grpc", "google.protobuf")
-_ADDRESS = re.compile(r"(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})|unix:(/[^\s]+)")
-_PUBLIC_ADDRESS = re.compile(r"((?P<scheme>https?)://)?(?P<address>([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}|unix:/[^\s]+)")
+_ADDRESS = re.compile(
+    r"(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})|unix:(/[^\s]+)"
+)
+_PUBLIC_ADDRESS = re.compile(
+    r"((?P<scheme>https?)://)?(?P<address>([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}|unix:/[^\s]+)"
+)
 _ANY_HOST = frozenset(("0.0.0.0", "[::]"))  # noqa: S104 - recognized, not bound
 _MAX_PORT = 65_535
 
 
 @dataclass(frozen=True, slots=True)
 class GrpcOptions:
-    """Options of a gRPC server. Sizes and rates of requests are the limits of its surface, as over HTTP."""
+    """Options of a gRPC server.
+
+    Sizes and rates of requests are the limits of its surface, as over HTTP.
+    """
 
     address: str
     """``host:port``, or ``unix:/path``."""
     public_address: str = ""
-    """``host:port`` on the card, with ``https://`` before it if a proxy ends TLS; by default, ``address`` with the host of the agent's URL if it is
-    bound to all hosts."""
+    """``host:port`` on the card, with ``https://`` before it if a proxy ends TLS; by default,
+    ``address`` with the host of the agent's URL if it is bound to all hosts.
+    """
     on_card: bool = True
     """List the port on the card. Some clients refuse a card with an interface on another port."""
     url_on_card: bool = False
-    """List the port for clients of 0.3 as a URL, whose scheme tells whether it uses TLS. Libraries of 0.3 take ``host:port`` only."""
+    """List the port for clients of 0.3 as a URL, whose scheme tells whether it uses TLS.
+
+    Libraries of 0.3 take ``host:port`` only.
+    """
     certificate: Path | None = None
     """File with the certificate of the server and its chain, for TLS."""
     private_key: Path | None = None
     """File with the key of the certificate; by default, in the same file."""
     client_authorities: Path | None = None
-    """File with the authorities of client certificates; every client then needs one (mutual TLS)."""
+    """File with the authorities of client certificates; every client then needs one (mutual
+    TLS).
+    """
     health: bool = True
     """Serve ``grpc.health.v1.Health``, for orchestrators; it has no gate."""
     reflection: bool = False
@@ -59,9 +76,14 @@ class GrpcOptions:
     grace: float = 10.0
     """Seconds that calls get when the server stops; streams end at once."""
     keep_alive_interval: float = 30.0
-    """Seconds of silence after which the server pings a connection; one that does not reply is closed."""
+    """Seconds of silence after which the server pings a connection; one that does not reply is
+    closed.
+    """
     connections: int | None = None
-    """Open connections of the port; more are closed at once. By default an eighth of the descriptors of the process (``ulimit -n``)."""
+    """Open connections of the port; more are closed at once.
+
+    By default an eighth of the descriptors of the process (``ulimit -n``).
+    """
     idle_timeout: float = 60.0
     """Seconds after which a connection without calls is closed."""
     handshake_timeout: float = 10.0
@@ -74,15 +96,25 @@ class GrpcOptions:
     def __post_init__(self) -> None:
         match = _ADDRESS.fullmatch(self.address)
         if match is None or (match["port"] and not 0 < int(match["port"]) <= _MAX_PORT):
-            raise ValueError(f"grpc: {self.address!r} is not an address to listen on; write host:port, e.g. 127.0.0.1:50051, or unix:/path")
+            raise ValueError(
+                f"grpc: {self.address!r} is not an address to listen on; write host:port, "
+                "e.g. 127.0.0.1:50051, or unix:/path"
+            )
         if self.public_address and not _PUBLIC_ADDRESS.fullmatch(self.public_address):
             raise ValueError(
-                f"grpc: public_address {self.public_address!r} is not an address; write host:port, with https:// before it if it uses TLS"
+                f"grpc: public_address {self.public_address!r} is not an address; write "
+                "host:port, with https:// before it if it uses TLS"
             )
         for name in ("private_key", "client_authorities"):
             if getattr(self, name) is not None and self.certificate is None:
                 raise ValueError(f"grpc: {name} is for TLS; set certificate too")
-        for name in ("keep_alive_interval", "idle_timeout", "handshake_timeout", "calls_per_connection", "metadata_bytes"):
+        for name in (
+            "keep_alive_interval",
+            "idle_timeout",
+            "handshake_timeout",
+            "calls_per_connection",
+            "metadata_bytes",
+        ):
             if getattr(self, name) <= 0:
                 raise ValueError(f"grpc: {name} is {getattr(self, name)}; set a number above 0")
         if self.connections is not None and self.connections <= 0:
@@ -101,21 +133,36 @@ class GrpcOptions:
             return match["address"]
         host, _, port = self.address.rpartition(":")
         known = urlsplit(url).hostname if host in _ANY_HOST else None
-        return self.address if known is None else f"[{known}]:{port}" if ":" in known else f"{known}:{port}"
+        return (
+            self.address
+            if known is None
+            else f"[{known}]:{port}"
+            if ":" in known
+            else f"{known}:{port}"
+        )
 
     def card_url(self, url: str) -> str:
         """Return the address for clients of 0.3; with ``url_on_card`` as a URL."""
         if not self.url_on_card:
             return self.card_address(url)
         match = _PUBLIC_ADDRESS.fullmatch(self.public_address)
-        scheme = match["scheme"] if match and match["scheme"] else "http" if self.certificate is None else "https"
+        scheme = (
+            match["scheme"]
+            if match and match["scheme"]
+            else "http"
+            if self.certificate is None
+            else "https"
+        )
         address = self.card_address(url)
         return address if address.startswith("unix:") else f"{scheme}://{address}"
 
 
 def has_grpc(dialect: str) -> bool:
     """Tell whether a dialect, or a form of it, has a gRPC binding."""
-    return any(call.grpc is not None and dialect in {name, DIALECTS[name].form_of} for name, call in SEND_MESSAGE.calls.items())
+    return any(
+        call.grpc is not None and dialect in {name, DIALECTS[name].form_of}
+        for name, call in SEND_MESSAGE.calls.items()
+    )
 
 
 def is_grpc_installed() -> bool:
@@ -135,4 +182,7 @@ def check_grpc(surfaces: Iterable[Surface]) -> None:
         if not is_grpc_installed():
             raise ValueError(f"{surface}: grpc: {MISSING_EXTRA}")
         if (other := taken.setdefault(surface.grpc.address, surface)) is not surface:
-            raise ValueError(f"{surface}: grpc: {other} listens on {surface.grpc.address}; a port belongs to one surface, choose another")
+            raise ValueError(
+                f"{surface}: grpc: {other} listens on {surface.grpc.address}; a port belongs "
+                "to one surface, choose another"
+            )

@@ -1,6 +1,9 @@
-"""Lifecycle of a task: which state may follow which, and what a state allows. Pure rules over the generated table.
+"""Lifecycle of a task: which state may follow which, and what a state allows.
 
-A task begins in ``INITIAL`` and changes its state until it reaches one of ``TERMINAL``, in which it stays. The table has three kinds of states:
+Pure rules over the generated table.
+
+A task begins in ``INITIAL`` and changes its state until it reaches one of ``TERMINAL``, in which it
+stays. The table has three kinds of states:
 
     active        a process runs the task's handler, or should
     interrupted   suspended: the task waits for its caller or another party; no process runs it
@@ -8,12 +11,15 @@ A task begins in ``INITIAL`` and changes its state until it reaches one of ``TER
 
 Three rules depend on the kind:
 
-1. No transition leaves a terminal state. Of several writers that want to end a task exactly one succeeds, so there is exactly one last event.
-2. An active task without a live process is an orphan, and another process claims it. A suspended task is left alone, however long it waits.
+1. No transition leaves a terminal state. Of several writers that want to end a task exactly one
+   succeeds, so there is exactly one last event.
+2. An active task without a live process is an orphan, and another process claims it. A suspended
+   task is left alone, however long it waits.
 3. A task accepts follow-up messages only where the table says so.
 
-The stores enforce the rules inside of the atomic call that makes the change: ``predecessors`` is the condition of the statement. Names of states in
-a dialect and all flags come from ``a2a_contract.lifecycle``; this module adds no state and no transition.
+The stores enforce the rules inside of the atomic call that makes the change: ``predecessors`` is
+the condition of the statement. Names of states in a dialect and all flags come from
+``a2a_contract.lifecycle``; this module adds no state and no transition.
 """
 
 from __future__ import annotations
@@ -24,7 +30,10 @@ OPEN = ACTIVE | INTERRUPTED
 """States of tasks that have not ended."""
 SETTLED = TERMINAL | INTERRUPTED
 """States in which a task has ended or waits for its caller."""
-_PREDECESSORS = {state: frozenset(before for before, stage in LIFECYCLE.items() if state in stage.next) for state in LIFECYCLE}
+_PREDECESSORS = {
+    state: frozenset(before for before, stage in LIFECYCLE.items() if state in stage.next)
+    for state in LIFECYCLE
+}
 
 
 def can_follow(state: State, before: State) -> bool:

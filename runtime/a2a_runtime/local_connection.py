@@ -1,4 +1,7 @@
-"""Connection of a client to a surface of this process. It loads httpx, as all of the client, so ``local`` imports it late."""
+"""Connection of a client to a surface of this process.
+
+It loads httpx, as all of the client, so ``local`` imports it late.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,9 @@ class LocalConnection(ClientConnection):
     def __init__(self, plugin: A2APlugin, surface: Surface, caller: Caller) -> None:
         self._plugin, self._surface, self._caller = plugin, surface, caller
 
-    async def execute(self, operation: Operation, request: WireModel, idempotency_key: str | None = None) -> WireModel | None:
+    async def execute(
+        self, operation: Operation, request: WireModel, idempotency_key: str | None = None
+    ) -> WireModel | None:
         """Run an operation and return its result, which may be empty."""
         method, context = self._get_method(operation), self._build_context(idempotency_key)
         outer = current_origin.get()
@@ -45,22 +50,36 @@ class LocalConnection(ClientConnection):
 
     async def fetch_document(self, url: str) -> bytes:
         """Return a schema that the card names."""
-        contracts = [skill.contract for skill in self._surface.skills.values() if skill.contract is not None and skill.is_visible_to(self._caller)]
-        documents = {build_schema_path(each.id, use): form for each in contracts for use, form in each.schemas.items()}
+        contracts = [
+            skill.contract
+            for skill in self._surface.skills.values()
+            if skill.contract is not None and skill.is_visible_to(self._caller)
+        ]
+        documents = {
+            build_schema_path(each.id, use): form
+            for each in contracts
+            for use, form in each.schemas.items()
+        }
         found = documents.get(url.removeprefix(self._surface.path))
         if found is None:
             raise ValueError(f"{url}: not a document of this agent; read one that its card names")
         return found.document
 
     async def stream_events(
-        self, operation: Operation, request: WireModel, cursor: str | None, idempotency_key: str | None = None
+        self,
+        operation: Operation,
+        request: WireModel,
+        cursor: str | None,
+        idempotency_key: str | None = None,
     ) -> AsyncGenerator[ServerEvent, None]:
         """Run an operation and yield its events."""
         context = self._build_context(idempotency_key, cursor)
         async with aclosing(self._get_method(operation)(request, context)) as events:
             while True:
                 outer = current_origin.get()
-                current_origin.set(self._find_origin(context))  # for the run that the first event begins; not while the reader has it
+                current_origin.set(
+                    self._find_origin(context)
+                )  # for the run that the first event begins; not while the reader has it
                 try:
                     event = await anext(events, None)
                 finally:
@@ -85,7 +104,12 @@ class LocalConnection(ClientConnection):
         """Return no time: nothing waits."""
         return 0.0
 
-    def can_retry(self, operation: Operation, error: Exception, idempotency_key: str | None = None) -> bool:  # noqa: ARG002 - as above
+    def can_retry(
+        self,
+        operation: Operation,
+        error: Exception,
+        idempotency_key: str | None = None,  # noqa: ARG002 - as above
+    ) -> bool:
         """Never repeat a request."""
         return False
 
@@ -99,7 +123,10 @@ class LocalConnection(ClientConnection):
     def _get_method(self, operation: Operation):  # type: ignore[no-untyped-def]  # noqa: ANN202 - the type of each operation is another one
         runtime = self._plugin.runtime
         if runtime is None or self._surface not in self._plugin.surfaces:
-            raise UnavailableError("The agent is not running: the lifespan of its app has not run, or the agent was removed")
+            raise UnavailableError(
+                "The agent is not running: the lifespan of its app has not run, or the agent "
+                "was removed"
+            )
         return getattr(runtime.build_services(self._surface)[0], operation.service_method)
 
     def _find_origin(self, context: CallContext) -> Origin:

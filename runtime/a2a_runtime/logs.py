@@ -1,10 +1,12 @@
-"""Log output: formatters for text and JSON with the request of each line, the request log, the audit log, and the log of outages.
+"""Log output: formatters for text and JSON with the request of each line, the request log, the
+audit log, and the log of outages.
 
     handler.setFormatter(build_formatter("json"))                     each line names its request and its trace
     handler.addFilter(add_origin)                                     the same for a formatter of your own: %(request_id)s, %(trace_id)s
     logging.getLogger("uvicorn.access").addFilter(strip_query)
 
-``a2a-gen serve`` sets the first up (``configure_logging``); a host with handlers of its own can do the same.
+``a2a-gen serve`` sets the first up (``configure_logging``); a host with handlers of its own can do
+the same.
 
     logging.getLogger("a2a_runtime.calls").setLevel("DEBUG")          the operation of every request and the end of every task
     logging.getLogger("a2a_runtime.access")                           every request of ``a2a-gen serve``, at INFO
@@ -17,7 +19,8 @@
 | ``keys-changed`` ``keys-unreadable`` | the keys of an issuer have changed, or cannot be read |
 | ``signing-keys`` | the keys with which this process signs |
 
-No line holds credentials. Text of clients is truncated and loses its control characters, so that it can neither flood a log nor forge a line.
+No line holds credentials. Text of clients is truncated and loses its control characters, so that it
+can neither flood a log nor forge a line.
 """
 
 from __future__ import annotations
@@ -48,8 +51,12 @@ def sanitize(text: str) -> str:
     return _CONTROL.sub("", text[:MAX_LENGTH])
 
 
-def log_failure(logger: logging.Logger, text: str, *arguments: object, error: BaseException) -> None:
-    """Log an exception of a handler with its traceback, which begins with the first frame that is not this package's."""
+def log_failure(
+    logger: logging.Logger, text: str, *arguments: object, error: BaseException
+) -> None:
+    """Log an exception of a handler with its traceback, which begins with the first frame that is
+    not this package's.
+    """
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename.startswith(_PACKAGE):
         trace = trace.tb_next
@@ -57,14 +64,20 @@ def log_failure(logger: logging.Logger, text: str, *arguments: object, error: Ba
 
 
 def strip_query(record: logging.LogRecord) -> bool:
-    """Remove query strings from the paths in a record of an access log: they may hold keys and tokens."""
+    """Remove query strings from the paths in a record of an access log: they may hold keys and
+    tokens.
+    """
     if isinstance(record.args, tuple):
-        record.args = tuple(each.partition("?")[0] if isinstance(each, str) else each for each in record.args)
+        record.args = tuple(
+            each.partition("?")[0] if isinstance(each, str) else each for each in record.args
+        )
     return True
 
 
 class SanitizingFormatter(logging.Formatter):
-    """Formatter that removes control characters; line breaks of a message are escaped, those of a traceback stay."""
+    """Formatter that removes control characters; line breaks of a message are escaped, those of a
+    traceback stay.
+    """
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - as logging has it
         """Format the message."""
@@ -78,7 +91,9 @@ class SanitizingFormatter(logging.Formatter):
 
 
 class TextFormatter(SanitizingFormatter):
-    """Formatter of lines of text: time, level, request and trace where there is one, logger, message."""
+    """Formatter of lines of text: time, level, request and trace where there is one, logger,
+    message.
+    """
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(origin)s%(name)s: %(message)s")
@@ -87,19 +102,27 @@ class TextFormatter(SanitizingFormatter):
         """Format a record."""
         add_origin(record)
         found = vars(record)
-        record.origin = f"[{' '.join(dict.fromkeys((found['request_id'], found['trace_id'])))}] " if found["request_id"] else ""
+        record.origin = (
+            f"[{' '.join(dict.fromkeys((found['request_id'], found['trace_id'])))}] "
+            if found["request_id"]
+            else ""
+        )
         return super().format(record)
 
 
 class JsonFormatter(logging.Formatter):
-    """Formatter of lines of JSON: time, level, logger and message; request, trace, exception and the ``extra`` of a record where there are some."""
+    """Formatter of lines of JSON: time, level, logger and message; request, trace, exception and
+    the ``extra`` of a record where there are some.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         """Format a record; JSON escapes what could forge a line."""
         add_origin(record)
         extra = {name: value for name, value in vars(record).items() if name not in _RECORD_MEMBERS}
         line: dict[str, Any] = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "time": datetime.fromtimestamp(record.created, UTC)
+            .isoformat(timespec="milliseconds")
+            .replace("+00:00", "Z"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
@@ -110,15 +133,21 @@ class JsonFormatter(logging.Formatter):
         return to_json(line, fallback=str).decode()
 
 
-_RECORD_MEMBERS = frozenset((*vars(logging.makeLogRecord({})), "message", "asctime", "color_message", "origin"))
+_RECORD_MEMBERS = frozenset(
+    (*vars(logging.makeLogRecord({})), "message", "asctime", "color_message", "origin")
+)
 """Members of every record; the others come from ``extra``."""
 
 
 def add_origin(record: logging.LogRecord) -> bool:
-    """Add the request and the trace to a record, empty outside of any; for handlers of a host, as a filter."""
+    """Add the request and the trace to a record, empty outside of any; for handlers of a host, as a
+    filter.
+    """
     if not hasattr(record, "request_id"):
         origin = current_origin.get()
-        record.request_id, record.trace_id = ("", "") if origin is None else (origin.request_id, origin.trace_id)
+        record.request_id, record.trace_id = (
+            ("", "") if origin is None else (origin.request_id, origin.trace_id)
+        )
     return True
 
 
@@ -128,11 +157,16 @@ def build_formatter(log_format: str) -> logging.Formatter:
 
 
 def configure_logging(level: str, log_format: str) -> None:
-    """Log to standard error: warnings, and the records of the runtime and of the server from a level."""
+    """Log to standard error: warnings, and the records of the runtime and of the server from a
+    level.
+    """
     handler = logging.StreamHandler()
     handler.setFormatter(build_formatter(log_format))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
-    for name in ("a2a_runtime", "uvicorn"):  # with a handler of their own: an app may replace those of the root
+    for name in (
+        "a2a_runtime",
+        "uvicorn",
+    ):  # with a handler of their own: an app may replace those of the root
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(level.upper())
@@ -141,13 +175,20 @@ def configure_logging(level: str, log_format: str) -> None:
 def audit(event: str, **facts: str) -> None:
     """Write an event to the audit log."""
     if audit_log.isEnabledFor(logging.INFO):
-        audit_log.info("%s", to_json({"event": event, **{name: sanitize(text) for name, text in facts.items()}}).decode())
+        audit_log.info(
+            "%s",
+            to_json(
+                {"event": event, **{name: sanitize(text) for name, text in facts.items()}}
+            ).decode(),
+        )
 
 
 class OutageLog:
-    """The outages of one service: one line when it becomes unavailable, and one when it is available again.
+    """The outages of one service: one line when it becomes unavailable, and one when it is
+    available again.
 
-    An outage lasts until a call succeeds and none has failed for a while. The store logs its own outages; its callers log nothing.
+    An outage lasts until a call succeeds and none has failed for a while. The store logs its own
+    outages; its callers log nothing.
     """
 
     __slots__ = ("_began_at", "_calm_seconds", "_failed_at", "_name", "is_open")

@@ -1,4 +1,6 @@
-"""Counters and histograms of a process: plain dictionaries, which a scrape reads. They need no library, and exist only where metrics are on.
+"""Counters and histograms of a process: plain dictionaries, which a scrape reads.
+
+They need no library, and exist only where metrics are on.
 
 | metric | labels | counts |
 |---|---|---|
@@ -21,7 +23,8 @@
 | ``a2a_loop_lag_seconds`` | | how late the event loop was at its last sample |
 | ``a2a_uptime_seconds`` | | time since the start |
 
-Every label has a bounded number of values: no ids, no callers, no paths. Skills that a source adds beyond ``MAX_SKILLS`` count as ``other``.
+Every label has a bounded number of values: no ids, no callers, no paths. Skills that a source adds
+beyond ``MAX_SKILLS`` count as ``other``.
 """
 
 from __future__ import annotations
@@ -43,7 +46,24 @@ OTHER = "other"
 NO_OPERATION = "none"
 """Operation of a request that is refused before it is parsed."""
 
-SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
+SECONDS = (
+    0.001,
+    0.0025,
+    0.005,
+    0.01,
+    0.025,
+    0.05,
+    0.1,
+    0.25,
+    0.5,
+    1.0,
+    2.5,
+    5.0,
+    10.0,
+    30.0,
+    60.0,
+    300.0,
+)
 """Upper bounds of the buckets of histograms."""
 
 _LAG_INTERVAL = 1.0
@@ -115,7 +135,9 @@ class Metrics:
         self.count_streams: Callable[[], int] = lambda: 0
         self.count_running: Callable[[], int] = lambda: 0
 
-    def record_request(self, operation: str, dialect: str, binding: str, outcome: str, seconds: float) -> None:
+    def record_request(
+        self, operation: str, dialect: str, binding: str, outcome: str, seconds: float
+    ) -> None:
         """Count a request."""
         operation = operation or NO_OPERATION
         self.requests[operation, spell_dialect(dialect), binding, outcome] += 1
@@ -136,13 +158,21 @@ class Metrics:
 
     def record_usage(self, skill: str, report: ConsumptionReport) -> None:
         """Count tokens and cost, as a handler has reported them."""
-        skill = skill if skill in self.consuming_skills or len(self.consuming_skills) < MAX_SKILLS else OTHER
+        skill = (
+            skill
+            if skill in self.consuming_skills or len(self.consuming_skills) < MAX_SKILLS
+            else OTHER
+        )
         self.consuming_skills.add(skill)
         self.tokens[skill, "input"] += report.input_tokens
         self.tokens[skill, "output"] += report.output_tokens
         if report.cost:
             currencies = {currency for _, currency in self.costs}
-            currency = report.currency if report.currency in currencies or len(currencies) < MAX_CURRENCIES else OTHER
+            currency = (
+                report.currency
+                if report.currency in currencies or len(currencies) < MAX_CURRENCIES
+                else OTHER
+            )
             self.costs[skill, currency] = self.costs.get((skill, currency), 0.0) + report.cost
 
     async def watch_loop(self) -> None:

@@ -1,11 +1,13 @@
-"""Origin of a request: its id and trace, the agents that have led to it, and the time that its caller waits.
+"""Origin of a request: its id and trace, the agents that have led to it, and the time that its
+caller waits.
 
     headers or metadata ──► HttpRequest ──► Origin ──► current_origin, in the request and in every run that it starts
                                                             │
     headers or metadata ◄── client of a handler ◄───────────┤
     log lines           ◄── logs.add_origin     ◄───────────┘
 
-The names of the headers are in ``schema/dialects.json``. Any client may send them, so they can only refuse a message or end a task early; they
+The names of the headers are in ``schema/dialects.json``. Any client may send them, so they can only
+refuse a message or end a task early; they
 never permit anything.
 A run of another process, or after a question, finds its origin in the record of the request.
 """
@@ -39,13 +41,19 @@ from a2a_contract.json_types import is_json_array
 T = TypeVar("T")
 
 TRACE_MEMBER = "a2a-gen/traceparent"
-"""Member of the metadata of a task with the trace of the request that has begun it, where traces are on."""
+"""Member of the metadata of a task with the trace of the request that has begun it, where traces
+are on.
+"""
 
 CANCEL = "cancel"
-"""Value of the header by which the task of a message is canceled when its sender has closed the connection."""
+"""Value of the header by which the task of a message is canceled when its sender has closed the
+connection.
+"""
 
 _REQUEST_ID = re.compile(r"[\x21-\x7e]{1,128}")
-_TRACE_PARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?")
+_TRACE_PARENT = re.compile(
+    r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?"
+)
 _TRACE_STATE = re.compile(r"[\x20-\x7e]{1,512}")
 _MAX_AGENTS, _MAX_NAME_CHARS, _MAX_DEPTH_DIGITS = 64, 100, 6
 _TRACE_ID = slice(3, 35)
@@ -61,13 +69,28 @@ def _encode_name(parameter: Parameter) -> bytes:
     return parameter.headers[0].lower().encode()
 
 
-_NAMES = {each: _encode_name(each) for each in (REQUEST_ID, TRACE_PARENT, TRACE_STATE, CHAIN_AGENTS, CHAIN_DEPTH, CALLER_TIMEOUT, ON_DISCONNECT)}
+_NAMES = {
+    each: _encode_name(each)
+    for each in (
+        REQUEST_ID,
+        TRACE_PARENT,
+        TRACE_STATE,
+        CHAIN_AGENTS,
+        CHAIN_DEPTH,
+        CALLER_TIMEOUT,
+        ON_DISCONNECT,
+    )
+}
 HEADERS = frozenset(_NAMES.values())
 """The headers of an origin, in lower case."""
 
 
 class Origin:
-    """Origin of one request. Without headers it is made without a call of a function, and its id only when a log line needs it."""
+    """Origin of one request.
+
+    Without headers it is made without a call of a function, and its id only when a log line needs
+    it.
+    """
 
     agent = ""
     """The name of the agent that was called."""
@@ -93,9 +116,17 @@ class Origin:
 
     @classmethod
     def parse(cls, headers: Mapping[bytes, bytes]) -> Self:
-        """Read the headers of a request. An id or a trace of another form counts as none; what the chain cannot be read from is kept as a problem."""
+        """Read the headers of a request.
+
+        An id or a trace of another form counts as none; what the chain cannot be read from is kept
+        as a problem.
+        """
         origin = cls()
-        texts = {each: headers[name].decode("latin-1") for each, name in _NAMES.items() if name in headers}
+        texts = {
+            each: headers[name].decode("latin-1")
+            for each, name in _NAMES.items()
+            if name in headers
+        }
         if _REQUEST_ID.fullmatch(given := texts.get(REQUEST_ID, "")):
             origin.given_id = given
         if _TRACE_PARENT.fullmatch(parent := texts.get(TRACE_PARENT, "")):
@@ -103,25 +134,39 @@ class Origin:
             if _TRACE_STATE.fullmatch(state := texts.get(TRACE_STATE, "")):
                 origin.tracestate = state
         origin.is_canceled_on_disconnect = texts.get(ON_DISCONNECT, "").strip().lower() == CANCEL
-        names = [unquote(each.strip()) for each in texts.get(CHAIN_AGENTS, "").split(",", _MAX_AGENTS) if each.strip()]
+        names = [
+            unquote(each.strip())
+            for each in texts.get(CHAIN_AGENTS, "").split(",", _MAX_AGENTS)
+            if each.strip()
+        ]
         origin.agents = tuple(each[:_MAX_NAME_CHARS] for each in names)
-        origin._read_numbers(texts.get(CHAIN_DEPTH, "0").strip(), texts.get(CALLER_TIMEOUT, "").strip())
+        origin._read_numbers(
+            texts.get(CHAIN_DEPTH, "0").strip(), texts.get(CALLER_TIMEOUT, "").strip()
+        )
         return origin
 
     def _read_numbers(self, depth: str, timeout: str) -> None:
         if depth.isascii() and depth.isdecimal() and len(depth) <= _MAX_DEPTH_DIGITS:
             self.depth = max(int(depth), len(self.agents))
         else:
-            self.problem = (CHAIN_DEPTH.headers[0], "is not a number of agents; send an integer from 0")
+            self.problem = (
+                CHAIN_DEPTH.headers[0],
+                "is not a number of agents; send an integer from 0",
+            )
         if timeout:
             seconds = _parse_seconds(timeout)
             if seconds is None:
-                self.problem = (CALLER_TIMEOUT.headers[0], "is not a time; send seconds above 0, such as 12.5")
+                self.problem = (
+                    CALLER_TIMEOUT.headers[0],
+                    "is not a time; send seconds above 0, such as 12.5",
+                )
             self.timeout_seconds = seconds
 
     @classmethod
     def from_record(cls, record: JsonObject, agent: str) -> Self:
-        """Read the origin of a task whose agent is run again; without a record only the agent is known."""
+        """Read the origin of a task whose agent is run again; without a record only the agent is
+        known.
+        """
         origin = cls()
         origin.agent, origin.is_stored = agent, True
         for name in ("given_id", "traceparent", "tracestate", "depth"):
@@ -140,7 +185,11 @@ class Origin:
 
     def to_record(self, now_millis: int) -> JsonObject:
         """Describe the origin for later runs."""
-        deadline = None if self.timeout_seconds is None else now_millis + round(self.timeout_seconds * 1000)
+        deadline = (
+            None
+            if self.timeout_seconds is None
+            else now_millis + round(self.timeout_seconds * 1000)
+        )
         record = {
             "given_id": self.given_id,
             "traceparent": self.traceparent,
@@ -163,7 +212,9 @@ class Origin:
 
     @property
     def task_metadata(self) -> JsonObject:
-        """The metadata of the task that the request begins: where traces are on, webhooks find the trace there, also after the end of the task."""
+        """The metadata of the task that the request begins: where traces are on, webhooks find the
+        trace there, also after the end of the task.
+        """
         return {TRACE_MEMBER: self.traceparent} if self.is_traced else {}
 
     def _make_id(self) -> str:
@@ -172,25 +223,44 @@ class Origin:
         return self._made_id
 
     def check_chain(self, max_depth: int, *, allow_cycles: bool = False) -> None:
-        """Refuse a message that closes a cycle of agents, unless it may, or comes at the end of too long a chain."""
+        """Refuse a message that closes a cycle of agents, unless it may, or comes at the end of too
+        long a chain.
+        """
         if self.problem is not None:
             raise InvalidParamsError(fields=(self.problem,))
         chain = " > ".join((*self.agents, self.agent))
         if self.agent in self.agents and not allow_cycles:
-            raise CallChainError(f"Call chain: {self.agent} is in it already ({chain}); call another agent, or answer without one")
+            raise CallChainError(
+                f"Call chain: {self.agent} is in it already ({chain}); call another agent, "
+                "or answer without one"
+            )
         if self.depth >= max_depth:
-            raise CallChainError(f"Call chain: {self.depth + 1} agents call each other ({chain}), and this one allows {max_depth}; call fewer")
+            raise CallChainError(
+                f"Call chain: {self.depth + 1} agents call each other ({chain}), and this "
+                f"one allows {max_depth}; call fewer"
+            )
 
     def call_next(self, agent: str) -> Origin:
         """Build the origin of a call that this agent makes."""
         following = Origin()
-        following.agent, following.given_id, following.traceparent, following.tracestate = agent, self.request_id, self.traceparent, self.tracestate
+        following.agent, following.given_id, following.traceparent, following.tracestate = (
+            agent,
+            self.request_id,
+            self.traceparent,
+            self.tracestate,
+        )
         following.agents, following.depth = self._extend_chain(), self.depth + 1
         return following
 
     def to_headers(self, *, is_message: bool, now_millis: int, is_waiting: bool) -> dict[str, str]:
-        """Build the headers of a request that this agent makes; the chain ends with it, and its time limit binds a call that it waits for."""
-        headers = {REQUEST_ID: self.request_id, TRACE_PARENT: self.traceparent, TRACE_STATE: self.tracestate}
+        """Build the headers of a request that this agent makes; the chain ends with it, and its
+        time limit binds a call that it waits for.
+        """
+        headers = {
+            REQUEST_ID: self.request_id,
+            TRACE_PARENT: self.traceparent,
+            TRACE_STATE: self.tracestate,
+        }
         if is_message and self.agent:
             headers[CHAIN_AGENTS] = ",".join(quote(each, safe=" ") for each in self._extend_chain())
             headers[CHAIN_DEPTH] = str(self.depth + 1)
@@ -212,7 +282,8 @@ DEADLINE = "deadline"
 """Member of the record of an origin: the time in milliseconds at which its caller stops waiting."""
 
 current_run: ContextVar[tuple[Any, Any, float, Callable[[], float]]] = ContextVar("a2a_run")
-"""Skill and task of a handler, and the end of its time on a clock; also in the tasks that it starts.
+"""Skill and task of a handler, and the end of its time on a clock; also in the tasks that it
+starts.
 
 Not the run: that would be a cycle, which only the garbage collector frees.
 """
@@ -222,7 +293,9 @@ current_origin: ContextVar[Origin | None] = ContextVar("a2a_origin", default=Non
 
 
 def inject_trace() -> dict[str, str]:
-    """Build the headers of the current span, in a process that uses OpenTelemetry; nothing is imported for it."""
+    """Build the headers of the current span, in a process that uses OpenTelemetry; nothing is
+    imported for it.
+    """
     headers: dict[str, str] = {}
     if (propagate := sys.modules.get("opentelemetry.propagate")) is not None:
         propagate.inject(headers)
@@ -230,7 +303,9 @@ def inject_trace() -> dict[str, str]:
 
 
 def limit_origin(seconds: float, now_millis: int) -> Origin:
-    """Copy the current origin for a run whose time ends, so that the agents that its handler calls end with it."""
+    """Copy the current origin for a run whose time ends, so that the agents that its handler calls
+    end with it.
+    """
     origin = copy(current_origin.get() or Origin())
     origin.deadline_millis = now_millis + round(seconds * 1000)
     return origin

@@ -2,8 +2,10 @@
 
     Litestar([…], plugins=[A2APlugin(agent, path="/agent", caller=host_user())])
 
-Every surface says who its callers are: ``gate=AuthGate(…)``, ``caller=host_user()`` for the users of the host, or ``gate=OpenGate()``.
-An app may have any number of surfaces, beside its own routes and exception handlers; a conflict is an error when the app starts.
+Every surface says who its callers are: ``gate=AuthGate(…)``, ``caller=host_user()`` for the users
+of the host, or ``gate=OpenGate()``.
+An app may have any number of surfaces, beside its own routes and exception handlers; a conflict is
+an error when the app starts.
 """
 
 from __future__ import annotations
@@ -88,12 +90,20 @@ class SurfaceOptions(HostedOptions, total=False):
     path: str
 
 
-def build_surfaces(function: str, surfaces: Sequence[object], options: HostedOptions) -> tuple[Surface, ...]:
+def build_surfaces(
+    function: str, surfaces: Sequence[object], options: HostedOptions
+) -> tuple[Surface, ...]:
     """Build the surfaces of agents that are given without one."""
     check_types(function, surfaces, Agent, Surface)
     if options and not any(isinstance(each, Agent) for each in surfaces):
-        raise ImproperlyConfiguredException(f"{function}: {', '.join(options)}: no agent to apply it to; set it on the surface")
-    return tuple(Surface(each, **options) if isinstance(each, Agent) else each for each in surfaces if isinstance(each, Agent | Surface))
+        raise ImproperlyConfiguredException(
+            f"{function}: {', '.join(options)}: no agent to apply it to; set it on the surface"
+        )
+    return tuple(
+        Surface(each, **options) if isinstance(each, Agent) else each
+        for each in surfaces
+        if isinstance(each, Agent | Surface)
+    )
 
 
 def check_types(function: str, values: Sequence[object], *expected: type) -> None:
@@ -101,14 +111,18 @@ def check_types(function: str, values: Sequence[object], *expected: type) -> Non
     if wrong := [each for each in values if not isinstance(each, expected)]:
         names = " or ".join(each.__name__ for each in expected)
         given = reprlib.repr(wrong[0])
-        raise TypeError(f"{function}: {given} is not of type {names}; pass each {names} as an argument of its own, a list as *surfaces")
+        raise TypeError(
+            f"{function}: {given} is not of type {names}; pass each {names} as an argument "
+            "of its own, a list as *surfaces"
+        )
 
 
 class A2APlugin(InitPlugin, CLIPlugin):
     """Mounts agents and runs their engine, store and webhooks while the app runs.
 
-    An agent without a surface is mounted at ``/agent``, or at ``path=``, with ``gate=`` or ``caller=``. ``grpc=`` is the gRPC address of the only
-    surface; with several surfaces, each has its own (``Surface(grpc=…)``).
+    An agent without a surface is mounted at ``/agent``, or at ``path=``, with ``gate=`` or
+    ``caller=``. ``grpc=`` is the gRPC address of the only surface; with several surfaces, each has
+    its own (``Surface(grpc=…)``).
     """
 
     has_host = True
@@ -124,14 +138,19 @@ class A2APlugin(InitPlugin, CLIPlugin):
         **options: Unpack[SurfaceOptions],
     ) -> None:
         if not surfaces:
-            raise ImproperlyConfiguredException("A2APlugin: no agent given; pass at least one, e.g. A2APlugin(agent, caller=host_user())")
+            raise ImproperlyConfiguredException(
+                "A2APlugin: no agent given; pass at least one, e.g. A2APlugin(agent, "
+                "caller=host_user())"
+            )
         if any(isinstance(each, Agent) for each in surfaces):
             options = {"path": AGENT_PATH, **options}
         self.surfaces: Sequence[Surface] = build_surfaces("A2APlugin", surfaces, options)
         self.runtime: AgentRuntime | None = None
         """Runtime of the surfaces, while the app runs."""
         self.exact_paths: dict[str, ASGIApp] = {}
-        """Endpoints that may be called past the router while the app runs, see ``http.exact_paths``."""
+        """Endpoints that may be called past the router while the app runs, see
+        ``http.exact_paths``.
+        """
         self.skill_listeners: list[Callable[[], None]] = []
         """Called after the skills have changed."""
         self.explorer_token = ""
@@ -150,13 +169,18 @@ class A2APlugin(InitPlugin, CLIPlugin):
         if address := self.settings.grpc or grpc:
             self.surfaces = attach_grpc(self.surfaces, address)
         check_grpc(self.surfaces)
-        self._health = ProcessHealth(SystemClock(), lambda: sum(len(each.skills) for each in self.surfaces))
+        self._health = ProcessHealth(
+            SystemClock(), lambda: sum(len(each.skills) for each in self.surfaces)
+        )
 
     def on_app_init(self, app_config: AppConfig) -> AppConfig:
         """Add the routes of every surface."""
         if any(isinstance(each, A2APlugin) and each is not self for each in app_config.plugins):
             cure = "give all agents to one: A2APlugin(Surface(one, path=…), Surface(two, path=…))"
-            raise ImproperlyConfiguredException(f"A2APlugin: this app has two of them, of which only the first would have health and catalog; {cure}")
+            raise ImproperlyConfiguredException(
+                "A2APlugin: this app has two of them, of which only the first would have "
+                f"health and catalog; {cure}"
+            )
         self._keys = keys = ProcessKeys.from_settings(self.settings, self.surfaces)
         self.surfaces = keys.attach_signer(self.surfaces)
         handlers = app_config.route_handlers
@@ -164,30 +188,57 @@ class A2APlugin(InitPlugin, CLIPlugin):
             handlers.append(build_keys_route(JWKS_PATH, jwks))
         for surface in self.surfaces:
             self._check(surface)
-        self._mesh_surfaces = MeshSurfaces(lambda: self.surfaces, app_config.path.rstrip("/") if app_config.path else "")
-        self._endpoints = [SurfaceEndpoints(surface, self._mesh_surfaces.public_urls) for surface in self.surfaces]
+        self._mesh_surfaces = MeshSurfaces(
+            lambda: self.surfaces, app_config.path.rstrip("/") if app_config.path else ""
+        )
+        self._endpoints = [
+            SurfaceEndpoints(surface, self._mesh_surfaces.public_urls) for surface in self.surfaces
+        ]
         if self.settings.explorer:
             from a2a_runtime.explorer.mounted import build_explorer_routes  # noqa: PLC0415 - with httpx, only where it is on
 
-            handlers.extend(build_explorer_routes(lambda: self.surfaces, self.settings.allowed_hosts, lambda: self.explorer_token))
+            handlers.extend(
+                build_explorer_routes(
+                    lambda: self.surfaces, self.settings.allowed_hosts, lambda: self.explorer_token
+                )
+            )
         check_paths(self._endpoints, handlers)
         taken = {route for route, _ in list_routes(handlers)}
-        for path, build_route in ((CATALOG_PATH, build_catalog_route), (METADATA_PATH, build_metadata_route)):
+        for path, build_route in (
+            (CATALOG_PATH, build_catalog_route),
+            (METADATA_PATH, build_metadata_route),
+        ):
             if path not in taken:
                 handlers.append(build_route(lambda: self.surfaces))
-        landing = None if self.has_host else LandingPage(lambda: self.surfaces, has_explorer=self.settings.explorer)
+        landing = (
+            None
+            if self.has_host
+            else LandingPage(lambda: self.surfaces, has_explorer=self.settings.explorer)
+        )
         for each in self._endpoints:
             handlers.extend(build_controllers(each))
             each.jsonrpc.landing = None if each.dispatcher.surface.path else landing
-        unrouted = UnroutedRequestHandler(lambda: [each.dispatcher for each in self._endpoints], app_config.exception_handlers, landing)
-        app_config.exception_handlers.update(dict.fromkeys(map(int, UnroutedRequestHandler.STATUSES), unrouted))
+        unrouted = UnroutedRequestHandler(
+            lambda: [each.dispatcher for each in self._endpoints],
+            app_config.exception_handlers,
+            landing,
+        )
+        app_config.exception_handlers.update(
+            dict.fromkeys(map(int, UnroutedRequestHandler.STATUSES), unrouted)
+        )
         start_last(app_config, self._lifespan)
-        if self.has_host and self.settings.tune_gc and not any(isinstance(each, GcTuningPlugin) for each in app_config.plugins):
+        if (
+            self.has_host
+            and self.settings.tune_gc
+            and not any(isinstance(each, GcTuningPlugin) for each in app_config.plugins)
+        ):
             start_last(app_config, freeze_objects)
         return app_config
 
     def get_dispatcher(self, path: str) -> Dispatcher:
-        """Return the dispatcher of the surface at a path, for a route of the host that admits its requests as the surface does."""
+        """Return the dispatcher of the surface at a path, for a route of the host that admits its
+        requests as the surface does.
+        """
         return {each.dispatcher.surface.path: each.dispatcher for each in self._endpoints}[path]
 
     def _check(self, surface: Surface) -> None:
@@ -204,10 +255,14 @@ class A2APlugin(InitPlugin, CLIPlugin):
         self._register_metrics(app)
         check_exposure(self.surfaces, is_open=self.settings.open)
         log_callers(self.surfaces, is_open=self.settings.open)
-        async with AgentRuntime(self.surfaces, self._store, self.settings, keys=self._keys) as runtime:
+        async with AgentRuntime(
+            self.surfaces, self._store, self.settings, keys=self._keys
+        ) as runtime:
             self.runtime, self._app = runtime, app
             if runtime.metrics is not None:
-                runtime.metrics.count_streams = lambda: sum(each.dispatcher.open_streams for each in self._endpoints)
+                runtime.metrics.count_streams = lambda: sum(
+                    each.dispatcher.open_streams for each in self._endpoints
+                )
             self._announce_skills()
             runtime.on_skills_changed = self._announce_skills
             for each in self._endpoints:
@@ -235,8 +290,17 @@ class A2APlugin(InitPlugin, CLIPlugin):
     def list_health_checks(self) -> Mapping[str, HealthCheck]:
         """Return the probes of the process by path; they need no credentials."""
         health, prefix = self._health, self.settings.health_path
-        checks = {LIVE_PATH: health.check_live, READYZ_PATH: health.check_ready, READY_PATH: health.check_ready, HEALTH_PATH: health.check_health}
-        return {} if prefix == OFF else {prefix.rstrip("/") + path: check for path, check in checks.items()}
+        checks = {
+            LIVE_PATH: health.check_live,
+            READYZ_PATH: health.check_ready,
+            READY_PATH: health.check_ready,
+            HEALTH_PATH: health.check_health,
+        }
+        return (
+            {}
+            if prefix == OFF
+            else {prefix.rstrip("/") + path: check for path, check in checks.items()}
+        )
 
     def _register_metrics(self, app: Litestar) -> None:
         path = self.settings.metrics_path
@@ -245,14 +309,33 @@ class A2APlugin(InitPlugin, CLIPlugin):
         from a2a_runtime.http.metrics import build_metrics_route  # noqa: PLC0415 - an extra, imported only where metrics are on
 
         names_skills = self.settings.metrics_skills
-        app.register(build_metrics_route(path, lambda: None if self.runtime is None else self.runtime.metrics, names_skills=names_skills))
+        app.register(
+            build_metrics_route(
+                path,
+                lambda: None if self.runtime is None else self.runtime.metrics,
+                names_skills=names_skills,
+            )
+        )
 
     def _start(self, endpoints: SurfaceEndpoints, runtime: AgentRuntime) -> None:
-        endpoints.dispatcher.metrics, endpoints.dispatcher.tracing = runtime.metrics, runtime.tracing
+        endpoints.dispatcher.metrics, endpoints.dispatcher.tracing = (
+            runtime.metrics,
+            runtime.tracing,
+        )
         services = runtime.build_services(endpoints.dispatcher.surface)
         cors, settings = None if self._app is None else self._app.cors_config, self.settings
         hosts, max_streams = settings.allowed_hosts, settings.max_caller_streams
-        endpoints.dispatcher.start(Backend(*services, runtime.service.task_dialect, runtime.store, runtime.clock, cors, hosts, max_streams))
+        endpoints.dispatcher.start(
+            Backend(
+                *services,
+                runtime.service.task_dialect,
+                runtime.store,
+                runtime.clock,
+                cors,
+                hosts,
+                max_streams,
+            )
+        )
 
     def _announce_skills(self) -> None:
         if self._app is not None:
@@ -273,7 +356,9 @@ class A2APlugin(InitPlugin, CLIPlugin):
                 self._read_mesh_config()
             check_grpc((*self.surfaces, surface))
             if any(each.path == surface.path for each in self.surfaces):
-                raise ImproperlyConfiguredException(f"{surface}: another agent has the same path; set another path=")
+                raise ImproperlyConfiguredException(
+                    f"{surface}: another agent has the same path; set another path="
+                )
             endpoints = SurfaceEndpoints(surface, self._mesh_surfaces.public_urls)
             check_free(app, endpoints)
             async with AsyncExitStack() as undo:
@@ -283,7 +368,10 @@ class A2APlugin(InitPlugin, CLIPlugin):
                 undo.callback(endpoints.dispatcher.stop)
                 await self._open_port(endpoints.dispatcher)
                 undo.pop_all()
-            self.surfaces, self._endpoints = (*self.surfaces, surface), [*self._endpoints, endpoints]
+            self.surfaces, self._endpoints = (
+                (*self.surfaces, surface),
+                [*self._endpoints, endpoints],
+            )
             register_routes(app, endpoints)
             adapt_routes(app)
             self._find_exact_paths(app)
@@ -292,10 +380,19 @@ class A2APlugin(InitPlugin, CLIPlugin):
         return surface
 
     async def remove(self, path: str = AGENT_PATH) -> None:
-        """Remove the agent at a path while the app runs: its routes at once; running tasks get their grace time and are then released."""
+        """Remove the agent at a path while the app runs: its routes at once; running tasks get
+        their grace time and are then released.
+        """
         app, runtime = self._require_running("remove")
         async with self._changes:
-            endpoints = next((each for each in self._endpoints if each.dispatcher.surface.path == path.rstrip("/")), None)
+            endpoints = next(
+                (
+                    each
+                    for each in self._endpoints
+                    if each.dispatcher.surface.path == path.rstrip("/")
+                ),
+                None,
+            )
             if endpoints is None:
                 known = ", ".join(each.path or "/" for each in self.surfaces) or "none"
                 raise ValueError(f"A2APlugin.remove: no agent at {path!r}; the paths are {known}")
@@ -315,7 +412,10 @@ class A2APlugin(InitPlugin, CLIPlugin):
 
     def _require_running(self, name: str) -> tuple[Litestar, AgentRuntime]:
         if self._app is None or self.runtime is None:
-            raise RuntimeError(f"A2APlugin.{name}: the app is not running; pass agents to A2APlugin(…), or call this in its lifespan or later")
+            raise RuntimeError(
+                f"A2APlugin.{name}: the app is not running; pass agents to A2APlugin(…), or "
+                "call this in its lifespan or later"
+            )
         return self._app, self.runtime
 
     def on_cli_init(self, cli: Group) -> None:
@@ -336,7 +436,9 @@ class A2APlugin(InitPlugin, CLIPlugin):
         return is_shared(self.settings.store if self._store is None else self._store)
 
     async def check_store(self) -> str:
-        """Open the store that a URL names, beside a process that may run on it, and return its kind; raise if the agents could not start on it."""
+        """Open the store that a URL names, beside a process that may run on it, and return its
+        kind; raise if the agents could not start on it.
+        """
         store = self._store if self.store_url is None else await try_store(self.store_url)
         return type(store).__name__
 
@@ -345,26 +447,40 @@ class A2APlugin(InitPlugin, CLIPlugin):
         check_exposure(self.surfaces, is_open=self.settings.open, host=host)
 
     def build_worker_runtime(self) -> AgentRuntime:
-        """Build the runtime of a worker for these surfaces, with their store and settings, but without the app."""
+        """Build the runtime of a worker for these surfaces, with their store and settings, but
+        without the app.
+        """
         return AgentRuntime(self.surfaces, self._store, self.settings, is_worker=True)
 
     async def _join_mesh(self) -> None:
-        """Send heartbeats to a registry that is configured in code, or once the app has a mesh surface or mesh tools."""
+        """Send heartbeats to a registry that is configured in code, or once the app has a mesh
+        surface or mesh tools.
+        """
         given = self._mesh_config
-        is_wanted = bool(self._mesh_surfaces.select()) or (given is not None and bool(given.tools or given.registry_url))
+        is_wanted = bool(self._mesh_surfaces.select()) or (
+            given is not None and bool(given.tools or given.registry_url)
+        )
         if self._has_heartbeat or not is_wanted:
             return
         from a2a_runtime.heartbeat.loop import run_heartbeat  # noqa: PLC0415 - loads httpx, which apps without a mesh do not need
 
         mesh_config = self._read_mesh_config()
-        heartbeat = await self._exit_stack.enter_async_context(run_heartbeat(mesh_config, self._mesh_surfaces))
+        heartbeat = await self._exit_stack.enter_async_context(
+            run_heartbeat(mesh_config, self._mesh_surfaces)
+        )
         self._has_heartbeat = True
         self._health.is_healthy = mesh_config.is_healthy
-        self._health.describe_registration = lambda: "none" if heartbeat is None else "known" if heartbeat.is_registered else "unknown"
+        self._health.describe_registration = lambda: (
+            "none" if heartbeat is None else "known" if heartbeat.is_registered else "unknown"
+        )
 
     def _read_mesh_config(self) -> MeshConfig:
         try:
-            return MeshConfig.from_environment(os.environ) if self._mesh_config is None else self._mesh_config
+            return (
+                MeshConfig.from_environment(os.environ)
+                if self._mesh_config is None
+                else self._mesh_config
+            )
         except ValueError as error:
             raise ImproperlyConfiguredException(str(error)) from error
 

@@ -1,4 +1,5 @@
-"""Messages of protocol buffers, in a pool of their own: the official SDK, which registers the same names, may be in the process.
+"""Messages of protocol buffers, in a pool of their own: the official SDK, which registers the same
+names, may be in the process.
 
     messages of the contract     descriptors.pb, generated from the schemas
     messages of gRPC itself      ``_GRPC_FILES``: status with its details, health and reflection
@@ -26,7 +27,10 @@ STATUS_TRAILER = "grpc-status-details-bin"
 """Key of the trailing metadata that holds the status of a call with its details."""
 
 EVENT_NUMBERS = b"event-numbers"
-"""Key of the metadata by which a client asks for the numbers of events. Each message of a stream then begins with a field that others skip."""
+"""Key of the metadata by which a client asks for the numbers of events.
+
+Each message of a stream then begins with a field that others skip.
+"""
 
 _EVENT_NUMBER_TAG = b"\xf8\xff\xff\xff\x0f"
 _EVENT_MARK_TAG = b"\xf0\xff\xff\xff\x0f"
@@ -34,9 +38,13 @@ _EVENT_MARK_TAG = b"\xf0\xff\xff\xff\x0f"
 _MAX_VARINT_BYTES = 10
 _STATUS = "google.rpc.Status"
 _REFLECTION = {
-    "ServerReflectionRequest": "host=1:string file_by_filename=3:string file_containing_symbol=4:string list_services=7:string",
+    "ServerReflectionRequest": (
+        "host=1:string file_by_filename=3:string file_containing_symbol=4:string "
+        "list_services=7:string"
+    ),
     "ServerReflectionResponse": (
-        "valid_host=1:string original_request=2:ServerReflectionRequest file_descriptor_response=4:FileDescriptorResponse "
+        "valid_host=1:string original_request=2:ServerReflectionRequest "
+        "file_descriptor_response=4:FileDescriptorResponse "
         "list_services_response=6:ListServiceResponse error_response=7:ErrorResponse"
     ),
     "FileDescriptorResponse": "file_descriptor_proto=1:*bytes",
@@ -52,11 +60,17 @@ _GRPC_FILES: Mapping[str, Mapping[str, str]] = {
         "BadRequest": "field_violations=1:*FieldViolation",
         "FieldViolation": "field=1:string description=2:string",
     },
-    "grpc.health.v1": {"HealthCheckRequest": "service=1:string", "HealthCheckResponse": "status=1:int32"},
+    "grpc.health.v1": {
+        "HealthCheckRequest": "service=1:string",
+        "HealthCheckResponse": "status=1:int32",
+    },
     "grpc.reflection.v1": _REFLECTION,
     "grpc.reflection.v1alpha": _REFLECTION,
 }
-"""Fields of messages by package: name, number and type; ``*`` repeats. A map is a list of entries on the wire, and an enum a number."""
+"""Fields of messages by package: name, number and type; ``*`` repeats.
+
+A map is a list of entries on the wire, and an enum a number.
+"""
 _FIELD = re.compile(r"(\w+)=(\d+):(\*?)(\S+)")
 
 
@@ -66,8 +80,17 @@ class MalformedMessageError(ValueError):
 
 @cache
 def message_pool(dialect: str = "") -> DescriptorPool:
-    """Build the pool with the messages of the contract and those of gRPC; a dialect that extends another has a pool of its own."""
-    from google.protobuf import any_pb2, descriptor_pb2, descriptor_pool, empty_pb2, struct_pb2, timestamp_pb2  # noqa: PLC0415 - an extra
+    """Build the pool with the messages of the contract and those of gRPC; a dialect that extends
+    another has a pool of its own.
+    """
+    from google.protobuf import (  # noqa: PLC0415 - an extra
+        any_pb2,
+        descriptor_pb2,
+        descriptor_pool,
+        empty_pb2,
+        struct_pb2,
+        timestamp_pb2,
+    )
 
     pool = descriptor_pool.DescriptorPool()
     for module in (any_pb2, empty_pb2, struct_pb2, timestamp_pb2):
@@ -82,13 +105,23 @@ def _build_grpc_files() -> Iterator[FileDescriptorProto]:
     """Build the files of ``_GRPC_FILES``; all of their fields have presence, as in proto2."""
     from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto  # noqa: PLC0415 - an extra
 
-    scalars = {"string": FieldDescriptorProto.TYPE_STRING, "bytes": FieldDescriptorProto.TYPE_BYTES, "int32": FieldDescriptorProto.TYPE_INT32}
+    scalars = {
+        "string": FieldDescriptorProto.TYPE_STRING,
+        "bytes": FieldDescriptorProto.TYPE_BYTES,
+        "int32": FieldDescriptorProto.TYPE_INT32,
+    }
     for package, messages in _GRPC_FILES.items():
-        file = FileDescriptorProto(name=f"{package.replace('.', '/')}.proto", package=package, dependency=["google/protobuf/any.proto"])
+        file = FileDescriptorProto(
+            name=f"{package.replace('.', '/')}.proto",
+            package=package,
+            dependency=["google/protobuf/any.proto"],
+        )
         for name, fields in messages.items():
             message = file.message_type.add(name=name)
             for member, number, repeated, kind in _FIELD.findall(fields):
-                field = message.field.add(name=member, number=int(number), label=FieldDescriptorProto.LABEL_OPTIONAL)
+                field = message.field.add(
+                    name=member, number=int(number), label=FieldDescriptorProto.LABEL_OPTIONAL
+                )
                 field.type = scalars.get(kind, FieldDescriptorProto.TYPE_MESSAGE)
                 if repeated:
                     field.label = FieldDescriptorProto.LABEL_REPEATED
@@ -124,12 +157,17 @@ def encode_message(name: str, document: Mapping[str, object]) -> bytes:
     """Encode the ProtoJSON of a message of gRPC."""
     from google.protobuf import json_format  # noqa: PLC0415 - an extra
 
-    return json_format.ParseDict(dict(document), message_class(name)(), descriptor_pool=message_pool()).SerializeToString()
+    return json_format.ParseDict(
+        dict(document), message_class(name)(), descriptor_pool=message_pool()
+    ).SerializeToString()
 
 
 def encode_status(code: int, message: str, details: Iterable[Mapping[str, object]]) -> bytes:
     """Encode a status with its details, each with the URL of its type."""
-    listed = [{**each, **({"metadata": _list_entries(each["metadata"])} if "metadata" in each else {})} for each in details]
+    listed = [
+        {**each, **({"metadata": _list_entries(each["metadata"])} if "metadata" in each else {})}
+        for each in details
+    ]
     return encode_message(_STATUS, {"code": code, "message": message, "details": listed})
 
 
@@ -142,15 +180,21 @@ def decode_details(data: bytes) -> list[Mapping[str, object]]:
         package, _, name = each.TypeName().rpartition(".")
         if package != "google.rpc" or name not in _GRPC_FILES[package]:
             continue
-        detail: dict[str, Any] = json_format.MessageToDict(decode_message(each.TypeName(), each.value))
+        detail: dict[str, Any] = json_format.MessageToDict(
+            decode_message(each.TypeName(), each.value)
+        )
         if "metadata" in detail:
-            detail["metadata"] = {entry.get("key", ""): entry.get("value", "") for entry in detail["metadata"]}
+            detail["metadata"] = {
+                entry.get("key", ""): entry.get("value", "") for entry in detail["metadata"]
+            }
         details.append(detail)
     return details
 
 
 def number_event(number: int, mark: int = 0) -> bytes:
-    """Encode the fields with the number of an event and its mark, if it has one: the first ones of its message."""
+    """Encode the fields with the number of an event and its mark, if it has one: the first ones of
+    its message.
+    """
     data = bytearray(_EVENT_NUMBER_TAG)
     put_varint(data, number)
     if mark:
@@ -160,7 +204,9 @@ def number_event(number: int, mark: int = 0) -> bytes:
 
 
 def read_event_cursor(message: bytes) -> str | None:
-    """Read the cursor of an event from its message, if it has one: its number, and its mark if it has one."""
+    """Read the cursor of an event from its message, if it has one: its number, and its mark if it
+    has one.
+    """
     found = _read_varint(message, 0, _EVENT_NUMBER_TAG)
     if found is None:
         return None
@@ -170,7 +216,9 @@ def read_event_cursor(message: bytes) -> str | None:
 
 
 def _read_varint(message: bytes, start: int, tag: bytes) -> tuple[int, int] | None:
-    """Read a field at a place, and return its value and its end; ``None`` if another field is there."""
+    """Read a field at a place, and return its value and its end; ``None`` if another field is
+    there.
+    """
     if not message.startswith(tag, start):
         return None
     value, begin = 0, start + len(tag)
@@ -182,4 +230,8 @@ def _read_varint(message: bytes, start: int, tag: bytes) -> tuple[int, int] | No
 
 
 def _list_entries(metadata: object) -> list[Mapping[str, object]]:
-    return [{"key": key, "value": value} for key, value in metadata.items()] if is_json_object(metadata) else []
+    return (
+        [{"key": key, "value": value} for key, value in metadata.items()]
+        if is_json_object(metadata)
+        else []
+    )

@@ -1,10 +1,12 @@
-"""Composition root of one process: a store, an engine, the service, webhooks where an agent has them, and the keys of the operator.
+"""Composition root of one process: a store, an engine, the service, webhooks where an agent has
+them, and the keys of the operator.
 
     async with AgentRuntime(surfaces, "sqlite:///tasks.db"):
         …                       enter: orphaned tasks are claimed, new tasks are accepted
                                 exit: running tasks get their grace time, the others are released, the store is closed
 
-All surfaces share one store, one engine and one service; each task belongs to the surface on which it was created.
+All surfaces share one store, one engine and one service; each task belongs to the surface on which
+it was created.
 
 The operator's keys:
 
@@ -84,17 +86,24 @@ class ProcessKeys:
         """Read the keys that the settings name."""
         first = surfaces[0]
         url = (first.agent.url or first.public_url or "").rstrip("/")
-        return cls(_read_signing_keys(settings, url), _build_cipher(settings), url or first.agent.name)
+        return cls(
+            _read_signing_keys(settings, url), _build_cipher(settings), url or first.agent.name
+        )
 
     def attach_signer(self, surfaces: Sequence[Surface]) -> Sequence[Surface]:
-        """Give a card signer to the surfaces that have none, and let the cards tell how notifications are signed."""
+        """Give a card signer to the surfaces that have none, and let the cards tell how
+        notifications are signed.
+        """
         if not self.signing_keys:
             return surfaces
         from a2a_runtime.crypto.card_signatures import CardSigner  # noqa: PLC0415 - an extra: imported only to sign
 
         signer = CardSigner(self.signing_keys)
         signatures = PushSignatures(issuer=self.issuer, keys_url=self.signing_keys[0].jku)
-        return tuple(replace(surface, signer=surface.signer or signer, push_signatures=signatures) for surface in surfaces)
+        return tuple(
+            replace(surface, signer=surface.signer or signer, push_signatures=signatures)
+            for surface in surfaces
+        )
 
     def build_webhook_signer(self) -> Signer | None:
         """Build the signer of webhooks, if there are keys."""
@@ -133,7 +142,9 @@ def _build_cipher(settings: Settings) -> SecretCipher:
 
 
 def _to_store_options(settings: Settings, surfaces: Sequence[Surface]) -> StoreOptions:
-    has_mesh = settings.mesh_task_retention and any(MESH.name in surface.dialects for surface in surfaces)
+    has_mesh = settings.mesh_task_retention and any(
+        MESH.name in surface.dialects for surface in surfaces
+    )
     return StoreOptions(
         retention_seconds=settings.task_retention or None,
         dialect_retention_seconds={MESH.name: settings.mesh_task_retention} if has_mesh else {},
@@ -171,17 +182,33 @@ class AgentRuntime:
             _check_task_ids(self.store, surface)
         self._http_client = LazyHttpClient(settings)
         self._settings, self._keys = settings, keys
-        self._has_push_sender, self._push_surfaces = False, {surface.storage_key for surface in surfaces}
-        self._dependencies = {surface.agent: surface.agent.build_dependencies() for surface in surfaces}
+        self._has_push_sender, self._push_surfaces = (
+            False,
+            {surface.storage_key for surface in surfaces},
+        )
+        self._dependencies = {
+            surface.agent: surface.agent.build_dependencies() for surface in surfaces
+        }
         self._surfaces, self.skills = surfaces, collect_skills(surfaces, self._dependencies)
         self.on_skills_changed: Callable[[], None] = _ignore
         """Called after a source has changed its skills."""
         notifier = self.store.notifier()
         if self.metrics is not None and notifier is not None:
-            self.metrics.is_notifier_connected = lambda: bool(getattr(notifier, "is_connected", True))
-        options = EngineOptions(settings, clock, notifier, self._http_client, is_worker, self.metrics, self.tracing)
+            self.metrics.is_notifier_connected = lambda: bool(
+                getattr(notifier, "is_connected", True)
+            )
+        options = EngineOptions(
+            settings, clock, notifier, self._http_client, is_worker, self.metrics, self.tracing
+        )
         self.engine = Engine(self.store, self.skills, options)
-        dependencies = ServiceDependencies(self.engine, self.store, self._http_client.check_url, clock, keys.secret_cipher, settings)
+        dependencies = ServiceDependencies(
+            self.engine,
+            self.store,
+            self._http_client.check_url,
+            clock,
+            keys.secret_cipher,
+            settings,
+        )
         self.service = Service(dependencies)
         numbered = GenerationService(dependencies)
         self.dialect_services: Mapping[str, AgentService[CallContext]] = {
@@ -195,13 +222,25 @@ class AgentRuntime:
 
     async def _start_push_sender(self, surfaces: Sequence[Surface], stack: AsyncExitStack) -> None:
         """Start the push sender once an agent has webhooks."""
-        if self._has_push_sender or not any(each.agent.capabilities.push_notifications for each in surfaces):
+        if self._has_push_sender or not any(
+            each.agent.capabilities.push_notifications for each in surfaces
+        ):
             return
         from a2a_runtime.push.sender import PushSender, SenderOptions, skip_signing  # noqa: PLC0415 - imported only where there are webhooks
 
         signer = self._keys.build_webhook_signer() or skip_signing
-        options = SenderOptions(self._settings, self._push_surfaces, self.clock, signer, self._keys.secret_cipher, self.metrics, self.tracing)
-        sender = await stack.enter_async_context(PushSender(self.store, self._http_client.client, options))
+        options = SenderOptions(
+            self._settings,
+            self._push_surfaces,
+            self.clock,
+            signer,
+            self._keys.secret_cipher,
+            self.metrics,
+            self.tracing,
+        )
+        sender = await stack.enter_async_context(
+            PushSender(self.store, self._http_client.client, options)
+        )
         self.engine.hub.add_listener(sender)
         self._has_push_sender = True
         if self.metrics is not None and isinstance(self.store, CountedOutbox):
@@ -210,7 +249,10 @@ class AgentRuntime:
     async def add(self, surface: Surface) -> None:
         """Run the skills of another surface from now on."""
         if surface.agent in self._dependencies:
-            raise ValueError(f"{surface}: its agent is mounted already; mount all surfaces of an agent when the app starts")
+            raise ValueError(
+                f"{surface}: its agent is mounted already; mount all surfaces of an agent "
+                "when the app starts"
+            )
         _check_task_ids(self.store, surface)
         dependencies = {surface.agent: surface.agent.build_dependencies()}
         async with AsyncExitStack() as stack:
@@ -223,7 +265,9 @@ class AgentRuntime:
             if surface.agent.sources:
                 from a2a_runtime.sources.catalog import SkillCatalog  # noqa: PLC0415 - imported only where there are sources
 
-                await stack.enter_async_context(SkillCatalog((surface,), self.skills, self._announce_skills))
+                await stack.enter_async_context(
+                    SkillCatalog((surface,), self.skills, self._announce_skills)
+                )
             self.skills.replace(surface.storage_key, *skills)
             self._push_surfaces.add(surface.storage_key)
             stack.callback(self._push_surfaces.discard, surface.storage_key)
@@ -232,7 +276,9 @@ class AgentRuntime:
         self._surfaces = (*self._surfaces, surface)
 
     async def remove(self, surface: Surface) -> None:
-        """Run no more tasks of a surface: running ones get their grace time, the rest is released, and what they depend on is closed."""
+        """Run no more tasks of a surface: running ones get their grace time, the rest is released,
+        and what they depend on is closed.
+        """
         self.skills.remove(surface.storage_key)
         self._surfaces = tuple(each for each in self._surfaces if each is not surface)
         await self.engine.runner.drain(surface.storage_key, self._settings.shutdown_grace)
@@ -240,27 +286,42 @@ class AgentRuntime:
             await stack.aclose()
 
     async def drain(self, grace_seconds: float) -> None:
-        """Let running tasks end for some time, then release them, or fail those that cannot be released. New ones still begin."""
-        await asyncio.gather(*(self.engine.runner.drain(each.storage_key, grace_seconds) for each in self._surfaces))
+        """Let running tasks end for some time, then release them, or fail those that cannot be
+        released. New ones still begin.
+        """
+        await asyncio.gather(
+            *(self.engine.runner.drain(each.storage_key, grace_seconds) for each in self._surfaces)
+        )
 
     async def _close_added(self) -> None:
         while self._added:
             await self._added.popitem()[1].aclose()
 
-    def build_services(self, surface: Surface) -> tuple[AgentService[CallContext], Mapping[str, AgentService[CallContext]]]:
-        """Build the service of a surface and those of dialects with rules of their own, with authorization where the surface has some."""
-        if surface.policy is None and not any(skill.security_requirements for skill in surface.agent.skills.values()):
+    def build_services(
+        self, surface: Surface
+    ) -> tuple[AgentService[CallContext], Mapping[str, AgentService[CallContext]]]:
+        """Build the service of a surface and those of dialects with rules of their own, with
+        authorization where the surface has some.
+        """
+        if surface.policy is None and not any(
+            skill.security_requirements for skill in surface.agent.skills.values()
+        ):
             return self.service, self.dialect_services
         dialect_services = {
-            name: AuthorizingService(each, self.store, has_client_task_ids=name == MESH.name) for name, each in self.dialect_services.items()
+            name: AuthorizingService(each, self.store, has_client_task_ids=name == MESH.name)
+            for name, each in self.dialect_services.items()
         }
         return AuthorizingService(self.service, self.store), dialect_services
 
     async def find_faults(self) -> Mapping[str, str]:
-        """Check the store and the lease of this process; return what does not work, by part, in words without names of hosts."""
+        """Check the store and the lease of this process; return what does not work, by part, in
+        words without names of hosts.
+        """
         if self._store_check is None or self._store_check.done():
             self._store_check = asyncio.create_task(self._find_store_fault())
-        finished, _ = await asyncio.wait((self._store_check,), timeout=_PROBE_TIMEOUT)  # a driver may take long to give up
+        finished, _ = await asyncio.wait(
+            (self._store_check,), timeout=_PROBE_TIMEOUT
+        )  # a driver may take long to give up
         store_fault = self._store_check.result() if finished else _UNAVAILABLE
         found = {"store": store_fault, "runner": self.engine.runner.find_fault()}
         return {part: fault for part, fault in found.items() if fault}
@@ -285,12 +346,16 @@ class AgentRuntime:
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self._http_client.close)
-            for dependencies in self._dependencies.values():  # open before the first run, and until the last one has ended
+            for dependencies in (
+                self._dependencies.values()
+            ):  # open before the first run, and until the last one has ended
                 await dependencies.open(stack)
             if any(surface.agent.sources for surface in self._surfaces):
                 from a2a_runtime.sources.catalog import SkillCatalog  # noqa: PLC0415 - imported only where there are sources
 
-                await stack.enter_async_context(SkillCatalog(self._surfaces, self.skills, self._announce_skills))
+                await stack.enter_async_context(
+                    SkillCatalog(self._surfaces, self.skills, self._announce_skills)
+                )
             stack.push_async_callback(self._close_added)
             await stack.enter_async_context(self.engine)
             await self._start_push_sender(self._surfaces, stack)
@@ -298,14 +363,25 @@ class AgentRuntime:
                 self.metrics.count_running = lambda: self.engine.runner.running_tasks
                 stack.callback(asyncio.create_task(self.metrics.watch_loop()).cancel)
             if not self.store.is_durable:
-                log.info("store: tasks are kept in memory and are lost when this process ends; set %sSTORE, or store in a2a.toml", PREFIX)
+                log.info(
+                    (
+                        "store: tasks are kept in memory and are lost when this process ends; "
+                        "set %sSTORE, or store in a2a.toml"
+                    ),
+                    PREFIX,
+                )
             self._exit_stack = stack.pop_all()
         return self
 
     def _announce_skills(self) -> None:
         self.on_skills_changed()
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if self._store_check is not None:
             self._store_check.cancel()
         await self._exit_stack.aclose()
@@ -321,15 +397,27 @@ def _build_metrics(settings: Settings) -> Metrics | None:
 
 def _build_tracing(settings: Settings) -> Tracing | None:
     """Build the traces: where they are wanted, or where the process uses OpenTelemetry already."""
-    if settings.traces == OFF or (settings.traces == _AUTO and "opentelemetry.trace" not in sys.modules):
+    if settings.traces == OFF or (
+        settings.traces == _AUTO and "opentelemetry.trace" not in sys.modules
+    ):
         return None
     from a2a_runtime.tracing import build_tracing  # noqa: PLC0415 - an extra, imported only where traces are on
 
     return build_tracing(settings.traces)
 
 
-def _build_store(store: Store | str, settings: Settings, surfaces: Sequence[Surface], metrics: Metrics | None, tracing: Tracing | None) -> Store:
-    built = create_store(store, _to_store_options(settings, surfaces)) if isinstance(store, str) else validate_store(store)
+def _build_store(
+    store: Store | str,
+    settings: Settings,
+    surfaces: Sequence[Surface],
+    metrics: Metrics | None,
+    tracing: Tracing | None,
+) -> Store:
+    built = (
+        create_store(store, _to_store_options(settings, surfaces))
+        if isinstance(store, str)
+        else validate_store(store)
+    )
     if metrics is not None:
         from a2a_runtime.stores.measured import measure_store  # noqa: PLC0415 - imported only where metrics are on
 
@@ -342,16 +430,22 @@ def _build_store(store: Store | str, settings: Settings, surfaces: Sequence[Surf
 
 
 def _check_task_ids(store: Store, surface: Surface) -> None:
-    """Raise ``UnsupportedStoreError`` for a surface whose tasks have ids before they are created, on a store that generates all ids."""
+    """Raise ``UnsupportedStoreError`` for a surface whose tasks have ids before they are created,
+    on a store that generates all ids.
+    """
     if store.accepts_task_ids:
         return
     name = type(store).__name__
     if MESH.name in surface.dialects:
-        raise UnsupportedStoreError(f"{surface}: clients of the mesh dialect choose the ids of tasks, and {name} takes none; {_USE_ANOTHER}")
+        raise UnsupportedStoreError(
+            f"{surface}: clients of the mesh dialect choose the ids of tasks, and {name} "
+            f"takes none; {_USE_ANOTHER}"
+        )
     for skill_id, each in surface.agent.skills.items():
         if each.skill.answers is ReplyKind.EITHER:
             raise UnsupportedStoreError(
-                f"{surface}: skill {skill_id!r} has answers='either', whose task has its id from the beginning, and {name} takes none; "
+                f"{surface}: skill {skill_id!r} has answers='either', whose task has its id "
+                f"from the beginning, and {name} takes none; "
                 f"use answers='task', or {_USE_ANOTHER}"
             )
 
@@ -369,7 +463,9 @@ def _ignore() -> None:
 
 
 class LazyHttpClient:
-    """Guarded HTTP client that is built on first use: most agents send no requests, and httpx takes long to import."""
+    """Guarded HTTP client that is built on first use: most agents send no requests, and httpx takes
+    long to import.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._policy, self._settings = OutboundPolicy.from_settings(settings), settings

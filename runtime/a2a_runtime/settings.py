@@ -1,7 +1,10 @@
-"""Operator settings: the dataclass that is generated from their schema, read from the environment and checked; times are in seconds.
+"""Operator settings: the dataclass that is generated from their schema, read from the environment
+and checked; times are in seconds.
 
-Every setting can be given in the environment, as its name in capitals after ``A2A_``: ``A2A_STORE=postgresql://…``, ``A2A_SHUTDOWN_GRACE=60``. A list
-is separated by commas: ``A2A_OUTBOUND_PORTS=443,8443``. A secret can be in a file: ``A2A_ENCRYPTION_KEYS_FILE=/run/secrets/keys``.
+Every setting can be given in the environment, as its name in capitals after ``A2A_``:
+``A2A_STORE=postgresql://…``, ``A2A_SHUTDOWN_GRACE=60``. A list is separated by commas:
+``A2A_OUTBOUND_PORTS=443,8443``. A secret can be in a file:
+``A2A_ENCRYPTION_KEYS_FILE=/run/secrets/keys``.
 """
 
 from __future__ import annotations
@@ -38,13 +41,21 @@ class Settings(OperatorSettings):
 
     def __post_init__(self) -> None:
         found = check_values(asdict(self), read_schema())
-        problems = (f"{to_variable(str(each.path[0])) if each.path else 'settings'}: {each.text}; {each.cure}" for each in found)
+        problems = (
+            (
+                f"{to_variable(str(each.path[0])) if each.path else 'settings'}: {each.text}; "
+                f"{each.cure}"
+            )
+            for each in found
+        )
         if text := "; ".join(problems):
             raise ValueError(text)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:
-        """Read the settings in an environment; one error lists all that cannot be read and all that cannot work."""
+        """Read the settings in an environment; one error lists all that cannot be read and all that
+        cannot work.
+        """
         problems = [*_check_names(environment)]
         values: dict[str, Any] = {}
         for name, facts in list_settings().items():
@@ -70,7 +81,9 @@ class GivenSetting(NamedTuple):
 
 
 def find_given(environment: Mapping[str, str], name: str) -> GivenSetting | None:
-    """Find a setting in an environment, or in the file that it names; raise ``ValueError`` for a file that cannot be read."""
+    """Find a setting in an environment, or in the file that it names; raise ``ValueError`` for a
+    file that cannot be read.
+    """
     variable = to_variable(name)
     at_file = variable + FILE_SUFFIX
     if not is_secret(name) or at_file not in environment:
@@ -78,13 +91,18 @@ def find_given(environment: Mapping[str, str], name: str) -> GivenSetting | None
     if variable in environment:
         raise ValueError(f"{at_file} is set too; unset one of them")
     try:
-        return GivenSetting(Path(environment[at_file]).read_text(encoding="utf-8").strip(), f"{at_file}={environment[at_file]}")
+        return GivenSetting(
+            Path(environment[at_file]).read_text(encoding="utf-8").strip(),
+            f"{at_file}={environment[at_file]}",
+        )
     except (OSError, UnicodeDecodeError) as error:
         raise ValueError(f"{at_file} cannot be read: {error}; name a file with the value") from None
 
 
 def read_setting(environment: Mapping[str, str], name: str) -> Value:
-    """Read one setting before the others are; raise ``ValueError`` for a value that it cannot have."""
+    """Read one setting before the others are; raise ``ValueError`` for a value that it cannot
+    have.
+    """
     facts = list_settings()[name]
     given = find_given(environment, name)
     if given is None:
@@ -96,7 +114,9 @@ def read_setting(environment: Mapping[str, str], name: str) -> Value:
         Settings(**values)
     except ValueError as error:
         text = str(error)
-        raise ValueError(text if text.startswith(to_variable(name)) else f"{to_variable(name)}: {text}") from error
+        raise ValueError(
+            text if text.startswith(to_variable(name)) else f"{to_variable(name)}: {text}"
+        ) from error
     return value
 
 
@@ -125,17 +145,26 @@ def is_secret(name: str) -> bool:
 
 
 def _check_names(environment: Mapping[str, str]) -> Iterator[str]:
-    """List misspelled settings; log the other unknown variables once, since an orchestrator may inject some (``A2A_SERVICE_HOST``)."""
+    """List misspelled settings; log the other unknown variables once, since an orchestrator may
+    inject some (``A2A_SERVICE_HOST``).
+    """
     others = read_schema()["$defs"]["OtherVariables"]["properties"]
     tables = {**list_settings(), **others}
-    files = [to_variable(name) + FILE_SUFFIX for name, facts in tables.items() if facts.get("writeOnly")]
+    files = [
+        to_variable(name) + FILE_SUFFIX for name, facts in tables.items() if facts.get("writeOnly")
+    ]
     known = [*map(to_variable, tables), *files]
     suggested = [*map(to_variable, list_settings()), *files]
     unknown: list[str] = []
     for name in sorted(environment):
         if not name.startswith(PREFIX) or name in known:
             continue
-        if similar := get_close_matches(name.removeprefix(PREFIX), [each.removeprefix(PREFIX) for each in suggested], 1, _SIMILARITY):
+        if similar := get_close_matches(
+            name.removeprefix(PREFIX),
+            [each.removeprefix(PREFIX) for each in suggested],
+            1,
+            _SIMILARITY,
+        ):
             yield f"{name}: unknown setting; did you mean {PREFIX}{similar[0]}?"
         else:
             similar = get_close_matches(name.removeprefix(PREFIX), map(str.upper, tables), 1)
@@ -152,7 +181,9 @@ def _parse(text: str, facts: Mapping[str, Any]) -> Value:
     try:
         values = tuple(parse(part) for part in parts)
     except ValueError:
-        raise ValueError(f"{text!r} is not {f'a list of {noun}s' if is_list else f'{article} {noun}'}") from None
+        raise ValueError(
+            f"{text!r} is not {f'a list of {noun}s' if is_list else f'{article} {noun}'}"
+        ) from None
     return values if is_list else values[0]
 
 
@@ -174,7 +205,17 @@ def _parse_bool(text: str) -> bool:
     return value
 
 
-_BOOLEANS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False, "": False}
+_BOOLEANS = {
+    "1": True,
+    "true": True,
+    "yes": True,
+    "on": True,
+    "0": False,
+    "false": False,
+    "no": False,
+    "off": False,
+    "": False,
+}
 _PARSERS: Mapping[str, tuple[Callable[[str], Any], str, str]] = {
     "string": (str, "a", "text"),
     "integer": (_parse_integer, "an", "integer"),

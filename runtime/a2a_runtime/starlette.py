@@ -3,11 +3,13 @@
     app = FastAPI()
     mount_agents(app, "/agent", Surface(agent, caller=host_user()))
 
-A plain ``app.mount`` does not run the lifespan of what it mounts, and redirects requests to the path itself. ``mount_agents`` adds the lifespan of
-the agents to that of the app: they start last and stop first, so that handlers may use what the app opens.
+A plain ``app.mount`` does not run the lifespan of what it mounts, and redirects requests to the
+path itself. ``mount_agents`` adds the lifespan of the agents to that of the app: they start last
+and stop first, so that handlers may use what the app opens.
 
-Dependencies of FastAPI run for its own routes only. Where an app has some, or ``dependencies=`` are given, the agents are behind two routes of the
-app instead of a mount, so that the dependencies run for every request to them.
+Dependencies of FastAPI run for its own routes only. Where an app has some, or ``dependencies=`` are
+given, the agents are behind two routes of the app instead of a mount, so that the dependencies run
+for every request to them.
 """
 
 from __future__ import annotations
@@ -68,7 +70,8 @@ def mount_agents(
     dependencies: Sequence[object] = (),
     **options: Unpack[HostedOptions],
 ) -> Litestar:
-    """Mount agents below a path of a host; each of them names its callers, an agent without a surface by ``gate=`` or ``caller=``.
+    """Mount agents below a path of a host; each of them names its callers, an agent without a
+    surface by ``gate=`` or ``caller=``.
 
     ``dependencies`` of FastAPI run besides those of the app, except for probes.
     """
@@ -95,7 +98,9 @@ def mount_agents(
 
 
 def _describe_in_host(host: HostApp, path: str, agents: Litestar) -> None:
-    """Add the agents to the OpenAPI document of FastAPI, which its ``/docs`` shows; they are known when the app has started."""
+    """Add the agents to the OpenAPI document of FastAPI, which its ``/docs`` shows; they are known
+    when the app has started.
+    """
     describe: Callable[[], dict[str, Any]] | None = getattr(host, "openapi", None)
     if describe is None:
         return
@@ -121,13 +126,20 @@ def _add_routes(host: HostApp, path: str, agents: Litestar, dependencies: Sequen
 
     add_api_route = getattr(host, "add_api_route", None)
     if add_api_route is None:
-        raise TypeError("mount_agents: dependencies= are for FastAPI; with Starlette, add a middleware to the app")
+        raise TypeError(
+            "mount_agents: dependencies= are for FastAPI; with Starlette, add a middleware "
+            "to the app"
+        )
     app = BelowPath(agents, path)
-    for probe in agents.plugins.get(A2APlugin).list_health_checks():  # a platform that watches a process has no credentials
+    for probe in agents.plugins.get(
+        A2APlugin
+    ).list_health_checks():  # a platform that watches a process has no credentials
         host.add_route(f"{path}{probe}", app, include_in_schema=False)
 
     class AgentResponse(Response):
-        """Runs the agents, with the headers that dependencies have set, and then their background tasks."""
+        """Runs the agents, with the headers that dependencies have set, and then their background
+        tasks.
+        """
 
         async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - types of Starlette
             """Respond."""
@@ -146,6 +158,15 @@ def _add_routes(host: HostApp, path: str, agents: Litestar, dependencies: Sequen
         agent_response.raw_headers = response.raw_headers
         return agent_response
 
-    respond.__annotations__["response"] = Response  # FastAPI resolves annotations among the names of this module
+    respond.__annotations__["response"] = (
+        Response  # FastAPI resolves annotations among the names of this module
+    )
     for route in (path, path + "/{rest:path}"):
-        add_api_route(route, respond, methods=_METHODS, dependencies=dependencies, include_in_schema=False, response_model=None)
+        add_api_route(
+            route,
+            respond,
+            methods=_METHODS,
+            dependencies=dependencies,
+            include_in_schema=False,
+            response_model=None,
+        )

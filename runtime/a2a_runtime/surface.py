@@ -1,7 +1,8 @@
 """A surface: an agent at a path, with its dialects, gate, policy and limits.
 
-One agent may have several surfaces: an open one with some of its skills, a protected one with all of them, one in another dialect. A task belongs to
-the surface on which it was created and does not exist on any other.
+One agent may have several surfaces: an open one with some of its skills, a protected one with all
+of them, one in another dialect. A task belongs to the surface on which it was created and does not
+exist on any other.
 """
 
 from __future__ import annotations
@@ -18,7 +19,13 @@ from a2a_contract import srs_forms
 from a2a_contract.dialects import DIALECTS, MESH, V0_3, V0_3_PROTO, V1_0
 from a2a_contract.errors import UnavailableError
 from a2a_contract.extensions import PushSignatures
-from a2a_contract.v1_0 import AgentCardSignature, AgentInterface, SecurityRequirement, SecurityScheme, Task
+from a2a_contract.v1_0 import (
+    AgentCardSignature,
+    AgentInterface,
+    SecurityRequirement,
+    SecurityScheme,
+    Task,
+)
 from a2a_runtime.agent import Agent, SkillDefinition, SkillOverride
 from a2a_runtime.auth.gate import AuthGate, DescribableGate, Gate, OpenGate
 from a2a_runtime.auth.host import HostAuthenticator, HostCaller, check_caller_options
@@ -41,7 +48,9 @@ log = logging.getLogger(__name__)
 
 _POSITIVE = "positive"
 _PATH = re.compile(r"(/[^/\s{}?#%\\]+)*")
-_SPELLINGS = {dialect.spelling: dialect.name for dialect in DIALECTS.values() if dialect.form_of is None}
+_SPELLINGS = {
+    dialect.spelling: dialect.name for dialect in DIALECTS.values() if dialect.form_of is None
+}
 """Names of dialects by the spelling of settings."""
 
 
@@ -58,10 +67,14 @@ class SignsCards(Protocol):
 
 
 def find_dialect(spelling: str) -> str:
-    """Find the name of a dialect by its version, as settings spell it, or by the name itself; raise ``ValueError`` for an unknown one."""
+    """Find the name of a dialect by its version, as settings spell it, or by the name itself; raise
+    ``ValueError`` for an unknown one.
+    """
     name = _SPELLINGS.get(spelling, spelling)
     if name not in _SPELLINGS.values():
-        raise ValueError(f"dialects: unknown dialect {spelling!r}; use one of {', '.join(_SPELLINGS)}")
+        raise ValueError(
+            f"dialects: unknown dialect {spelling!r}; use one of {', '.join(_SPELLINGS)}"
+        )
     return name
 
 
@@ -71,17 +84,24 @@ def positive(default: T) -> T:
 
 
 def invalid_numbers(values: DataclassInstance) -> Iterator[tuple[str, str]]:
-    """List the numbers of a dataclass that are negative or not finite, or 0 in a ``positive`` field, each with its problem."""
+    """List the numbers of a dataclass that are negative or not finite, or 0 in a ``positive``
+    field, each with its problem.
+    """
     for each in fields(values):
         number, is_positive = getattr(values, each.name), each.metadata.get(_POSITIVE, False)
         if isinstance(number, bool) or not isinstance(number, int | float):
             continue
         if not isfinite(number) or number < 0 or (number == 0 and is_positive):
-            yield each.name, f"{number} is not a finite number {'above 0' if is_positive else 'of at least 0'}"
+            yield (
+                each.name,
+                f"{number} is not a finite number {'above 0' if is_positive else 'of at least 0'}",
+            )
 
 
 def find_lowest_limit(limit: int | None, setting: int) -> int | None:
-    """Return the lower one of the limit of a surface and a setting of the operator, which is none when it is 0."""
+    """Return the lower one of the limit of a surface and a setting of the operator, which is none
+    when it is 0.
+    """
     return min(limit or setting, setting) if setting else limit
 
 
@@ -108,7 +128,9 @@ class Limits:
     streams: int = positive(1000)
     """Open streams of one caller in one process; anonymous callers count by their address."""
     open_tasks: int | None = positive(None)
-    """Tasks of one caller that have not ended, counted in the store for each new task; ``None``: unlimited."""
+    """Tasks of one caller that have not ended, counted in the store for each new task; ``None``:
+    unlimited.
+    """
     keep_alive_interval: float = positive(15.0)
     """Seconds between the comments that keep an idle stream open."""
     card_max_age: int = 300
@@ -121,7 +143,9 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class RouteOptions:
-    """Options of Litestar for all routes of a surface; guards and middleware of the app run for them in any case."""
+    """Options of Litestar for all routes of a surface; guards and middleware of the app run for
+    them in any case.
+    """
 
     guards: Sequence[Callable[..., object]] = ()
     """Guards of the surface, sync or async."""
@@ -130,7 +154,9 @@ class RouteOptions:
     """Options that guards and middleware read, e.g. ``{"exclude_from_csrf": True}``."""
     tags: Sequence[str] = ()
     """Tags in the OpenAPI document; empty: the name of the agent."""
-    include_in_schema: bool | None = None  # in the OpenAPI document; by default, if the card is public
+    include_in_schema: bool | None = (
+        None  # in the OpenAPI document; by default, if the card is public
+    )
     tenants_in_schema: bool = False
     """List the paths with a tenant in the OpenAPI document too; they work in any case."""
     exclude_from_auth: bool = False
@@ -145,13 +171,23 @@ class Surface:
     path: str = ""
     """Begins with a slash and does not end with one; empty for the root."""
     dialects: frozenset[str] = frozenset((V1_0.name, V0_3.name))
-    """Dialects of this surface (``1.0``, ``0.3``, ``mesh``), or their names in the contract; each brings its other forms along."""
+    """Dialects of this surface (``1.0``, ``0.3``, ``mesh``), or their names in the contract; each
+    brings its other forms along.
+    """
     gate: Gate | None = None
-    """Authenticates callers. ``OpenGate()`` or ``None``: every caller is anonymous; only an app of ``create_app`` accepts ``None``."""
+    """Authenticates callers.
+
+    ``OpenGate()`` or ``None``: every caller is anonymous; only an app of ``create_app`` accepts
+    ``None``.
+    """
     caller: HostCaller | None = None
-    """Instead of a gate: identifies callers that the application around the agent has authenticated, see ``auth.host_user``."""
+    """Instead of a gate: identifies callers that the application around the agent has
+    authenticated, see ``auth.host_user``.
+    """
     policy: AuthorizationPolicy | None = None
-    """Authorizes operations, see ``service.authorization``; ``None``: callers may do everything with their own tasks."""
+    """Authorizes operations, see ``service.authorization``; ``None``: callers may do everything
+    with their own tasks.
+    """
     limits: Limits = Limits()
     rate_limiter: RateLimiter | None = None
     """Limits the requests of each caller; ``None``: unlimited."""
@@ -164,61 +200,98 @@ class Surface:
     deduplicate_messages: bool = False
     """Treat a message id like an ``Idempotency-Key``: a repeated id is the same message."""
     answer_within: float = 2.0
-    """Seconds after which ``tasks/send`` of the mesh dialect returns a working task instead of waiting for its handler; 0: at once."""
+    """Seconds after which ``tasks/send`` of the mesh dialect returns a working task instead of
+    waiting for its handler; 0: at once.
+    """
     shared_card: str = COMBINED
-    """Card at the path that dialects share, for clients that name no version: that of a dialect, or the combined one."""
+    """Card at the path that dialects share, for clients that name no version: that of a dialect, or
+    the combined one.
+    """
     default_v0_3_form: str = V0_3_PROTO.name
-    """Form of 0.3 for HTTP+JSON requests without a body to tell it by: that of the official SDK, or the documented one."""
+    """Form of 0.3 for HTTP+JSON requests without a body to tell it by: that of the official SDK, or
+    the documented one.
+    """
     double_base64: bool = False
-    """Read and write the bytes of files of 0.3 over HTTP+JSON and gRPC as a2a-sdk for Python, which encodes them twice; no request shows who sent
-    it."""
+    """Read and write the bytes of files of 0.3 over HTTP+JSON and gRPC as a2a-sdk for Python, which
+    encodes them twice; no request shows who sent it.
+    """
     srs_forms: bool = False
-    """Read requests over JSON-RPC also in the forms of the apcore SRS, and answer those in its forms; see ``schema/srs_forms.json``."""
+    """Read requests over JSON-RPC also in the forms of the apcore SRS, and answer those in its
+    forms; see ``schema/srs_forms.json``.
+    """
     profile: str | None = None
-    """Patch of 1.0 (``1.0.1``) whose statuses of errors are used over HTTP+JSON and gRPC, and its media type; ``None``: those of 1.0.0."""
+    """Patch of 1.0 (``1.0.1``) whose statuses of errors are used over HTTP+JSON and gRPC, and its
+    media type; ``None``: those of 1.0.0.
+    """
     signer: SignsCards | None = None
     """Signs the cards; ``None``: cards are not signed."""
     push_signatures: PushSignatures | None = None
     """Signatures of notifications, as the card declares them; set by an app with signing keys."""
     public_url: str | None = None
-    """URL of this surface, with its path; ``None``: derived from the agent's URL or from the request."""
+    """URL of this surface, with its path; ``None``: derived from the agent's URL or from the
+    request.
+    """
     public_card: bool | None = None
-    """Readers of the card and its schemas. ``False``: admitted callers; ``True``: every client, also past the authentication middleware of the app;
-    ``None``: every client that this middleware lets through."""
+    """Readers of the card and its schemas.
+
+    ``False``: admitted callers; ``True``: every client, also past the authentication middleware of
+    the app; ``None``: every client that this middleware lets through.
+    """
     routes: RouteOptions = RouteOptions()
     """Options of Litestar for the routes."""
     grpc: GrpcOptions | None = None
     """The port of this surface for gRPC, beside HTTP; needs the extra ``grpc``."""
     other_interfaces: Sequence[AgentInterface] = ()
-    """Further interfaces on the card, which this surface does not serve: bindings of others, or a gateway."""
+    """Further interfaces on the card, which this surface does not serve: bindings of others, or a
+    gateway.
+    """
 
     def __post_init__(self) -> None:
         if not _PATH.fullmatch(self.path):
-            raise ValueError(f"{self}: the path begins with a slash, does not end with one (root: ''), has no blanks, no parameters, none of ?#%\\")
+            raise ValueError(
+                f"{self}: the path begins with a slash, does not end with one (root: ''), "
+                "has no blanks, no parameters, none of ?#%\\"
+            )
         self._resolve_dialects()
         check_caller_options(self, self.gate, self.caller)
         if self.caller is not None and self.routes.exclude_from_auth:
-            raise ValueError(f"{self}: exclude_from_auth keeps out the users whom caller= reads; set gate= instead of caller=, or remove it")
+            raise ValueError(
+                f"{self}: exclude_from_auth keeps out the users whom caller= reads; set "
+                "gate= instead of caller=, or remove it"
+            )
         self._check_answer_within()
         self._check_grpc()
         if self.shared_card not in {COMBINED, *self.dialects}:
-            raise ValueError(f"{self}: shared_card: got {self.shared_card!r}; choose {COMBINED!r} or one of the surface's dialects")
-        if self.signer is not None and self.dialects != frozenset((MESH.name,)) and self.configured_url is None:
             raise ValueError(
-                f"{self}: its cards are signed but it has no URL, so that a signature would vouch for the Host header of a request; "
+                f"{self}: shared_card: got {self.shared_card!r}; choose {COMBINED!r} or one "
+                "of the surface's dialects"
+            )
+        if (
+            self.signer is not None
+            and self.dialects != frozenset((MESH.name,))
+            and self.configured_url is None
+        ):
+            raise ValueError(
+                f"{self}: its cards are signed but it has no URL, so that a signature would "
+                "vouch for the Host header of a request; "
                 "set Agent(url=…), url under [agent] in a2a.toml, or Surface(public_url=…)"
             )
         if not self.agent.sources:
             self.check_skills()
         elif MESH.name in self.dialects or self.override is not None:
             raise ValueError(
-                f"{self}: the mesh dialect and override= are for one skill, and the agent has sources of skills; use a surface without them"
+                f"{self}: the mesh dialect and override= are for one skill, and the agent "
+                "has sources of skills; use a surface without them"
             )
 
     def _resolve_dialects(self) -> None:
-        """Replace the spellings of dialects by their names, and refuse unknown ones and an unknown profile."""
+        """Replace the spellings of dialects by their names, and refuse unknown ones and an unknown
+        profile.
+        """
         try:
-            object.__setattr__(self, "dialects", frozenset(map(find_dialect, self.dialects)))  # the dataclass is frozen
+            object.__setattr__(
+                self, "dialects", frozenset(map(find_dialect, self.dialects))
+            )  # the dataclass is frozen
             if self.shared_card != COMBINED:
                 object.__setattr__(self, "shared_card", find_dialect(self.shared_card))
         except ValueError as error:
@@ -227,36 +300,59 @@ class Surface:
             raise ValueError(f"{self}: dialects: got none; choose from {', '.join(_SPELLINGS)}")
         for dialect in map(DIALECTS.__getitem__, sorted(self.dialects)):
             if dialect.extends is not None and dialect.home not in self.dialects:
-                raise ValueError(f"{self}: dialects: {dialect.spelling} needs the version that it extends; add {DIALECTS[dialect.home].spelling!r}")
+                raise ValueError(
+                    f"{self}: dialects: {dialect.spelling} needs the version that it "
+                    f"extends; add {DIALECTS[dialect.home].spelling!r}"
+                )
         if self.srs_forms and srs_forms.DIALECT not in self.dialects:
-            raise ValueError(f"{self}: srs_forms: they are forms of 0.3, which this surface does not have; add {V0_3.version!r} to dialects")
-        if self.profile is not None and self.profile not in (known := [each.name for each in V1_0.profiles]):
-            raise ValueError(f"{self}: profile: got {self.profile!r}; choose one of {', '.join(known)}, or leave it out")
+            raise ValueError(
+                f"{self}: srs_forms: they are forms of 0.3, which this surface does not "
+                f"have; add {V0_3.version!r} to dialects"
+            )
+        if self.profile is not None and self.profile not in (
+            known := [each.name for each in V1_0.profiles]
+        ):
+            raise ValueError(
+                f"{self}: profile: got {self.profile!r}; choose one of {', '.join(known)}, "
+                "or leave it out"
+            )
 
     def check_skills(self) -> None:
         """Refuse a surface without skills, or with an option that does not fit them."""
         if unknown := ", ".join(sorted((self.only or frozenset()) - self.skills.keys())):
-            raise ValueError(f"{self}: the agent has no skill {unknown}; add skills before mounting the agent")
+            raise ValueError(
+                f"{self}: the agent has no skill {unknown}; add skills before mounting the agent"
+            )
         if not self.skills:
             raise ValueError(f"{self}: no skill; add skills before mounting the agent")
         if self.override is not None and len(self.skills) != 1:
-            raise ValueError(f"{self}: override: is for one skill, but the surface has {len(self.skills)}; choose one with only=")
+            raise ValueError(
+                f"{self}: override: is for one skill, but the surface has "
+                f"{len(self.skills)}; choose one with only="
+            )
         self._check_dependencies()
 
     def _check_answer_within(self) -> None:
         for name, problem in invalid_numbers(self):
             raise ValueError(f"{self}: {name}: {problem}")
         if self.answer_within != Surface.answer_within and MESH.name not in self.dialects:
-            raise ValueError(f"{self}: answer_within: is for the mesh dialect, which this surface does not have; remove it, or add {MESH.name!r}")
+            raise ValueError(
+                f"{self}: answer_within: is for the mesh dialect, which this surface does "
+                f"not have; remove it, or add {MESH.name!r}"
+            )
 
     def _check_grpc(self) -> None:
         if self.grpc is None:
             return
         if not any(has_grpc(each) for each in self.dialects):
-            raise ValueError(f"{self}: grpc: no dialect of this surface has a gRPC binding; add {V1_0.name!r} to dialects, or remove grpc")
+            raise ValueError(
+                f"{self}: grpc: no dialect of this surface has a gRPC binding; add "
+                f"{V1_0.name!r} to dialects, or remove grpc"
+            )
         if self.caller is not None:
             raise ValueError(
-                f"{self}: grpc: caller= identifies users of the HTTP application, which calls over gRPC do not pass; "
+                f"{self}: grpc: caller= identifies users of the HTTP application, which "
+                "calls over gRPC do not pass; "
                 "set gate=AuthGate(…) instead, or serve gRPC from another surface that has a gate"
             )
 
@@ -269,23 +365,37 @@ class Surface:
         if self.agent.sources:
             raise UnavailableError(f"{self}: its sources of skills are not open")
         offered = self._select_skills(self.agent.skills)
-        return offered if self.override is None else {key: self.override.apply(skill) for key, skill in offered.items()}
+        return (
+            offered
+            if self.override is None
+            else {key: self.override.apply(skill) for key, skill in offered.items()}
+        )
 
     def replace_skills(self, skills: Mapping[str, SkillDefinition] | None) -> None:
-        """Replace the skills at once by those that sources offer now; ``None``: the sources are closed. Readers tell the change by the identity."""
+        """Replace the skills at once by those that sources offer now; ``None``: the sources are
+        closed. Readers tell the change by the identity.
+        """
         if skills is None:
             vars(self).pop("skills", None)
         else:
             vars(self)["skills"] = self._select_skills(skills)
         vars(self).pop("restricted_skills", None)
 
-    def _select_skills(self, skills: Mapping[str, SkillDefinition]) -> Mapping[str, SkillDefinition]:
-        return {key: skill for key, skill in skills.items() if self.only is None or key in self.only}
+    def _select_skills(
+        self, skills: Mapping[str, SkillDefinition]
+    ) -> Mapping[str, SkillDefinition]:
+        return {
+            key: skill for key, skill in skills.items() if self.only is None or key in self.only
+        }
 
     @cached_property
     def restricted_skills(self) -> Mapping[str, SkillDefinition]:
         """Skills of this surface that not every caller may use."""
-        return {key: skill for key, skill in self.skills.items() if skill.only_extended or skill.security_requirements}
+        return {
+            key: skill
+            for key, skill in self.skills.items()
+            if skill.only_extended or skill.security_requirements
+        }
 
     @cached_property
     def effective_gate(self) -> Gate | None:
@@ -301,36 +411,58 @@ class Surface:
 
     @cached_property
     def chain_name(self) -> str:
-        """Name of the agent in a chain of calls, with its URL if one is configured: agents of others may have the same name."""
-        return f"{self.agent.name} ({self.configured_url})" if self.configured_url else self.agent.name
+        """Name of the agent in a chain of calls, with its URL if one is configured: agents of
+        others may have the same name.
+        """
+        return (
+            f"{self.agent.name} ({self.configured_url})" if self.configured_url else self.agent.name
+        )
 
     @cached_property
     def required_extensions(self) -> frozenset[str]:
         """Extensions that a client has to activate when it sends a message."""
-        return frozenset(each.uri for each in self.agent.capabilities.extensions if each.uri and each.required)
+        return frozenset(
+            each.uri for each in self.agent.capabilities.extensions if each.uri and each.required
+        )
 
     @property
     def is_streaming(self) -> bool:
         """True if the card says that the agent streams."""
         declared = self.agent.capabilities.streaming
-        return any(each.skill.handler_kind is HandlerKind.STREAM for each in self.skills.values()) if declared is None else declared
+        return (
+            any(each.skill.handler_kind is HandlerKind.STREAM for each in self.skills.values())
+            if declared is None
+            else declared
+        )
 
     @property
     def configured_url(self) -> str | None:
-        """URL of the surface, if the operator has configured one; any other URL comes from the headers of a request."""
+        """URL of the surface, if the operator has configured one; any other URL comes from the
+        headers of a request.
+        """
         if self.public_url:
             return self.public_url.rstrip("/")
         return self.agent.url.rstrip("/") + self.path if self.agent.url else None
 
     @property
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
-        """Security schemes of the gate, or those that the agent declares for a gate that cannot describe itself."""
-        return self.gate.security_schemes() if isinstance(self.gate, DescribableGate) else self.agent.security_schemes
+        """Security schemes of the gate, or those that the agent declares for a gate that cannot
+        describe itself.
+        """
+        return (
+            self.gate.security_schemes()
+            if isinstance(self.gate, DescribableGate)
+            else self.agent.security_schemes
+        )
 
     @property
     def security_requirements(self) -> Sequence[SecurityRequirement]:
         """Alternatives of what a caller has to present."""
-        return self.gate.security_requirements() if isinstance(self.gate, DescribableGate) else self.agent.security_requirements
+        return (
+            self.gate.security_requirements()
+            if isinstance(self.gate, DescribableGate)
+            else self.agent.security_requirements
+        )
 
     @property
     def authorization_servers(self) -> Sequence[str]:
@@ -346,32 +478,66 @@ class Surface:
             raise ValueError(f"{self}: {error}") from error
 
     def check_callers_are_known(self) -> None:
-        """Refuse a surface that leaves open who its callers are: an application cannot be asked whether it authenticates them."""
+        """Refuse a surface that leaves open who its callers are: an application cannot be asked
+        whether it authenticates them.
+        """
         if self.gate is None and self.caller is None:
             raise ValueError(
-                f"{self}: nothing identifies its callers; set gate=AuthGate(…), caller=host_user() for users whom this application authenticates, "
+                f"{self}: nothing identifies its callers; set gate=AuthGate(…), "
+                "caller=host_user() for users whom this application authenticates, "
                 "or gate=OpenGate() to admit all requests as one anonymous caller"
             )
 
     def check_protection(self) -> None:
         """Refuse a card whose security requirements are not enforced."""
         if self.effective_gate is None and self.security_requirements:
-            raise ValueError(f"{self}: the agent declares security_requirements, but no gate enforces them; set Surface(gate=…)")
+            raise ValueError(
+                f"{self}: the agent declares security_requirements, but no gate enforces "
+                "them; set Surface(gate=…)"
+            )
         if self.effective_gate is None and self.public_card is False:
-            raise ValueError(f"{self}: public_card is false, but no gate admits callers; set Surface(gate=…)")
+            raise ValueError(
+                f"{self}: public_card is false, but no gate admits callers; set Surface(gate=…)"
+            )
         if isinstance(self.gate, DescribableGate) and self.agent.security_requirements:
-            raise ValueError(f"{self}: both the gate and the agent declare security requirements; remove Agent(security_requirements=…)")
-        has_extended = bool(self.agent.sources) or any(skill.only_extended for skill in self.agent.skills.values())
+            raise ValueError(
+                f"{self}: both the gate and the agent declare security requirements; remove "
+                "Agent(security_requirements=…)"
+            )
+        has_extended = bool(self.agent.sources) or any(
+            skill.only_extended for skill in self.agent.skills.values()
+        )
         if self.agent.capabilities.extended_agent_card and not has_extended:
             cure = "set only_extended on a skill, or remove extended_agent_card"
-            log.warning("%s: the card announces an extended card, and no skill is only there, so clients get an error; %s", self, cure)
+            log.warning(
+                (
+                    "%s: the card announces an extended card, and no skill is only there, so "
+                    "clients get an error; %s"
+                ),
+                self,
+                cure,
+            )
         if self.agent.capabilities.extended_agent_card and self.effective_gate is None:
-            log.warning("%s: the extended card is for callers with credentials, and no gate asks for any; set Surface(gate=AuthGate(…))", self)
+            log.warning(
+                (
+                    "%s: the extended card is for callers with credentials, and no gate asks for "
+                    "any; set Surface(gate=AuthGate(…))"
+                ),
+                self,
+            )
         known = self.security_schemes.keys()
         for skill in self.agent.skills.values() if self.agent.sources else self.skills.values():
-            if unknown := {scheme for each in skill.security_requirements for scheme in each.schemes or ()} - known:
+            if (
+                unknown := {
+                    scheme for each in skill.security_requirements for scheme in each.schemes or ()
+                }
+                - known
+            ):
                 names = ", ".join(sorted(unknown))
-                raise ValueError(f"{self}: skill {skill.id!r}: unknown security scheme {names}; known: {', '.join(known) or 'none'}")
+                raise ValueError(
+                    f"{self}: skill {skill.id!r}: unknown security scheme {names}; known: "
+                    f"{', '.join(known) or 'none'}"
+                )
 
     def activate_extensions(self, extensions: Sequence[str]) -> tuple[str, ...]:
         """Select the requested extensions that the agent has; the response names them."""
@@ -381,19 +547,30 @@ class Surface:
         return tuple(dict.fromkeys(uri for uri in extensions if uri in declared))
 
 
-def collect_skills(surfaces: Iterable[Surface], dependencies: Mapping[Agent, ProcessDependencies]) -> Skills:
-    """Collect the runnable skills of surfaces for an engine, each with the dependencies of its agent."""
+def collect_skills(
+    surfaces: Iterable[Surface], dependencies: Mapping[Agent, ProcessDependencies]
+) -> Skills:
+    """Collect the runnable skills of surfaces for an engine, each with the dependencies of its
+    agent.
+    """
     skills = Skills()
     for surface in surfaces:
         bind = dependencies[surface.agent].bind
-        offered = surface.agent.skills if surface.agent.sources else surface.skills  # those of sources are registered when they are open
+        offered = (
+            surface.agent.skills if surface.agent.sources else surface.skills
+        )  # those of sources are registered when they are open
         skills.agents[surface.storage_key] = surface.chain_name
-        skills.add(surface.storage_key, *(bind(_adapt_to_dialects(surface, skill.skill)) for skill in offered.values()))
+        skills.add(
+            surface.storage_key,
+            *(bind(_adapt_to_dialects(surface, skill.skill)) for skill in offered.values()),
+        )
     return skills
 
 
 def _adapt_to_dialects(surface: Surface, skill: Skill) -> Skill:
-    """Show mesh consumers errors and any returned value as text; with mesh as the only dialect no client can answer a question."""
+    """Show mesh consumers errors and any returned value as text; with mesh as the only dialect no
+    client can answer a question.
+    """
     if MESH.name not in surface.dialects:
         return skill
     return replace(skill, expose_errors=True, can_ask=len(surface.dialects) > 1)

@@ -15,5 +15,8 @@ def join_texts(content: Message | Artifact | None) -> str:
 
 
 def join_text_parts(parts: Iterable[Part], *, are_chunks: bool) -> str:
-    """Join text parts. Those of an artifact are the chunks of one text; those of a message are its lines."""
+    """Join text parts.
+
+    Those of an artifact are the chunks of one text; those of a message are its lines.
+    """
     return ("" if are_chunks else "\n").join([part.text for part in parts if part.text is not None])

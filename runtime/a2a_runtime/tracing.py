@@ -7,8 +7,9 @@
           request of the other agent: its span of the server
     webhook     below the request that has begun its task                              push delivery
 
-The names of attributes are those of the semantic conventions for RPC and for generative AI, where they have one. They are written down here, since no
-package of stable names exists. Nothing of messages, callers and credentials is in a span.
+The names of attributes are those of the semantic conventions for RPC and for generative AI, where
+they have one. They are written down here, since no package of stable names exists. Nothing of
+messages, callers and credentials is in a span.
 """
 
 from __future__ import annotations
@@ -34,13 +35,23 @@ if TYPE_CHECKING:
     from opentelemetry.context import Context
 
 _NAME = "a2a_runtime"
-_OPERATION, _AGENT, _CONVERSATION = "gen_ai.operation.name", "gen_ai.agent.name", "gen_ai.conversation.id"
+_OPERATION, _AGENT, _CONVERSATION = (
+    "gen_ai.operation.name",
+    "gen_ai.agent.name",
+    "gen_ai.conversation.id",
+)
 _INPUT_TOKENS, _OUTPUT_TOKENS = "gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens"
 _INVOKE = "invoke_agent"
 _RPC_SYSTEM, _RPC_METHOD, _ERROR = "rpc.system.name", "rpc.method", "error.type"
 _HOST, _PORT = "server.address", "server.port"
 _SYSTEMS = {"JSONRPC": "jsonrpc", "GRPC": "grpc"}
-_TASK, _SKILL, _DIALECT, _ATTEMPT, _END = "a2a.task.id", "a2a.skill.id", "a2a.dialect", "a2a.run.attempt", "a2a.run.end"
+_TASK, _SKILL, _DIALECT, _ATTEMPT, _END = (
+    "a2a.task.id",
+    "a2a.skill.id",
+    "a2a.dialect",
+    "a2a.run.attempt",
+    "a2a.run.end",
+)
 _FAILURES = (InternalError, UnavailableError, InvalidAgentResponseError)
 
 
@@ -54,7 +65,9 @@ class Tracing:
 
     def __init__(self) -> None:
         self._tracer = trace.get_tracer(_NAME)
-        self._fields = frozenset(each.lower().encode() for each in propagate.get_global_textmap().fields)
+        self._fields = frozenset(
+            each.lower().encode() for each in propagate.get_global_textmap().fields
+        )
         """Headers that a trace may come with."""
 
     async def trace_request(self, request: Any, origin: Origin, handling: Awaitable[None]) -> None:  # noqa: ANN401 - of the HTTP side
@@ -63,7 +76,9 @@ class Tracing:
         One that is not sampled has no other spans below it, and stores nothing with its task.
         """
         attributes = {_RPC_SYSTEM: _SYSTEMS.get(str(request.binding), "http"), _AGENT: origin.agent}
-        span = self._tracer.start_span("request", self._find_parent(request.headers), SpanKind.SERVER, attributes)
+        span = self._tracer.start_span(
+            "request", self._find_parent(request.headers), SpanKind.SERVER, attributes
+        )
         token = attach(trace.set_span_in_context(span))
         try:
             _write_trace(origin, span)
@@ -76,13 +91,19 @@ class Tracing:
             span.end()
 
     def _find_parent(self, headers: Mapping[bytes, bytes]) -> Context | None:
-        """Find the parent of a request: the span of a host that has begun one, or the trace of its client."""
+        """Find the parent of a request: the span of a host that has begun one, or the trace of its
+        client.
+        """
         if self._fields.isdisjoint(headers) or trace.get_current_span().get_span_context().is_valid:
             return None
-        return propagate.extract({name.decode("latin-1"): value.decode("latin-1") for name, value in headers.items()})
+        return propagate.extract(
+            {name.decode("latin-1"): value.decode("latin-1") for name, value in headers.items()}
+        )
 
     async def trace_run(self, run: Any, running: Awaitable[None]) -> None:  # noqa: ANN401 - of the execution
-        """Run a handler in a span: below the request that has begun it, also if that was in another process."""
+        """Run a handler in a span: below the request that has begun it, also if that was in another
+        process.
+        """
         stored, origin, current = run.writer.stored, current_origin.get(), trace.get_current_span()
         has_current = current.get_span_context().is_valid
         parent = None if has_current else _read_trace(origin)
@@ -90,7 +111,12 @@ class Tracing:
         if is_left_out or (has_current and not _is_sampled(current)):
             await running
             return
-        attributes: dict[str, Any] = {_OPERATION: _INVOKE, _SKILL: run.skill.id, _TASK: stored.wire_id, _CONVERSATION: stored.context_id}
+        attributes: dict[str, Any] = {
+            _OPERATION: _INVOKE,
+            _SKILL: run.skill.id,
+            _TASK: stored.wire_id,
+            _CONVERSATION: stored.context_id,
+        }
         attributes |= {_AGENT: origin.agent if origin else "", _ATTEMPT: run.context.attempt}
         name = f"{_INVOKE} {origin.agent}" if origin and origin.agent else _INVOKE
         with self._start(name, SpanKind.INTERNAL, parent, attributes) as span:
@@ -100,11 +126,15 @@ class Tracing:
             if end == "failed":
                 span.set_status(Status(StatusCode.ERROR))
             if (usage := run.context.consumed) is not None:
-                span.set_attributes({_INPUT_TOKENS: usage.input_tokens, _OUTPUT_TOKENS: usage.output_tokens})
+                span.set_attributes(
+                    {_INPUT_TOKENS: usage.input_tokens, _OUTPUT_TOKENS: usage.output_tokens}
+                )
 
     @contextmanager
     def trace_delivery(self, task: Task) -> Generator[dict[str, str]]:
-        """Deliver a webhook in a span below the request that has begun its task; the headers of the trace are for its receiver."""
+        """Deliver a webhook in a span below the request that has begun its task; the headers of the
+        trace are for its receiver.
+        """
         member = (task.metadata or {}).get(TRACE_MEMBER)
         if not isinstance(member, str):  # begun by a request that was not sampled
             yield {}
@@ -119,12 +149,18 @@ class Tracing:
                 _record_error(span, error)
                 raise
 
-    def trace_call(self, name: str, call: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    def trace_call(
+        self, name: str, call: Callable[..., Awaitable[Any]]
+    ) -> Callable[..., Awaitable[Any]]:
         """Make a span of each call of a store that belongs to a request, a run or a delivery."""
 
         @wraps(call)
         def traced(*args: Any, **kwargs: Any) -> Awaitable[Any]:  # noqa: ANN401 - passed on
-            return record(*args, **kwargs) if trace.get_current_span().is_recording() else call(*args, **kwargs)
+            return (
+                record(*args, **kwargs)
+                if trace.get_current_span().is_recording()
+                else call(*args, **kwargs)
+            )
 
         async def record(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - passed on
             with self._start(f"store {name}", SpanKind.CLIENT, None, {}) as span:
@@ -137,9 +173,16 @@ class Tracing:
         return traced
 
     @contextmanager
-    def _start(self, name: str, kind: SpanKind, parent: Context | None, attributes: Mapping[str, Any]) -> Generator[Span]:
+    def _start(
+        self, name: str, kind: SpanKind, parent: Context | None, attributes: Mapping[str, Any]
+    ) -> Generator[Span]:
         with self._tracer.start_as_current_span(
-            name, context=parent, kind=kind, attributes=dict(attributes), record_exception=False, set_status_on_exception=False
+            name,
+            context=parent,
+            kind=kind,
+            attributes=dict(attributes),
+            record_exception=False,
+            set_status_on_exception=False,
         ) as span:
             yield span
 
@@ -149,17 +192,32 @@ class ClientSpan:
 
     def __init__(self, operation: str, binding: str, dialect: str, url: str) -> None:
         parts = urlsplit(url)  # host and port only, since the rest may name a tenant
-        attributes: dict[str, Any] = {_RPC_SYSTEM: _SYSTEMS.get(binding, "http"), _RPC_METHOD: operation, _DIALECT: spell_dialect(dialect)}
-        attributes |= {name: each for name, each in ((_HOST, parts.hostname), (_PORT, parts.port)) if each is not None}
-        self._span = trace.get_tracer(_NAME).start_span(operation, kind=SpanKind.CLIENT, attributes=attributes)
+        attributes: dict[str, Any] = {
+            _RPC_SYSTEM: _SYSTEMS.get(binding, "http"),
+            _RPC_METHOD: operation,
+            _DIALECT: spell_dialect(dialect),
+        }
+        attributes |= {
+            name: each
+            for name, each in ((_HOST, parts.hostname), (_PORT, parts.port))
+            if each is not None
+        }
+        self._span = trace.get_tracer(_NAME).start_span(
+            operation, kind=SpanKind.CLIENT, attributes=attributes
+        )
 
     def activate(self) -> AbstractContextManager[Span]:
         """Make it the current span, so that headers and further spans are below it."""
-        return trace.use_span(self._span, end_on_exit=False, record_exception=False, set_status_on_exception=False)
+        return trace.use_span(
+            self._span, end_on_exit=False, record_exception=False, set_status_on_exception=False
+        )
 
     @contextmanager
     def ended(self) -> Generator[None]:
-        """End the span after what is done inside. Every error is one of this span: the client has not got what it asked for."""
+        """End the span after what is done inside.
+
+        Every error is one of this span: the client has not got what it asked for.
+        """
         try:
             yield
         except Exception as error:
@@ -170,7 +228,12 @@ class ClientSpan:
             self._span.end()
 
 
-async def _record_request(span: Span, request: Any, origin: Origin, handling: Awaitable[None]) -> None:  # noqa: ANN401 - of the HTTP side
+async def _record_request(
+    span: Span,
+    request: Any,  # noqa: ANN401 - of the HTTP side
+    origin: Origin,
+    handling: Awaitable[None],
+) -> None:
     """Handle a request whose span is recorded."""
     request.origin, origin.is_traced = origin, True
     try:
@@ -181,14 +244,18 @@ async def _record_request(span: Span, request: Any, origin: Origin, handling: Aw
     finally:
         if request.operation:
             span.update_name(request.operation)
-            span.set_attributes({_RPC_METHOD: request.operation, _DIALECT: spell_dialect(request.dialect)})
+            span.set_attributes(
+                {_RPC_METHOD: request.operation, _DIALECT: spell_dialect(request.dialect)}
+            )
 
 
 def _write_trace(origin: Origin, span: Span) -> None:
     """Write a span to an origin: log lines, later runs and called agents are below it."""
     context = span.get_span_context()
     if context.is_valid:
-        origin.traceparent = f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"
+        origin.traceparent = (
+            f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"
+        )
         origin.tracestate = context.trace_state.to_header()
 
 
@@ -203,7 +270,9 @@ def _read_trace(origin: Origin | None) -> Context | None:
 
 
 def _record_error(span: Span, error: Exception) -> None:
-    """Record the class of an error; only failures of the agent are errors of the span, not what a client does wrong."""
+    """Record the class of an error; only failures of the agent are errors of the span, not what a
+    client does wrong.
+    """
     span.set_attribute(_ERROR, type(error).__name__)
     if not isinstance(error, A2AError) or isinstance(error, _FAILURES):
         span.set_status(Status(StatusCode.ERROR))

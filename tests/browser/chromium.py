@@ -1,7 +1,8 @@
-"""Chromium for the tests of the page: the one of the machine, or that of the peers, driven by Playwright in a thread of its own.
+"""Chromium for the tests of the page: the one of the machine, or that of the peers, driven by
+Playwright in a thread of its own.
 
-Playwright's synchronous interface keeps an event loop in its thread. Other tests of a worker run loops of their own, so the browser has its own
-thread, and the tests of this folder run there.
+Playwright's synchronous interface keeps an event loop in its thread. Other tests of a worker run
+loops of their own, so the browser has its own thread, and the tests of this folder run there.
 """
 
 from __future__ import annotations
@@ -20,7 +21,13 @@ from playwright.sync_api import Browser, Playwright, sync_playwright
 PEER = "browser-153.0.0"
 DEADLINE_MILLISECONDS = 30_000
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-_ARGUMENTS = ("--no-sandbox", "--headless=shell", "--disable-gpu", "--hide-scrollbars", "--font-render-hinting=none")
+_ARGUMENTS = (
+    "--no-sandbox",
+    "--headless=shell",
+    "--disable-gpu",
+    "--hide-scrollbars",
+    "--font-render-hinting=none",
+)
 _FONTS = """<?xml version="1.0"?>
 <fontconfig>
   {folders}
@@ -56,7 +63,9 @@ class BrowserThread:
         """Start the browser; in its thread."""
         self._playwright = sync_playwright().start()
         path, variables = find_chromium(fonts)
-        self._browser = self._playwright.chromium.launch(executable_path=path, args=[*_ARGUMENTS], env=variables, timeout=DEADLINE_MILLISECONDS)
+        self._browser = self._playwright.chromium.launch(
+            executable_path=path, args=[*_ARGUMENTS], env=variables, timeout=DEADLINE_MILLISECONDS
+        )
 
     def stop(self) -> None:
         """Stop it; in its thread."""
@@ -93,10 +102,21 @@ def find_chromium(folder: Path) -> tuple[str, dict[str, str | float | bool]]:
     binaries = home / "chromium" / "package" / "bin"
     folders = (binaries / "fonts" / "fonts", home / "dejavu-fonts-ttf" / "package" / "ttf")
     fonts = folder / "fonts.conf"
-    fonts.write_text(_FONTS.format(folders="".join(f"<dir>{each}</dir>" for each in folders), cache=folder / "fonts"), encoding="utf-8")
-    return str(binaries / "chromium"), {"LD_LIBRARY_PATH": str(binaries / "al2023" / "lib"), "FONTCONFIG_FILE": str(fonts), "HOME": str(folder)}
+    fonts.write_text(
+        _FONTS.format(
+            folders="".join(f"<dir>{each}</dir>" for each in folders), cache=folder / "fonts"
+        ),
+        encoding="utf-8",
+    )
+    return str(binaries / "chromium"), {
+        "LD_LIBRARY_PATH": str(binaries / "al2023" / "lib"),
+        "FONTCONFIG_FILE": str(fonts),
+        "HOME": str(folder),
+    }
 
 
 def read_axe() -> str:
     """Read the accessibility checker that runs in the page."""
-    return (environment(PEER).interpreter.parent / "axe-core" / "package" / "axe.min.js").read_text(encoding="utf-8")
+    return (environment(PEER).interpreter.parent / "axe-core" / "package" / "axe.min.js").read_text(
+        encoding="utf-8"
+    )

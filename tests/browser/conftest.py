@@ -1,4 +1,6 @@
-"""Fixtures of the browser tests: one browser for a worker, one page for a test, and the servers that pages are opened at."""
+"""Fixtures of the browser tests: one browser for a worker, one page for a test, and the servers
+that pages are opened at.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def agency() -> Iterator[Agency]:
 
 @pytest.fixture
 def explorer(browser: BrowserThread) -> Iterator[Explorer]:
-    """A page of its own, without cookies; it must end without an error of a script or of the policy."""
+    """A page of its own, without cookies; it must end without an error of a script or of the
+    policy.
+    """
     opened = browser.run(lambda: open_explorer(browser.browser))
     yield opened
     problems = browser.run(lambda: read_problems(opened))

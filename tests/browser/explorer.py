@@ -59,15 +59,25 @@ class Explorer:
         expect(self.watch.locator(".task-head .state")).to_have_text(state)
 
     def find_accessibility_problems(self) -> list[str]:
-        """Let axe look for what readers with a screen reader, a keyboard or weak eyes cannot use."""
+        """Let axe look for what readers with a screen reader, a keyboard or weak eyes cannot
+        use.
+        """
         if self.page.evaluate("typeof axe") == "undefined":
             self.page.evaluate(read_axe())
-        found: Mapping[str, Any] = self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-        return [f"{each['id']}: {each['help']}: {node['html'][:200]}" for each in found["violations"] for node in each["nodes"]]
+        found: Mapping[str, Any] = self.page.evaluate(
+            "axe.run(document, {resultTypes: ['violations']})"
+        )
+        return [
+            f"{each['id']}: {each['help']}: {node['html'][:200]}"
+            for each in found["violations"]
+            for node in each["nodes"]
+        ]
 
     def note_request(self, request: Request) -> None:
         """Note a request to any other place than that of the page."""
-        if self._url and not request.url.startswith(("blob:", "data:", "about:", "/".join(self._url.split("/")[:3]) + "/")):
+        if self._url and not request.url.startswith(
+            ("blob:", "data:", "about:", "/".join(self._url.split("/")[:3]) + "/")
+        ):
             self.problems.append(f"request: {request.url}")
 
     def note_dialog(self, dialog: Dialog) -> None:
@@ -76,7 +86,9 @@ class Explorer:
         dialog.dismiss()
 
 
-def open_explorer(browser: Browser, size: tuple[int, int] = WIDE, scheme: str = "light") -> Explorer:
+def open_explorer(
+    browser: Browser, size: tuple[int, int] = WIDE, scheme: str = "light"
+) -> Explorer:
     """Open an empty page; in the thread of the browser."""
     context = browser.new_context(
         viewport={"width": size[0], "height": size[1]}, color_scheme="dark" if scheme == "dark" else "light", locale="en-GB", timezone_id="UTC",
@@ -86,14 +98,23 @@ def open_explorer(browser: Browser, size: tuple[int, int] = WIDE, scheme: str = 
     explorer = Explorer(context.new_page())
     page = explorer.page
     page.on("pageerror", lambda error: explorer.problems.append(f"script: {error}"))
-    page.on("console", lambda message: explorer.problems.append(f"console: {message.text}") if is_problem(message.type, message.text) else None)
+    page.on(
+        "console",
+        lambda message: (
+            explorer.problems.append(f"console: {message.text}")
+            if is_problem(message.type, message.text)
+            else None
+        ),
+    )
     page.on("request", explorer.note_request)
     page.on("dialog", explorer.note_dialog)
     return explorer
 
 
 def is_problem(kind: str, text: str) -> bool:
-    """Tell whether a line of the console is an error of the page; an error status of a request is none."""
+    """Tell whether a line of the console is an error of the page; an error status of a request is
+    none.
+    """
     return kind == "error" and "Failed to load resource: the server responded" not in text
 
 

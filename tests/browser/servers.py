@@ -1,4 +1,6 @@
-"""Servers of the browser tests: agents with the explorer in their app, and the explorer of the command for agents elsewhere."""
+"""Servers of the browser tests: agents with the explorer in their app, and the explorer of the
+command for agents elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -53,9 +55,13 @@ def serve_surfaces(*surfaces: Surface) -> Iterator[str]:
 
 @contextmanager
 def serve_command(url: str, dialect: str | None = None) -> Iterator[str]:
-    """Serve the explorer of the command for an agent at a URL, and give the address with its token."""
+    """Serve the explorer of the command for an agent at a URL, and give the address with its
+    token.
+    """
     options = ClientOptions(pin=Pin(dialect))
-    explorer = StandaloneExplorer([ExploredAgent(id="0", name=urlsplit(url).netloc, url=url, options=options)], TOKEN)
+    explorer = StandaloneExplorer(
+        [ExploredAgent(id="0", name=urlsplit(url).netloc, url=url, options=options)], TOKEN
+    )
     with serve_on_socket(explorer, 1) as client:
         explorer.allow_port(client.base_url.port or 0)
         yield f"{str(client.base_url).rstrip('/')}/explorer/#token={TOKEN}"

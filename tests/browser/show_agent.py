@@ -1,4 +1,6 @@
-"""The agent of the browser tests: a travel agency that shows everything the explorer has a view for."""
+"""The agent of the browser tests: a travel agency that shows everything the explorer has a view
+for.
+"""
 
 from __future__ import annotations
 
@@ -68,11 +70,18 @@ class Budget(BaseModel):
 class TripRequest(BaseModel):
     """A trip that is to be planned."""
 
-    destination: Annotated[str, Field(min_length=2, max_length=80, description="A city or a region.", examples=["Lisbon"])]
+    destination: Annotated[
+        str,
+        Field(min_length=2, max_length=80, description="A city or a region.", examples=["Lisbon"]),
+    ]
     days: Annotated[int, Field(ge=1, le=21, description="How long it takes.")] = 3
-    style: Annotated[Literal["relaxed", "balanced", "packed"], Field(description="How full the days are.")] = "balanced"
+    style: Annotated[
+        Literal["relaxed", "balanced", "packed"], Field(description="How full the days are.")
+    ] = "balanced"
     transport: Annotated[Train | Plane, Field(discriminator="by", description="How to get there.")]
-    travellers: Annotated[list[Traveller], Field(min_length=1, max_length=8, description="All who come along.")]
+    travellers: Annotated[
+        list[Traveller], Field(min_length=1, max_length=8, description="All who come along.")
+    ]
     budget: Budget | None = None
     contact: Annotated[str | None, Field(json_schema_extra={"format": "email"})] = None
 
@@ -125,12 +134,21 @@ def picture(width: int = 240, height: int = 120) -> bytes:
     def color(x: int, y: int) -> bytes:
         if (x - 170) ** 2 + (y - 42) ** 2 < 460:
             return bytes((255, 214, 120))
-        return bytes((246 - y, 150 - y // 2, 110 + y)) if y < 72 else bytes((28, 70 + y // 3, 120 + (x * 7 + y * 13) % 9))
+        return (
+            bytes((246 - y, 150 - y // 2, 110 + y))
+            if y < 72
+            else bytes((28, 70 + y // 3, 120 + (x * 7 + y * 13) % 9))
+        )
 
     rows = b"".join(b"\0" + b"".join(color(x, y) for x in range(width)) for y in range(height))
-    chunks = ((b"IHDR", struct.pack(">2I5B", width, height, 8, 2, 0, 0, 0)), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))
+    chunks = (
+        (b"IHDR", struct.pack(">2I5B", width, height, 8, 2, 0, 0, 0)),
+        (b"IDAT", zlib.compress(rows)),
+        (b"IEND", b""),
+    )
     return b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in chunks
     )
 
 
@@ -149,42 +167,70 @@ def build_show_agent(relay: Relay | None = None) -> Agent:
 
 
 def _add_trips(agent: Agent) -> None:
-    @agent.skill("plan-trip", name="Plan a trip", description="Plan a trip day by day, with a picture and a calendar.", tags=("travel", "planning"))
+    @agent.skill(
+        "plan-trip",
+        name="Plan a trip",
+        description="Plan a trip day by day, with a picture and a calendar.",
+        tags=("travel", "planning"),
+    )
     async def plan(request: TripRequest, ctx: SkillContext) -> AsyncIterator[Day]:
         await ctx.progress(0.1, f"Looking at {request.destination}")
         for number in range(1, request.days + 1):
             await ctx.progress(0.1 + 0.8 * number / request.days, f"Planning day {number}")
-            yield Day(number=number, title=f"{request.destination}, day {number}", stops=["Old town", "River", "Museum"])
+            yield Day(
+                number=number,
+                title=f"{request.destination}, day {number}",
+                stops=["Old town", "River", "Museum"],
+            )
         itinerary = ctx.artifact("Itinerary")
         await itinerary.text(ITINERARY, media_type="text/markdown", last=True)
         view = ctx.artifact("View")
         await view.file(picture(), name="lisbon.png", media_type="image/png", last=True)
         calendar = ctx.artifact("Calendar")
-        await calendar.file(CALENDAR.encode(), name="trip.ics", media_type="text/calendar", last=True)
+        await calendar.file(
+            CALENDAR.encode(), name="trip.ics", media_type="text/calendar", last=True
+        )
 
-    @agent.skill("book-trip", name="Book a trip", description="Book a planned trip once you approve it.", tags=("travel",), asks=[Approval])
+    @agent.skill(
+        "book-trip",
+        name="Book a trip",
+        description="Book a planned trip once you approve it.",
+        tags=("travel",),
+        asks=[Approval],
+    )
     async def book(request: TripRequest, ctx: SkillContext) -> Booking:
-        answer = await ctx.ask(Question(f"Shall I book {request.destination} for {request.days} days?"), reply=Approval)
+        answer = await ctx.ask(
+            Question(f"Shall I book {request.destination} for {request.days} days?"), reply=Approval
+        )
         if not answer.approved:
             ctx.reject("You did not approve it")
         return Booking(reference="NW-2041", confirmed_by=answer.name)
 
     @agent.skill("pay", name="Pay", description="Pay for a booking at the bank.", tags=("money",))
     async def pay(ctx: TaskContext) -> str:
-        await ctx.require_auth("Authorize the payment at https://bank.example/authorize?id=2041 first.")
+        await ctx.require_auth(
+            "Authorize the payment at https://bank.example/authorize?id=2041 first."
+        )
         return "Paid."
 
     examples = ("What is Lisbon like in May?", "Where can I hear fado?")
 
     @agent.skill(
-        "ask-place", name="Ask about a place", description="Answer a question about a place.", tags=("chat",), examples=examples, default=True
+        "ask-place",
+        name="Ask about a place",
+        description="Answer a question about a place.",
+        tags=("chat",),
+        examples=examples,
+        default=True,
     )
     async def ask(ctx: TaskContext) -> str:
         return f"You asked: {ctx.text or 'about a file'}"
 
 
 def _add_loads(agent: Agent, relay: Relay) -> None:
-    @agent.skill("relay", name="Relay", description="Send three events, wait, then send three more.")
+    @agent.skill(
+        "relay", name="Relay", description="Send three events, wait, then send three more."
+    )
     async def run(ctx: TaskContext) -> AsyncIterator[str]:
         yield f"for {ctx.text}\n"
         for number in range(2, 4):
@@ -206,7 +252,13 @@ def _add_loads(agent: Agent, relay: Relay) -> None:
     async def fail(ctx: TaskContext) -> None:
         ctx.fail("The road is closed.")
 
-    @agent.skill("echo-parts", name="Echo", description="Give back the parts of the message.", input_modes=("*/*",), output_modes=("*/*",))
+    @agent.skill(
+        "echo-parts",
+        name="Echo",
+        description="Give back the parts of the message.",
+        input_modes=("*/*",),
+        output_modes=("*/*",),
+    )
     async def echo(ctx: TaskContext) -> AsyncIterator[Part]:
         for part in ctx.message.parts:
             yield part

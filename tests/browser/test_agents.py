@@ -1,4 +1,6 @@
-"""The page with agents of every dialect and binding, ours and those of others: a card, a message, its result, the exchanges."""
+"""The page with agents of every dialect and binding, ours and those of others: a card, a message,
+its result, the exchanges.
+"""
 
 from __future__ import annotations
 
@@ -25,20 +27,35 @@ SKILL, TEXT, RESULT = "Ask about a place", "Faro", "You asked: Faro"
 def serve_ours(dialect: str, *, over_grpc: bool = False) -> Iterator[str]:
     """Serve the travel agency in one dialect."""
     grpc = GrpcOptions(f"127.0.0.1:{find_free_port()}") if over_grpc else None
-    only = frozenset(("ask-place",)) if dialect == "mesh" else None  # a surface of a mesh has one skill
-    app = create_app(Surface(build_show_agent(), dialects=frozenset((dialect,)), only=only, grpc=grpc), settings=FAST_SETTINGS)
+    only = (
+        frozenset(("ask-place",)) if dialect == "mesh" else None
+    )  # a surface of a mesh has one skill
+    app = create_app(
+        Surface(build_show_agent(), dialects=frozenset((dialect,)), only=only, grpc=grpc),
+        settings=FAST_SETTINGS,
+    )
     with serve_on_socket(app, 1) as client:
         yield str(client.base_url).rstrip("/")
 
 
-def expect_a_result(explorer: Explorer, skill: str, text: str, result: str, *, binding: str | None = None, mode: str = "Streaming") -> None:
+def expect_a_result(
+    explorer: Explorer,
+    skill: str,
+    text: str,
+    result: str,
+    *,
+    binding: str | None = None,
+    mode: str = "Streaming",
+) -> None:
     """Send a text over a binding, and expect a result with its exchange."""
     form = explorer.show("Try")
     form.get_by_label("Skill", exact=True).select_option(label=skill)
     if binding is not None:
         form.get_by_text("Interface", exact=True).click()
         picker = form.get_by_label("Called over")
-        picker.select_option(value=picker.locator("option", has_text=binding).first.get_attribute("value"))
+        picker.select_option(
+            value=picker.locator("option", has_text=binding).first.get_attribute("value")
+        )
     if form.get_by_role("radio", name=mode).count():
         form.get_by_role("radio", name=mode).check()
     form.get_by_role("textbox", name="Message", exact=True).fill(text)
@@ -51,11 +68,20 @@ def expect_a_result(explorer: Explorer, skill: str, text: str, result: str, *, b
     assert explorer.find_accessibility_problems() == []
 
 
-@pytest.mark.parametrize(("dialect", "binding"), [("0.3", "JSONRPC"), ("mesh", None), ("1.0", "HTTP+JSON")], ids=["0.3", "mesh", "rest"])
-def test_the_page_speaks_with_each_dialect(explorer: Explorer, dialect: str, binding: str | None) -> None:
+@pytest.mark.parametrize(
+    ("dialect", "binding"),
+    [("0.3", "JSONRPC"), ("mesh", None), ("1.0", "HTTP+JSON")],
+    ids=["0.3", "mesh", "rest"],
+)
+def test_the_page_speaks_with_each_dialect(
+    explorer: Explorer, dialect: str, binding: str | None
+) -> None:
     """Cards and tasks of each dialect are the same page."""
     # A card of a mesh does not say that it is one.
-    with serve_ours(dialect) as url, serve_command(url, dialect if dialect == "mesh" else None) as page:
+    with (
+        serve_ours(dialect) as url,
+        serve_command(url, dialect if dialect == "mesh" else None) as page,
+    ):
         explorer.open(page)
         expect(explorer.page.get_by_role("heading", name="Wayfarer", level=2)).to_be_visible()
         expect_a_result(explorer, SKILL, TEXT, RESULT, binding=binding)
@@ -86,7 +112,9 @@ def test_the_page_speaks_with_the_official_sdk(explorer: Explorer, version: str)
 @pytest.mark.parametrize("mode", ["Streaming", "Blocking", "Immediate"])
 @pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON", "GRPC"])
 @pytest.mark.parametrize("version", [*SDKS])
-def test_every_way_to_an_agent_of_the_sdk(explorer: Explorer, version: str, binding: str, mode: str) -> None:
+def test_every_way_to_an_agent_of_the_sdk(
+    explorer: Explorer, version: str, binding: str, mode: str
+) -> None:
     """Each mode over each binding that the card offers."""
     with peer_agent(*SDKS[version]) as url, serve_command(url) as page:
         explorer.open(page)

@@ -7,7 +7,13 @@ from typing import Any
 
 from browser.explorer import Explorer
 from browser.servers import Agency, serve_command
-from integration.explorer.documents import CARD_PATH, KEYS_PATH, build_full_card, serve_documents, sign_card
+from integration.explorer.documents import (
+    CARD_PATH,
+    KEYS_PATH,
+    build_full_card,
+    serve_documents,
+    sign_card,
+)
 from playwright.sync_api import Locator, Request, expect
 
 from a2a_runtime.crypto.keys import SigningKey
@@ -33,12 +39,16 @@ def fill_trip(form: Locator) -> None:
 
 
 def test_the_card_is_readable(explorer: Explorer, agency: Agency) -> None:
-    """Card shows the agent, its skills with their schemas, interfaces, extensions and the document."""
+    """Card shows the agent, its skills with their schemas, interfaces, extensions and the
+    document.
+    """
     explorer.open(agency.page)
     card = explorer.page.get_by_role("tabpanel", name="Card")
     expect(card.get_by_role("heading", name="Wayfarer")).to_be_visible()
     expect(card.get_by_text("The card is valid")).to_be_visible()
-    expect(card.get_by_role("link", name="Northwind Travel")).to_have_attribute("rel", "noopener noreferrer nofollow")
+    expect(card.get_by_role("link", name="Northwind Travel")).to_have_attribute(
+        "rel", "noopener noreferrer nofollow"
+    )
     skill = card.locator(".skill", has_text="plan-trip")
     skill.get_by_text("Input", exact=True).click()
     member = skill.locator(".schema-members > li", has_text="destination")
@@ -53,7 +63,9 @@ def test_the_card_is_readable(explorer: Explorer, agency: Agency) -> None:
 
 
 def test_a_form_makes_the_input(explorer: Explorer, agency: Agency) -> None:
-    """Nested objects, a union by its tag, a list, an enum, defaults and optional members become one JSON value."""
+    """Nested objects, a union by its tag, a list, an enum, defaults and optional members become one
+    JSON value.
+    """
     explorer.open(agency.page)
     form = explorer.choose_skill("Plan a trip")
     fill_trip(form)
@@ -81,7 +93,9 @@ def test_a_form_makes_the_input(explorer: Explorer, agency: Agency) -> None:
 
 
 def test_constraints_stand_at_the_field(explorer: Explorer, agency: Agency) -> None:
-    """A wrong value is refused before it is sent, and one that only the agent refuses is shown at its field, too."""
+    """A wrong value is refused before it is sent, and one that only the agent refuses is shown at
+    its field, too.
+    """
     explorer.open(agency.page)
     form = explorer.choose_skill("Plan a trip")
     explorer.submit()
@@ -130,7 +144,9 @@ def test_files_and_metadata_go_along(explorer: Explorer, agency: Agency) -> None
     form = explorer.choose_skill("Echo")
     form.get_by_role("textbox", name="Message", exact=True).fill("look")
     form.locator(".drop").evaluate(_DROP)
-    form.locator(".drop input").set_input_files({"name": "a.bin", "mimeType": "application/x-thing", "buffer": b"\0\1\2"})
+    form.locator(".drop input").set_input_files(
+        {"name": "a.bin", "mimeType": "application/x-thing", "buffer": b"\0\1\2"}
+    )
     expect(form.locator(".files li")).to_have_count(2)
     form.get_by_text("Metadata", exact=True).click()
     form.get_by_role("textbox", name="Metadata").fill('{"trace": 7}')
@@ -146,7 +162,9 @@ def test_files_and_metadata_go_along(explorer: Explorer, agency: Agency) -> None
 
 
 def test_each_mode_has_its_way(explorer: Explorer, agency: Agency) -> None:
-    """A blocking message waits for the result; an immediate one gets the task at once, and the page asks for it until it ends."""
+    """A blocking message waits for the result; an immediate one gets the task at once, and the page
+    asks for it until it ends.
+    """
     explorer.open(agency.page)
     form = explorer.choose_skill("Relay")
     form.get_by_role("textbox", name="Message", exact=True).fill("you")
@@ -164,7 +182,9 @@ def test_each_mode_has_its_way(explorer: Explorer, agency: Agency) -> None:
 
 
 def test_the_request_stands_there_as_code(explorer: Explorer, agency: Agency) -> None:
-    """The same request stands below the form as curl, Python, a command and JSON, and follows the form."""
+    """The same request stands below the form as curl, Python, a command and JSON, and follows the
+    form.
+    """
     explorer.open(agency.page)
     form = explorer.choose_skill("Ask about a place")
     form.get_by_text("As code").click()
@@ -172,7 +192,11 @@ def test_the_request_stands_there_as_code(explorer: Explorer, agency: Agency) ->
     code = form.get_by_role("tabpanel").locator("pre")
     expect(code).to_contain_text("Porto?")
     expect(code).to_contain_text("curl")
-    for title, text in (("Python", "A2AClient"), ("a2a-gen call", "a2a-gen stream"), ("JSON-RPC 1.0", '"jsonrpc"')):
+    for title, text in (
+        ("Python", "A2AClient"),
+        ("a2a-gen call", "a2a-gen stream"),
+        ("JSON-RPC 1.0", '"jsonrpc"'),
+    ):
         form.get_by_role("tab", name=title, exact=True).click()
         expect(code).to_contain_text(text)
     form.get_by_role("textbox", name="Message", exact=True).fill("Faro?")
@@ -188,7 +212,9 @@ def test_all_works_with_the_keyboard(explorer: Explorer, agency: Agency) -> None
     page.get_by_role("tab", name="Card").focus()
     page.keyboard.press("ArrowDown")
     expect(page.get_by_role("tab", name="Try")).to_be_focused()
-    explorer.choose_skill("Ask about a place").get_by_role("textbox", name="Message", exact=True).fill("Faro")
+    explorer.choose_skill("Ask about a place").get_by_role(
+        "textbox", name="Message", exact=True
+    ).fill("Faro")
     page.keyboard.press("Control+Enter")
     explorer.expect_state("Completed")
     event = explorer.watch.locator(".event").first
@@ -199,14 +225,23 @@ def test_all_works_with_the_keyboard(explorer: Explorer, agency: Agency) -> None
 
 
 def test_signatures_are_verified(explorer: Explorer) -> None:
-    """The head of the card says whose key signed it, and Signatures say which one; a card that was changed afterwards does not verify."""
+    """The head of the card says whose key signed it, and Signatures say which one; a card that was
+    changed afterwards does not verify.
+    """
     key = SigningKey.generate()
-    with serve_documents(documents := {KEYS_PATH: {"keys": [key.to_jwk()]}}) as (url, _), serve_command(url) as page:
+    with (
+        serve_documents(documents := {KEYS_PATH: {"keys": [key.to_jwk()]}}) as (url, _),
+        serve_command(url) as page,
+    ):
         documents[CARD_PATH] = sign_card(build_full_card(url), url + KEYS_PATH, key)
         explorer.open(page)
         card = explorer.page.get_by_role("tabpanel", name="Card")
         expect(card.get_by_text("signed with its own key", exact=True)).to_be_visible()
-        expect(card.get_by_text(f"valid ES256 key {key.key_id} — signed by a key that this agent itself publishes")).to_be_visible()
+        expect(
+            card.get_by_text(
+                f"valid ES256 key {key.key_id} — signed by a key that this agent itself publishes"
+            )
+        ).to_be_visible()
         documents[CARD_PATH] = {**documents[CARD_PATH], "description": "Changed."}
         explorer.page.reload()
         expect(card.get_by_text("signature invalid", exact=True)).to_be_visible()

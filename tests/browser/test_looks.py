@@ -1,4 +1,7 @@
-"""The looks of the page: light, dark and narrow, for all readers. With `--update` the pictures of the documentation are made."""
+"""The looks of the page: light, dark and narrow, for all readers.
+
+With `--update` the pictures of the documentation are made.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,38 @@ from browser.explorer import NARROW, WIDE, Explorer, open_explorer, read_problem
 from browser.servers import Agency
 from playwright.sync_api import expect
 
-IN_DOCUMENTS = frozenset(("card-light.png", "try-light.png", "try-dark.png", "tasks-light.png", "wire-dark.png", "watch-narrow.png"))
+IN_DOCUMENTS = frozenset(
+    (
+        "card-light.png",
+        "try-light.png",
+        "try-dark.png",
+        "tasks-light.png",
+        "wire-dark.png",
+        "watch-narrow.png",
+    )
+)
 PICTURES = Path(__file__).parents[2] / "docs" / "explorer"
 MAX_PICTURE_BYTES = 150_000
-MOVE = "(slider, value) => { slider.value = value; slider.dispatchEvent(new Event('input', {bubbles: true})); }"
+MOVE = (
+    "(slider, value) => { slider.value = value; slider.dispatchEvent(new Event('input', "
+    "{bubbles: true})); }"
+)
 
 
 @pytest.mark.parametrize(
-    ("look", "size", "scheme"), [("light", WIDE, "light"), ("dark", WIDE, "dark"), ("narrow", NARROW, "light")], ids=["light", "dark", "narrow"]
+    ("look", "size", "scheme"),
+    [("light", WIDE, "light"), ("dark", WIDE, "dark"), ("narrow", NARROW, "light")],
+    ids=["light", "dark", "narrow"],
 )
-def test_each_area_is_for_all_readers(browser: BrowserThread, agency: Agency, look: str, size: tuple[int, int], scheme: str, *, update: bool) -> None:
+def test_each_area_is_for_all_readers(
+    browser: BrowserThread,
+    agency: Agency,
+    look: str,
+    size: tuple[int, int],
+    scheme: str,
+    *,
+    update: bool,
+) -> None:
     """Axe finds nothing in any area, nothing is wider than the screen; the pictures are of here."""
     explorer = open_explorer(browser.browser, size, scheme)
     try:

@@ -1,4 +1,6 @@
-"""Agents that want to harm the page, pages of other origins, and credentials: nothing of them runs, calls or stays."""
+"""Agents that want to harm the page, pages of other origins, and credentials: nothing of them runs,
+calls or stays.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,14 @@ from a2a_runtime.auth import ApiKeyAuthenticator, AuthGate, Identity, digest_key
 from a2a_runtime.surface import Surface
 
 KEY = "key-of-the-visitor-1234567890"
-_UNSAFE_LINKS = "[...document.querySelectorAll('a')].map(a => a.getAttribute('href')).filter(h => !/^(https?:|#)/.test(h))"
-_FOREIGN = "document.querySelectorAll('#app script, #app iframe, #app object, #app form[action], #app img[src^=http]').length"
+_UNSAFE_LINKS = (
+    "[...document.querySelectorAll('a')].map(a => a.getAttribute('href')).filter(h => "
+    "!/^(https?:|#)/.test(h))"
+)
+_FOREIGN = (
+    "document.querySelectorAll('#app script, #app iframe, #app object, #app form[action], #app "
+    "img[src^=http]').length"
+)
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +35,12 @@ def hostile() -> Iterator[str]:
 
 
 def make_visible(*pieces: str | int) -> str:
-    """Write a text as the page shows it: characters that would hide or reorder something have their numbers."""
-    return "".join(each if isinstance(each, str) else f"\u2039U+{each:04X}\u203a" for each in pieces)
+    """Write a text as the page shows it: characters that would hide or reorder something have their
+    numbers.
+    """
+    return "".join(
+        each if isinstance(each, str) else f"\u2039U+{each:04X}\u203a" for each in pieces
+    )
 
 
 def expect_unharmed(explorer: Explorer) -> None:
@@ -39,14 +51,20 @@ def expect_unharmed(explorer: Explorer) -> None:
 
 
 def test_a_hostile_card_harms_nothing(explorer: Explorer, hostile: str) -> None:
-    """Markup is text, addresses of scripts are no links, marks that reorder text are visible; the token leaves the address bar."""
+    """Markup is text, addresses of scripts are no links, marks that reorder text are visible; the
+    token leaves the address bar.
+    """
     explorer.open(hostile)
     page = explorer.page
     assert "token" not in page.url
     page.reload()  # the tab still has it
     card = page.get_by_role("tabpanel", name="Card")
-    expect(card.get_by_role("heading", level=2).first).to_contain_text("<script>window.harmed = 1</script>")
-    expect(card.get_by_role("heading", level=2).first).to_contain_text(make_visible("safe", 0x202E, "txt.exe"))
+    expect(card.get_by_role("heading", level=2).first).to_contain_text(
+        "<script>window.harmed = 1</script>"
+    )
+    expect(card.get_by_role("heading", level=2).first).to_contain_text(
+        make_visible("safe", 0x202E, "txt.exe")
+    )
     for summary in card.locator("details:not([open]) > summary").all()[-12:]:
         summary.click()
     expect_unharmed(explorer)
@@ -64,7 +82,11 @@ def test_hostile_artifacts_harm_nothing(explorer: Explorer, hostile: str) -> Non
     explorer.submit()
     explorer.expect_state("Completed")
     watch = explorer.watch
-    expect(watch.get_by_text(make_visible("safe", 0x202E, "txt.exe", 0x2066, 0x1B, "[31mred", 7, 0)).first).to_be_visible()
+    expect(
+        watch.get_by_text(
+            make_visible("safe", 0x202E, "txt.exe", 0x2066, 0x1B, "[31mred", 7, 0)
+        ).first
+    ).to_be_visible()
     expect(watch.get_by_text("This image cannot be shown.")).to_be_visible()
     expect(watch.get_by_role("img", name="Image a.svg")).to_be_visible()
     expect(watch.get_by_text("not a web address").first).to_be_visible()
@@ -82,16 +104,28 @@ _CALL = """([url, headers]) => fetch(url, {headers, mode: headers ? "cors" : "no
 
 
 def test_a_page_of_another_origin_cannot_call(explorer: Explorer, agency: Agency) -> None:
-    """Another page gets no answer of the API, with or without its header, and cannot show the explorer in a frame."""
+    """Another page gets no answer of the API, with or without its header, and cannot show the
+    explorer in a frame.
+    """
     with serve_show_agent() as other:
         page = explorer.page
         page.goto(f"{other.url}/.well-known/agent-card.json")
         agents = f"{agency.url}/explorer/api/agents"
         assert page.evaluate(_CALL, [agents, {"X-A2A-Explorer": ""}]) == "refused"
         assert page.evaluate(_CALL, [agents, None]) == "refused"
-        page.evaluate("url => { const frame = document.createElement('iframe'); frame.src = url; document.body.append(frame); }", agency.page)
+        page.evaluate(
+            (
+                "url => { const frame = document.createElement('iframe'); frame.src = url; "
+                "document.body.append(frame); }"
+            ),
+            agency.page,
+        )
         page.wait_for_function("window.frames.length === 1")
-        assert not any("A2A explorer" in frame.title() for frame in page.frames[1:] if frame.url.startswith("http"))
+        assert not any(
+            "A2A explorer" in frame.title()
+            for frame in page.frames[1:]
+            if frame.url.startswith("http")
+        )
     assert [each for each in explorer.problems if not each.startswith("console:")] == []
     explorer.problems.clear()  # the browser says what it has refused
 
@@ -105,7 +139,9 @@ def guarded() -> Iterator[str]:
 
 
 def test_credentials_stay_in_memory(explorer: Explorer, guarded: str) -> None:
-    """A key from the sign-in goes with each request, is masked on the wire, and is forgotten by a reload."""
+    """A key from the sign-in goes with each request, is masked on the wire, and is forgotten by a
+    reload.
+    """
     explorer.open(guarded)
     explorer.send("Ask about a place", "Faro")
     notice = explorer.page.locator(".try .notice.bad")
@@ -120,6 +156,9 @@ def test_credentials_stay_in_memory(explorer: Explorer, guarded: str) -> None:
     wire.locator(".wire-row").last.click()
     expect(wire.locator(".exchange")).to_contain_text("SendStreamingMessage")
     assert KEY not in explorer.page.content()
-    assert explorer.page.evaluate("JSON.stringify([localStorage, sessionStorage, document.cookie])") == '[{},{},""]'
+    assert (
+        explorer.page.evaluate("JSON.stringify([localStorage, sessionStorage, document.cookie])")
+        == '[{},{},""]'
+    )
     explorer.page.reload()
     expect(explorer.show("Sign in").get_by_text("You are not signed in")).to_be_visible()

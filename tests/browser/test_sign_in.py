@@ -7,7 +7,13 @@ from browser.explorer import Explorer
 from browser.servers import serve_command, serve_surfaces
 from browser.show_agent import build_show_agent
 from integration.explorer.documents import build_card, serve_documents
-from integration.explorer.issuer import ACCESS_TOKEN, DISCOVERY, Issuer, build_foreign_discovery, build_schemes
+from integration.explorer.issuer import (
+    ACCESS_TOKEN,
+    DISCOVERY,
+    Issuer,
+    build_foreign_discovery,
+    build_schemes,
+)
 from integration.outcome_agent import build_test_agent, serve_on_socket
 from playwright.sync_api import expect
 
@@ -16,8 +22,13 @@ from a2a_runtime.surface import Surface
 
 @pytest.mark.parametrize("kind", ["oauth2", "openIdConnect"])
 def test_an_issuer_signs_in_with_its_window(explorer: Explorer, kind: str) -> None:
-    """The window closes by itself, the page says how long the token is valid, and the next request has it."""
-    with serve_on_socket(Issuer().build_app()) as issuer, serve_documents(documents := {}) as (url, requests):
+    """The window closes by itself, the page says how long the token is valid, and the next request
+    has it.
+    """
+    with (
+        serve_on_socket(Issuer().build_app()) as issuer,
+        serve_documents(documents := {}) as (url, requests),
+    ):
         schemes = build_schemes(kind, str(issuer.base_url).rstrip("/"))
         documents["/.well-known/agent-card.json"] = build_card(url, securitySchemes=schemes)
         with serve_command(url) as address:
@@ -31,7 +42,9 @@ def test_an_issuer_signs_in_with_its_window(explorer: Explorer, kind: str) -> No
                 window.value.wait_for_event("close")
             explorer.show("Try").get_by_role("textbox", name="Message", exact=True).fill("hi")
             explorer.submit()
-            expect(explorer.page.locator(".notice.bad").first).to_be_visible()  # the server of documents is no agent
+            expect(
+                explorer.page.locator(".notice.bad").first
+            ).to_be_visible()  # the server of documents is no agent
     assert requests[-1][1]["authorization"] == f"Bearer {ACCESS_TOKEN}"
 
 
@@ -39,7 +52,9 @@ def test_an_issuer_that_refuses(explorer: Explorer) -> None:
     """Its words stand below the form."""
     with serve_documents(documents := {}) as (url, _):
         documents[DISCOVERY] = build_foreign_discovery(url)
-        documents["/.well-known/agent-card.json"] = build_card(url, securitySchemes=build_schemes("openIdConnect", url))
+        documents["/.well-known/agent-card.json"] = build_card(
+            url, securitySchemes=build_schemes("openIdConnect", url)
+        )
         with serve_command(url) as address:
             explorer.open(address)
             panel = explorer.show("Sign in")
@@ -50,7 +65,9 @@ def test_an_issuer_that_refuses(explorer: Explorer) -> None:
 
 def test_the_agents_of_an_app_are_chosen(explorer: Explorer) -> None:
     """Each has its card."""
-    with serve_surfaces(Surface(build_show_agent(), "/travel"), Surface(build_test_agent(), "/other")) as address:
+    with serve_surfaces(
+        Surface(build_show_agent(), "/travel"), Surface(build_test_agent(), "/other")
+    ) as address:
         explorer.open(address)
         picker = explorer.page.get_by_label("Agent", exact=True)
         first = explorer.page.locator("h1, h2").first.inner_text()

@@ -1,4 +1,6 @@
-"""The areas Tasks and Wire: what the agent keeps, as it was at any time, and every request with its answer."""
+"""The areas Tasks and Wire: what the agent keeps, as it was at any time, and every request with its
+answer.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +11,29 @@ from browser.explorer import Explorer
 from browser.servers import Agency
 from playwright.sync_api import expect
 
-MOVE = "(slider, value) => { slider.value = value; slider.dispatchEvent(new Event('input', {bubbles: true})); }"
+MOVE = (
+    "(slider, value) => { slider.value = value; slider.dispatchEvent(new Event('input', "
+    "{bubbles: true})); }"
+)
 
 
 def send_directly(agency: Agency, text: str, skill: str, context: str | None = None) -> None:
     """Send a message past the page."""
-    message = {"messageId": str(uuid4()), "role": "ROLE_USER", "parts": [{"text": text}], **({"contextId": context} if context else {})}
-    call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message, "metadata": {"skillId": skill}}}
-    reply = agency.client.post("/", json=call, headers={"A2A-Version": "1.0"}).raise_for_status().json()
+    message = {
+        "messageId": str(uuid4()),
+        "role": "ROLE_USER",
+        "parts": [{"text": text}],
+        **({"contextId": context} if context else {}),
+    }
+    call = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "SendMessage",
+        "params": {"message": message, "metadata": {"skillId": skill}},
+    }
+    reply = (
+        agency.client.post("/", json=call, headers={"A2A-Version": "1.0"}).raise_for_status().json()
+    )
     assert "result" in reply, reply
 
 
@@ -49,11 +66,15 @@ def test_tasks_are_listed_in_pages(explorer: Explorer, agency: Agency) -> None:
     detail = tasks.locator(".task-detail")
     expect(detail.locator(".bubble.user")).to_contain_text("It goes on")
     detail.get_by_role("button", name="Run again").click()
-    expect(explorer.page.get_by_role("textbox", name="Message", exact=True)).to_have_value("It goes on")
+    expect(explorer.page.get_by_role("textbox", name="Message", exact=True)).to_have_value(
+        "It goes on"
+    )
 
 
 def test_time_travel_shows_the_task_as_it_was(explorer: Explorer, agency: Agency) -> None:
-    """A task that the page has not seen is read again from its first event, and each moment of it can be looked at."""
+    """A task that the page has not seen is read again from its first event, and each moment of it
+    can be looked at.
+    """
     send_directly(agency, "5", "count")
     explorer.open(agency.page)
     tasks = explorer.show("Tasks")
@@ -71,7 +92,9 @@ def test_time_travel_shows_the_task_as_it_was(explorer: Explorer, agency: Agency
 
 
 def test_every_exchange_is_on_the_wire(explorer: Explorer, agency: Agency) -> None:
-    """Requests to the agent are shown with headers and bodies; an error has its words, its code and the section of the specification."""
+    """Requests to the agent are shown with headers and bodies; an error has its words, its code and
+    the section of the specification.
+    """
     explorer.open(agency.page)
     explorer.send("Ask about a place", "Faro")
     explorer.expect_state("Completed")
@@ -82,7 +105,9 @@ def test_every_exchange_is_on_the_wire(explorer: Explorer, agency: Agency) -> No
     row.click()
     detail = wire.locator(".exchange")
     expect(detail.get_by_role("region", name="Request")).to_contain_text("SendStreamingMessage")
-    expect(detail.get_by_role("region", name="Answer").locator("pre")).to_contain_text("You asked: Faro")
+    expect(detail.get_by_role("region", name="Answer").locator("pre")).to_contain_text(
+        "You asked: Faro"
+    )
     expect(detail.get_by_text("a2a-version")).to_be_visible()
 
 
@@ -90,7 +115,10 @@ def test_a_refusal_is_explained(explorer: Explorer, agency: Agency) -> None:
     """The error of an agent has its name, its code and what to do."""
     explorer.open(agency.page)
     explorer.show("Tasks")
-    explorer.page.route("**/operations/GetTask", lambda route: route.continue_(post_data={"request": {"id": "unknown"}}))
+    explorer.page.route(
+        "**/operations/GetTask",
+        lambda route: route.continue_(post_data={"request": {"id": "unknown"}}),
+    )
     explorer.page.locator(".task-row").first.click()
     notice = explorer.page.locator(".task-place .notice")
     expect(notice).to_contain_text("TaskNotFoundError")

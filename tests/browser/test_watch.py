@@ -1,4 +1,6 @@
-"""The area Watch: events and artifacts as they come, a cut connection, questions, and outputs of any size."""
+"""The area Watch: events and artifacts as they come, a cut connection, questions, and outputs of
+any size.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,10 @@ from browser.servers import Agency
 from browser.show_agent import CALENDAR
 from playwright.sync_api import expect
 
-MOVE = "(slider, value) => { slider.value = value; slider.dispatchEvent(new Event('input', {bubbles: true})); }"
+MOVE = (
+    "(slider, value) => { slider.value = value; slider.dispatchEvent(new Event('input', "
+    "{bubbles: true})); }"
+)
 
 
 def plan_trip(explorer: Explorer) -> None:
@@ -23,12 +28,16 @@ def plan_trip(explorer: Explorer) -> None:
 
 
 def test_artifacts_are_rendered(explorer: Explorer, agency: Agency) -> None:
-    """Markdown is formatted, JSON is a tree, an image is shown, a file is downloaded as it is; each event has its time and cursor."""
+    """Markdown is formatted, JSON is a tree, an image is shown, a file is downloaded as it is; each
+    event has its time and cursor.
+    """
     explorer.open(agency.page)
     plan_trip(explorer)
     watch = explorer.watch
     expect(watch.get_by_role("cell", name="Fado in a small house")).to_be_visible()
-    expect(watch.get_by_role("link", name="Lisboa Card")).to_have_attribute("href", "https://www.visitlisboa.com/")
+    expect(watch.get_by_role("link", name="Lisboa Card")).to_have_attribute(
+        "href", "https://www.visitlisboa.com/"
+    )
     expect(watch.locator(".json-key", has_text="stops").first).to_be_visible()
     picture = watch.get_by_role("img", name="Image lisbon.png")
     expect(picture).to_be_visible()
@@ -39,11 +48,16 @@ def test_artifacts_are_rendered(explorer: Explorer, agency: Agency) -> None:
     assert Path(download.value.path()).read_bytes() == CALENDAR.encode()
     expect(watch.locator(".event", has_text="Planning day 2")).to_contain_text("63 %")
     expect(watch.locator(".times")).to_contain_text("First event")
-    assert watch.locator(".event-cursor").all_inner_texts() == [f"#{number}" for number in range(1, 13)][-watch.locator(".event").count() :]
+    assert (
+        watch.locator(".event-cursor").all_inner_texts()
+        == [f"#{number}" for number in range(1, 13)][-watch.locator(".event").count() :]
+    )
 
 
 def test_nothing_is_lost_when_the_connection_is_cut(explorer: Explorer, agency: Agency) -> None:
-    """The button cuts the stream while the agent works; a resume gets every event after the cursor, each once."""
+    """The button cuts the stream while the agent works; a resume gets every event after the cursor,
+    each once.
+    """
     explorer.open(agency.page)
     watch = explorer.send("Relay", "you")
     expect(watch.locator(".event", has_text="leg 3")).to_be_visible()
@@ -55,11 +69,16 @@ def test_nothing_is_lost_when_the_connection_is_cut(explorer: Explorer, agency: 
     expect(watch.locator(".artifact")).to_contain_text("leg 6")
     cursors = watch.locator(".event-cursor")
     assert cursors.all_inner_texts() == [f"#{number}" for number in range(1, cursors.count() + 1)]
-    assert watch.locator(".artifact .plain-text").inner_text().split("\n")[:6] == ["for you", *(f"leg {number}" for number in range(2, 7))]
+    assert watch.locator(".artifact .plain-text").inner_text().split("\n")[:6] == [
+        "for you",
+        *(f"leg {number}" for number in range(2, 7)),
+    ]
     expect(watch.locator(".times")).to_contain_text("1 time")
 
 
-def test_a_focused_event_keeps_its_focus_while_others_come(explorer: Explorer, agency: Agency) -> None:
+def test_a_focused_event_keeps_its_focus_while_others_come(
+    explorer: Explorer, agency: Agency
+) -> None:
     """The rows are drawn again for each event; readers who use the keyboard stay where they are."""
     explorer.open(agency.page)
     watch = explorer.send("Relay", "you")
@@ -75,7 +94,9 @@ def test_a_focused_event_keeps_its_focus_while_others_come(explorer: Explorer, a
 
 
 def test_a_question_is_a_form(explorer: Explorer, agency: Agency) -> None:
-    """The schema of the answer makes the form, and the events of the answer follow those of the question."""
+    """The schema of the answer makes the form, and the events of the answer follow those of the
+    question.
+    """
     explorer.open(agency.page)
     form = explorer.choose_skill("Book a trip")
     form.get_by_label("Destination").fill("Porto")
@@ -84,7 +105,11 @@ def test_a_question_is_a_form(explorer: Explorer, agency: Agency) -> None:
     question = explorer.page.get_by_role("form", name="The agent asks")
     expect(question).to_contain_text("Shall I book Porto for 3 days?")
     question.get_by_role("button", name="Answer").click()
-    expect(question.get_by_text("Must have at least 1 characters").or_(question.get_by_text("Enter some text"))).to_be_visible()
+    expect(
+        question.get_by_text("Must have at least 1 characters").or_(
+            question.get_by_text("Enter some text")
+        )
+    ).to_be_visible()
     approved = question.get_by_label("Approved")
     expect(approved).to_have_value("")  # a person who only sends has not said No
     expect(approved).to_have_accessible_description(re.compile("Required"))
@@ -101,14 +126,18 @@ def test_an_authorization_has_its_link(explorer: Explorer, agency: Agency) -> No
     """A task that needs an authorization shows the address, and goes on when the reader says so."""
     explorer.open(agency.page)
     watch = explorer.send("Pay", "now")
-    expect(watch.get_by_role("link", name="https://bank.example/authorize?id=2041")).to_have_attribute("target", "_blank")
+    expect(
+        watch.get_by_role("link", name="https://bank.example/authorize?id=2041")
+    ).to_have_attribute("target", "_blank")
     watch.get_by_role("button", name="I have authorized it, continue").click()
     explorer.expect_state("Completed")
     expect(watch.locator(".artifact")).to_contain_text("Paid.")
 
 
 def test_ten_thousand_events_do_not_freeze_the_page(explorer: Explorer, agency: Agency) -> None:
-    """All events are there, but only the visible ones are elements; time travel goes to any of them."""
+    """All events are there, but only the visible ones are elements; time travel goes to any of
+    them.
+    """
     explorer.open(agency.page)
     watch = explorer.send("Count", "10000")
     explorer.expect_state("Completed")

@@ -53,11 +53,15 @@ def read_case(folder: Path) -> Case:
 
 
 def _step(table: dict[str, str | int | list[str]]) -> Step:
-    return Step(**{key: tuple(value) if isinstance(value, list) else value for key, value in table.items()})
+    return Step(
+        **{key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+    )
 
 
 def tree(folder: Path, shows: tuple[str, ...] = ("",)) -> dict[str, bytes]:
     """Read every file below a folder whose path begins in one of some ways."""
-    files = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    files = (
+        path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts
+    )
     found = {path.relative_to(folder).as_posix(): path for path in sorted(files)}
     return {name: path.read_bytes() for name, path in found.items() if name.startswith(shows)}

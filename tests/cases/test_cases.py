@@ -16,7 +16,14 @@ ALL = [read_case(path.parent) for path in sorted(CASES.glob("*/case.toml"))]
 
 
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.folder.name)
-def test_case(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, update: bool) -> None:
+def test_case(
+    case: Case,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    update: bool,
+) -> None:
     """The generator does what the folder says, and a command that fails changes nothing."""
     project = tmp_path / "project"
     case.lay_out(project)
@@ -27,12 +34,22 @@ def test_case(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     compare(case.folder / "stdout.txt", said.out, update=update)
     compare(case.folder / "stderr.txt", said.err.replace(str(project), "PROJECT"), update=update)
     if (case.folder / "expected").exists():
-        compare_trees(case.folder / "expected", without_support(tree(output_of(project), case.shows)), update=update)
+        compare_trees(
+            case.folder / "expected",
+            without_support(tree(output_of(project), case.shows)),
+            update=update,
+        )
 
 
 def without_support(there: dict[str, bytes]) -> dict[str, bytes]:
-    """Leave out the copies of support files, which are all there or none, each as the generator copies it."""
-    copies = {path: content for path, content in there.items() if b"from a2a_gen/support/" in content.partition(b"\n")[0]}
+    """Leave out the copies of support files, which are all there or none, each as the generator
+    copies it.
+    """
+    copies = {
+        path: content
+        for path, content in there.items()
+        if b"from a2a_gen/support/" in content.partition(b"\n")[0]
+    }
     assert not copies or copies == emit_support()
     return {path: content for path, content in there.items() if path not in copies}
 

@@ -12,7 +12,16 @@ from litestar import Litestar
 
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_contract.errors import PermissionDeniedError
-from a2a_contract.v1_0 import AgentExtension, Artifact, HTTPAuthSecurityScheme, Message, Part, SecurityRequirement, SecurityScheme, StringList
+from a2a_contract.v1_0 import (
+    AgentExtension,
+    Artifact,
+    HTTPAuthSecurityScheme,
+    Message,
+    Part,
+    SecurityRequirement,
+    SecurityScheme,
+    StringList,
+)
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.authentication import Credentials
@@ -44,7 +53,11 @@ class NameGate:
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
         """Describe the token."""
-        return {SCHEME: SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme="Bearer"))}
+        return {
+            SCHEME: SecurityScheme(
+                http_auth_security_scheme=HTTPAuthSecurityScheme(scheme="Bearer")
+            )
+        }
 
     def security_requirements(self) -> Sequence[SecurityRequirement]:
         """Say that the token is needed."""
@@ -68,7 +81,11 @@ async def refuse(ctx: TaskContext) -> None:
 
 async def recall(ctx: TaskContext) -> str:
     """Tell what the tasks that the message refers to have been about."""
-    return ", ".join(part.text or "" for task in await ctx.referenced_tasks() for part in (task.history or ())[0].parts)
+    return ", ".join(
+        part.text or ""
+        for task in await ctx.referenced_tasks()
+        for part in (task.history or ())[0].parts
+    )
 
 
 async def several(_ctx: TaskContext) -> AsyncGenerator[Artifact, None]:
@@ -115,18 +132,42 @@ STRICT = "https://example.org/extensions/strict/v2"
 RELEASED = frozenset((V1_0.name, V0_3.name))
 
 
-def app_under_test(store: Store | str | None = None, settings: Settings = FAST_SETTINGS, dialects: frozenset[str] = RELEASED) -> Litestar:
-    """Mount the agent: with everything, without what is optional, with a card that is missing, and with an extension that is required.
+def app_under_test(
+    store: Store | str | None = None,
+    settings: Settings = FAST_SETTINGS,
+    dialects: frozenset[str] = RELEASED,
+) -> Litestar:
+    """Mount the agent: with everything, without what is optional, with a card that is missing, and
+    with an extension that is required.
 
     Each of these surfaces has a port for gRPC.
     """
     agent, gate = agent_under_test(), NameGate()
-    required = Capabilities(extensions=(AgentExtension(uri=EXTENSION), AgentExtension(uri=STRICT, required=True)))
+    required = Capabilities(
+        extensions=(AgentExtension(uri=EXTENSION), AgentExtension(uri=STRICT, required=True))
+    )
     return create_app(
-        Surface(agent, dialects=dialects, gate=gate, limits=Limits(body_bytes=LIMIT), grpc=GrpcOptions(find_free_address())),
+        Surface(
+            agent,
+            dialects=dialects,
+            gate=gate,
+            limits=Limits(body_bytes=LIMIT),
+            grpc=GrpcOptions(find_free_address()),
+        ),
         Surface(agent, "/kind", gate=gate, default_v0_3_form=V0_3.name),
-        Surface(plain_agent(Capabilities(streaming=False)), "/plain", dialects, grpc=GrpcOptions(find_free_address())),
-        Surface(plain_agent(ALL_CAPABILITIES), "/promised", dialects, gate=gate, grpc=GrpcOptions(find_free_address())),
+        Surface(
+            plain_agent(Capabilities(streaming=False)),
+            "/plain",
+            dialects,
+            grpc=GrpcOptions(find_free_address()),
+        ),
+        Surface(
+            plain_agent(ALL_CAPABILITIES),
+            "/promised",
+            dialects,
+            gate=gate,
+            grpc=GrpcOptions(find_free_address()),
+        ),
         Surface(plain_agent(required), "/strict", dialects, grpc=GrpcOptions(find_free_address())),
         store=store,
         settings=settings,

@@ -1,7 +1,7 @@
 """A client of the agent under test, and assertions about responses on the wire.
 
-Codes, statuses and names of errors are written down here once more, as the specifications have them: a test that took them from the generated tables
-would only hold that a table is what it is.
+Codes, statuses and names of errors are written down here once more, as the specifications have
+them: a test that took them from the generated tables would only hold that a table is what it is.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ ERROR_ROWS: Mapping[str, ErrorRow] = {
 """Section 5.4 of 1.0, whose codes 0.3 has too."""
 
 STATUSES_0_3 = {"ExtendedAgentCardNotConfiguredError": 404}
-"""Where 0.3 over HTTP+JSON answers with another status: what is not there is not found, as the official SDK has it."""
+"""Where 0.3 over HTTP+JSON answers with another status: what is not there is not found, as the
+official SDK has it.
+"""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,9 @@ class AgentClient(DialectClient):
 
     headers: Mapping[str, str] = field(default_factory=lambda: ADA)
 
-    def build_request(self, operation: Operation, request: WireModel, **headers: str) -> tuple[str, str, dict[str, Any]]:
+    def build_request(
+        self, operation: Operation, request: WireModel, **headers: str
+    ) -> tuple[str, str, dict[str, Any]]:
         """Say how an operation is asked for, by whom."""
         method, url, options = super().build_request(operation, request, **headers)
         return method, url, {**options, "headers": {**self.headers, **options["headers"]}}
@@ -67,10 +71,16 @@ class AgentClient(DialectClient):
         return replace(self, path=path)
 
     def with_headers(self, **headers: str) -> AgentClient:
-        """Say more in every request; a version takes the place of the one that the client names itself."""
+        """Say more in every request; a version takes the place of the one that the client names
+        itself.
+        """
         more = {name.replace("_", "-"): value for name, value in headers.items()}
         names_version = any(name.lower().endswith("-version") for name in more)
-        kept = {name: value for name, value in self.headers.items() if not (names_version and name.lower().endswith("-version"))}
+        kept = {
+            name: value
+            for name, value in self.headers.items()
+            if not (names_version and name.lower().endswith("-version"))
+        }
         return replace(self, headers={**kept, **more})
 
     @property
@@ -84,15 +94,21 @@ class AgentClient(DialectClient):
         return replace(self, headers={**self.headers, **BOB})
 
     def call_wire(self, operation: Operation, request: WireModel) -> Json:
-        """Ask for an operation, and get the answer as it stands on the wire, without the envelope."""
+        """Ask for an operation, and get the answer as it stands on the wire, without the
+        envelope.
+        """
         response = self.call_raw(operation, request)
         body = response.json()
         assert response.is_success, body
         assert not (self.dialect_binding.is_jsonrpc and "error" in body), body
         return body["result"] if self.dialect_binding.is_jsonrpc else body
 
-    def stream_wire(self, operation: Operation, request: WireModel, **headers: str) -> Iterator[Json]:
-        """Ask for a stream, and get the data of its events as they stand on the wire, without the envelopes."""
+    def stream_wire(
+        self, operation: Operation, request: WireModel, **headers: str
+    ) -> Iterator[Json]:
+        """Ask for a stream, and get the data of its events as they stand on the wire, without the
+        envelopes.
+        """
         method, url, options = self.build_request(operation, request, **headers)
         with self.http.stream(method, url, **options) as response:
             assert response.headers["content-type"].startswith("text/event-stream"), response.read()
@@ -101,20 +117,30 @@ class AgentClient(DialectClient):
                 yield body["result"] if self.dialect_binding.is_jsonrpc else body
 
     def post_document(self, operation: Operation, document: Mapping[str, object]) -> httpx.Response:
-        """Send a request of 1.0 as it stands here, as the body of HTTP+JSON if it is the message of a POST."""
+        """Send a request of 1.0 as it stands here, as the body of HTTP+JSON if it is the message of
+        a POST.
+        """
         call = operation.calls[self.dialect_binding.dialect]
         if self.dialect_binding.is_jsonrpc:
             body = {"jsonrpc": "2.0", "id": 1, "method": call.method, "params": document}
             return self.http.post(self.path or "/", json=body, headers=dict(self.headers))
         if not self.dialect_binding.is_grpc:
-            return self.http.post(self.path + call.http[0].path, json=document, headers=dict(self.headers))
+            return self.http.post(
+                self.path + call.http[0].path, json=document, headers=dict(self.headers)
+            )
         try:
-            return self.http.post(self.path + self.dialect_binding.grpc_method(operation).path, json=document, headers=dict(self.headers))
+            return self.http.post(
+                self.path + self.dialect_binding.grpc_method(operation).path,
+                json=document,
+                headers=dict(self.headers),
+            )
         except ParseError as error:
             pytest.skip(f"no message has this: {error}")
 
     def expect_error(self, operation: Operation, request: WireModel, name: str) -> httpx.Response:
-        """Ask for an operation, and check that the response is the error of this name in the form of the binding."""
+        """Ask for an operation, and check that the response is the error of this name in the form
+        of the binding.
+        """
         response = self.call_raw(operation, request)
         assert_error(response, self.dialect_binding, name)
         return response
@@ -134,7 +160,11 @@ def assert_error(response: httpx.Response, binding: DialectBinding, name: str) -
         assert body["error"]["message"]
     elif binding.is_1_x:
         error = body["error"]
-        assert (response.status_code, error["code"], error["status"]) == (row.http, row.http, row.grpc), body
+        assert (response.status_code, error["code"], error["status"]) == (
+            row.http,
+            row.http,
+            row.grpc,
+        ), body
         assert error["message"]
     else:
         assert body["code"] == row.code, body
@@ -146,7 +176,9 @@ def parse_error_info(response: httpx.Response, binding: DialectBinding) -> Json:
     """Read the ErrorInfo of an error of 1.0."""
     error = parse_body(response)["error"]
     infos = error["data" if binding.is_jsonrpc else "details"]
-    return next(each for each in infos if each["@type"] == "type.googleapis.com/google.rpc.ErrorInfo")
+    return next(
+        each for each in infos if each["@type"] == "type.googleapis.com/google.rpc.ErrorInfo"
+    )
 
 
 def parse_field_errors(response: httpx.Response, binding: DialectBinding) -> list[str]:

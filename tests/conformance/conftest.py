@@ -1,7 +1,8 @@
 """The agent under test, and its clients.
 
-A test takes ``client`` (every dialect over every binding), ``client_1_0`` or ``client_0_3``, and runs in this process on the store in memory and on
-SQLite. One that takes ``everywhere`` too runs besides over a real socket, and on PostgreSQL. One that takes ``socket_only`` needs streams that run
+A test takes ``client`` (every dialect over every binding), ``client_1_0`` or ``client_0_3``, and
+runs in this process on the store in memory and on SQLite. One that takes ``everywhere`` too runs
+besides over a real socket, and on PostgreSQL. One that takes ``socket_only`` needs streams that run
 beside other calls: in process, a stream is read to its end at once.
 """
 
@@ -16,7 +17,12 @@ import httpx
 import pytest
 from conformance.agent import ADA, app_under_test
 from conformance.agent_client import AgentClient
-from integration.dialect_client import DIALECT_BINDINGS, DRAFT_BINDINGS, GRPC_BINDINGS, DialectBinding
+from integration.dialect_client import (
+    DIALECT_BINDINGS,
+    DRAFT_BINDINGS,
+    GRPC_BINDINGS,
+    DialectBinding,
+)
 from integration.grpc_overlay import GrpcOverlay
 from integration.outcome_agent import serve_on_socket
 from litestar import Litestar
@@ -37,21 +43,36 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test wherever it is to run."""
     if "agent_place" in metafunc.fixturenames:
         names = metafunc.fixturenames
-        places = EVERYWHERE if "everywhere" in names else ("socket",) if "socket_only" in names else USUAL
+        places = (
+            EVERYWHERE
+            if "everywhere" in names
+            else ("socket",)
+            if "socket_only" in names
+            else USUAL
+        )
         metafunc.parametrize("agent_place", places, indirect=True, scope="session")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run the draft of the next version in one place only: what it adds is tested on every store elsewhere."""
-    dropped = [item for item in items if isinstance(item, pytest.Function) and _is_draft_again(item)]
+    """Run the draft of the next version in one place only: what it adds is tested on every store
+    elsewhere.
+    """
+    dropped = [
+        item for item in items if isinstance(item, pytest.Function) and _is_draft_again(item)
+    ]
     config.hook.pytest_deselected(items=dropped)
     items[:] = [item for item in items if item not in set(dropped)]
 
 
 def _is_draft_again(item: pytest.Function) -> bool:
     values = {} if getattr(item, "callspec", None) is None else item.callspec.params
-    is_draft = any(isinstance(value, DialectBinding) and value in DRAFT_BINDINGS for value in values.values())
-    return is_draft and values.get("agent_place", "memory") not in {"memory", "socket" if "socket_only" in item.fixturenames else "memory"}
+    is_draft = any(
+        isinstance(value, DialectBinding) and value in DRAFT_BINDINGS for value in values.values()
+    )
+    return is_draft and values.get("agent_place", "memory") not in {
+        "memory",
+        "socket" if "socket_only" in item.fixturenames else "memory",
+    }
 
 
 @pytest.fixture
@@ -71,25 +92,37 @@ def socket_only() -> None:
 
 
 @pytest.fixture(scope="session")
-def agent_place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+def agent_place(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[httpx.Client]:
     """Put the agent somewhere, and give a client of it."""
     stores = {
         "sqlite": lambda: f"sqlite:///{tmp_path_factory.mktemp('conformance')}/tasks.db",
         "postgres": lambda: asyncio.run(request.getfixturevalue("postgres_databases").create()),
     }
-    with open_place(app_under_test(stores.get(request.param, lambda: "memory")()), on_socket=request.param == "socket") as client:
+    with open_place(
+        app_under_test(stores.get(request.param, lambda: "memory")()),
+        on_socket=request.param == "socket",
+    ) as client:
         yield client
 
 
 @pytest.fixture(scope="session")
 def draft_places() -> Iterator[Mapping[bool, Callable[[], httpx.Client]]]:
-    """Put the agent with the next version somewhere, in memory or on a socket, when a test first needs it."""
+    """Put the agent with the next version somewhere, in memory or on a socket, when a test first
+    needs it.
+    """
     with ExitStack() as stack:
-        yield {on_socket: cache(lambda on_socket=on_socket: _open_draft(stack, on_socket=on_socket)) for on_socket in (False, True)}
+        yield {
+            on_socket: cache(lambda on_socket=on_socket: _open_draft(stack, on_socket=on_socket))
+            for on_socket in (False, True)
+        }
 
 
 def _open_draft(stack: ExitStack, *, on_socket: bool) -> httpx.Client:
-    return stack.enter_context(open_place(app_under_test("memory", dialects=WITH_DRAFT), on_socket=on_socket))
+    return stack.enter_context(
+        open_place(app_under_test("memory", dialects=WITH_DRAFT), on_socket=on_socket)
+    )
 
 
 @contextmanager
@@ -98,7 +131,10 @@ def open_place(app: Litestar, *, on_socket: bool) -> Iterator[httpx.Client]:
     with ExitStack() as stack:
         client = stack.enter_context(serve_on_socket(app) if on_socket else TestClient(app))
         surfaces = next(each for each in app.plugins if isinstance(each, A2APlugin)).surfaces
-        overlay = GrpcOverlay(client._transport, {each.path: each.grpc.address for each in surfaces if each.grpc is not None})
+        overlay = GrpcOverlay(
+            client._transport,
+            {each.path: each.grpc.address for each in surfaces if each.grpc is not None},
+        )
         client._transport = overlay  # which the client closes
         yield client
 
@@ -109,7 +145,9 @@ def build_agent_client(request: pytest.FixtureRequest, client: httpx.Client) -> 
     if binding in DRAFT_BINDINGS:
         http = request.getfixturevalue("draft_places")["socket_only" in request.fixturenames]()
         return AgentClient(http, binding, headers={**ADA, "A2A-Version": V1_1_DRAFT.version or ""})
-    return AgentClient(client, binding, "/kind" if binding == DialectBinding(V0_3.name, is_jsonrpc=False) else "")
+    return AgentClient(
+        client, binding, "/kind" if binding == DialectBinding(V0_3.name, is_jsonrpc=False) else ""
+    )
 
 
 @pytest.fixture(params=BINDINGS, ids=str)

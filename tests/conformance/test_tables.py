@@ -1,8 +1,21 @@
-"""Tables of requirements: every row has a test or a reason, every test of a section is marked, and the pages are up to date."""
+"""Tables of requirements: every row has a test or a reason, every test of a section is marked, and
+the pages are up to date.
+"""
 
 from __future__ import annotations
 
-from conformance.requirements import HERE, ROOT, Evidence, Mark, Requirement, Table, find_marks, find_problems, read_tables, render_page
+from conformance.requirements import (
+    HERE,
+    ROOT,
+    Evidence,
+    Mark,
+    Requirement,
+    Table,
+    find_marks,
+    find_problems,
+    read_tables,
+    render_page,
+)
 
 TABLES, MARKS = read_tables(), find_marks()
 A_TEST = Evidence("tests/a.py", "test_a")
@@ -17,7 +30,10 @@ def test_every_test_of_a_section_is_marked() -> None:
     """A reader who starts from the specification finds all of them."""
     marked = {mark.evidence for mark in MARKS}
     expected = {
-        Evidence(path.relative_to(ROOT).as_posix(), line.removeprefix("async ").removeprefix("def ").partition("(")[0])
+        Evidence(
+            path.relative_to(ROOT).as_posix(),
+            line.removeprefix("async ").removeprefix("def ").partition("(")[0],
+        )
         for path in HERE.glob("test_v*.py")
         for line in path.read_text(encoding="utf-8").splitlines()
         if line.startswith(("def test_", "async def test_"))
@@ -26,7 +42,9 @@ def test_every_test_of_a_section_is_marked() -> None:
 
 
 def test_missing_tests_rows_and_pages_are_problems() -> None:
-    """A row without a test, a gap beside a test, a row twice, an unknown level, a test that is not there, and a marker without a row."""
+    """A row without a test, a gap beside a test, a row twice, an unknown level, a test that is not
+    there, and a marker without a row.
+    """
     rows = (
         Requirement("1", "MUST", "Not shown by a test."),
         Requirement("2", "MUST", "Shown.", gap="Not met."),
@@ -51,8 +69,17 @@ def test_missing_tests_rows_and_pages_are_problems() -> None:
 
 def test_a_page_says_by_what_a_requirement_is_met() -> None:
     """Or why it is not."""
-    table = Table(HERE / "x.toml", "x", "X", "", (Requirement("1", "MUST", "A|B."), Requirement("2", "MAY", "C.", gap="Not built.")))
+    table = Table(
+        HERE / "x.toml",
+        "x",
+        "X",
+        "",
+        (Requirement("1", "MUST", "A|B."), Requirement("2", "MAY", "C.", gap="Not built.")),
+    )
     page = render_page(table, [Mark("x", "1", A_TEST), Mark("x", "1", Evidence("tests/b.py", ""))])
-    assert "| 1 | MUST | A\\|B. | `test_a` ([a.py](../../tests/a.py))<br>all tests of [b.py](../../tests/b.py) |" in page
+    assert (
+        "| 1 | MUST | A\\|B. | `test_a` ([a.py](../../tests/a.py))<br>all tests of "
+        "[b.py](../../tests/b.py) |"
+    ) in page
     assert "| 2 | MAY | C. | **not met**: Not built. |" in page
     assert "2 requirements, 1 of them met." in page

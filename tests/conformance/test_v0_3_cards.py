@@ -15,7 +15,12 @@ from a2a_contract.v0_3 import AgentCard
 from a2a_contract.v1_0 import GetExtendedAgentCardRequest
 
 WELL_KNOWN = ("/.well-known/agent-card.json", "/.well-known/agent.json")
-MESSAGE = {"kind": "message", "messageId": "m-1", "role": "user", "parts": [{"kind": "text", "text": "hi"}]}
+MESSAGE = {
+    "kind": "message",
+    "messageId": "m-1",
+    "role": "user",
+    "parts": [{"kind": "text", "text": "hi"}],
+}
 REQUIRED = {
     "name", "description", "url", "version", "protocolVersion", "preferredTransport",
     "capabilities", "defaultInputModes", "defaultOutputModes", "skills",
@@ -41,30 +46,55 @@ def test_v0_3_5_there_is_a_card(agent_place: httpx.Client) -> None:
 
 @pytest.mark.requirement("0.3", "3.4.2", "5.6")
 @pytest.mark.usefixtures("socket_only")
-def test_v0_3_5_6_1_the_main_address_speaks_the_preferred_transport(agent_place: httpx.Client) -> None:
-    """And every other interface the one that it declares; the main one is among them, and no address contradicts itself."""
+def test_v0_3_5_6_1_the_main_address_speaks_the_preferred_transport(
+    agent_place: httpx.Client,
+) -> None:
+    """And every other interface the one that it declares; the main one is among them, and no
+    address contradicts itself.
+    """
     seen = card(agent_place)
     pairs = {(each["url"], each["transport"]) for each in seen["additionalInterfaces"]}
     assert (seen["url"], seen["preferredTransport"]) in pairs
     assert {transport for _, transport in pairs} == {"JSONRPC", "HTTP+JSON", "GRPC"}
     for url, transport in pairs:
         if transport == "JSONRPC":
-            call = {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {"message": MESSAGE}}
+            call = {
+                "jsonrpc": "2.0",
+                "id": 1,
+                "method": "message/send",
+                "params": {"message": MESSAGE},
+            }
             assert agent_place.post(url, json=call, headers=ADA).json()["result"]["kind"] == "task"
         elif transport == "GRPC":
             message = {"messageId": "m-1", "role": "ROLE_USER", "content": [{"text": "hi"}]}
-            assert "task" in call_unary(url.removeprefix("http://"), "/a2a.v1.A2AService/SendMessage", {"request": message}, ADA)
+            assert "task" in call_unary(
+                url.removeprefix("http://"),
+                "/a2a.v1.A2AService/SendMessage",
+                {"request": message},
+                ADA,
+            )
         else:
-            assert agent_place.post(f"{url}/v1/message:send", json={"message": MESSAGE}, headers=ADA).status_code == 200
+            assert (
+                agent_place.post(
+                    f"{url}/v1/message:send", json={"message": MESSAGE}, headers=ADA
+                ).status_code
+                == 200
+            )
 
 
 @pytest.mark.requirement("0.3", "5.5")
 def test_v0_3_5_5_the_card_declares_what_there_is(agent_place: httpx.Client) -> None:
     """Capabilities, schemes, and whether there is an extended card."""
     full, plain = card(agent_place), card(agent_place, "/plain")
-    assert (full["capabilities"]["streaming"], full["capabilities"]["pushNotifications"]) == (True, True)
+    assert (full["capabilities"]["streaming"], full["capabilities"]["pushNotifications"]) == (
+        True,
+        True,
+    )
     assert not plain["capabilities"].get("streaming")
-    assert (full["supportsAuthenticatedExtendedCard"], bool(plain.get("supportsAuthenticatedExtendedCard"))) == (True, False)
+    assert (
+        full["supportsAuthenticatedExtendedCard"],
+        bool(plain.get("supportsAuthenticatedExtendedCard")),
+    ) == (True, False)
     assert full["securitySchemes"]["token"] == {"type": "http", "scheme": "Bearer"}
     assert full["security"] == [{"token": []}]
 
@@ -81,8 +111,16 @@ def test_v0_3_4_4_every_request_is_authenticated(agent_place: httpx.Client) -> N
     ):
         sent = {} if body is None else {"json": body}
         refused = agent_place.request(verb, path, **sent)  # type: ignore[arg-type]  # what httpx takes
-        assert (refused.status_code, refused.headers["www-authenticate"].split()[0]) == (401, "Bearer")
-        assert agent_place.request(verb, path, headers={"Authorization": "Bearer eve"}, **sent).status_code == 403  # type: ignore[arg-type]  # as above
+        assert (refused.status_code, refused.headers["www-authenticate"].split()[0]) == (
+            401,
+            "Bearer",
+        )
+        assert (
+            agent_place.request(
+                verb, path, headers={"Authorization": "Bearer eve"}, **sent
+            ).status_code
+            == 403
+        )  # type: ignore[arg-type]  # as above
 
 
 @pytest.mark.requirement("0.3", "7.10b")
@@ -99,4 +137,8 @@ def test_v0_3_7_10_known_callers_see_more(client_0_3: AgentClient) -> None:
 def test_v0_3_8_2_a_card_that_is_not_there_has_its_own_error(client_0_3: AgentClient) -> None:
     """The error is the same whether the card was declared or not."""
     for path in ("/promised", "/plain"):
-        client_0_3.at_path(path).expect_error(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest(), "ExtendedAgentCardNotConfiguredError")
+        client_0_3.at_path(path).expect_error(
+            GET_EXTENDED_AGENT_CARD,
+            GetExtendedAgentCardRequest(),
+            "ExtendedAgentCardNotConfiguredError",
+        )

@@ -19,9 +19,16 @@ COUNT = {"message": {**MESSAGE, "parts": [{"text": "3"}]}, "metadata": {"skillId
 Body = Mapping[str, Any]
 
 
-def called(client: httpx.Client, method: str, params: object = None, call_id: object = 1, **headers: str) -> Body:
+def called(
+    client: httpx.Client, method: str, params: object = None, call_id: object = 1, **headers: str
+) -> Body:
     """Call a method, and read the whole answer."""
-    body = {"jsonrpc": "2.0", "id": call_id, "method": method, **({} if params is None else {"params": params})}
+    body = {
+        "jsonrpc": "2.0",
+        "id": call_id,
+        "method": method,
+        **({} if params is None else {"params": params}),
+    }
     response = client.post("/", json=body, headers={**ADA, **headers})
     assert response.headers["content-type"] == "application/json"
     return response.json()  # type: ignore[no-any-return]  # JSON
@@ -31,7 +38,10 @@ def called(client: httpx.Client, method: str, params: object = None, call_id: ob
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_9_1_answers_are_those_of_json_rpc(agent_place: httpx.Client) -> None:
     """With the version, the id of the call, and a result or an error but never both."""
-    good, bad = called(agent_place, "SendMessage", {"message": MESSAGE}, "r-1"), called(agent_place, "GetTask", {"id": "unknown"}, "r-2")
+    good, bad = (
+        called(agent_place, "SendMessage", {"message": MESSAGE}, "r-1"),
+        called(agent_place, "GetTask", {"id": "unknown"}, "r-2"),
+    )
     assert (set(good), good["jsonrpc"], good["id"]) == ({"jsonrpc", "id", "result"}, "2.0", "r-1")
     assert (set(bad), bad["jsonrpc"], bad["id"]) == ({"jsonrpc", "id", "error"}, "2.0", "r-2")
 
@@ -39,9 +49,13 @@ def test_v1_0_9_1_answers_are_those_of_json_rpc(agent_place: httpx.Client) -> No
 @pytest.mark.requirement("1.0", "9.2")
 def test_v1_0_9_2_service_parameters_come_in_headers(agent_place: httpx.Client) -> None:
     """Several extensions in one header, or in several."""
-    by_name = {"A2A-Extensions": "https://example.org/other, https://example.org/extensions/poems/v1"}
+    by_name = {
+        "A2A-Extensions": "https://example.org/other, https://example.org/extensions/poems/v1"
+    }
     response = agent_place.post(
-        "/", json={"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": MESSAGE}}, headers={**ADA, **by_name}
+        "/",
+        json={"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": MESSAGE}},
+        headers={**ADA, **by_name},
     )
     assert response.headers["a2a-extensions"] == "https://example.org/extensions/poems/v1"
 
@@ -55,7 +69,10 @@ def test_v1_0_9_4_2_every_event_of_a_stream_is_an_answer(agent_place: httpx.Clie
         assert response.status_code == 200
         assert response.headers["content-type"].startswith("text/event-stream")
         answers = [json.loads(data) for _, _, data in parse_sse(response.iter_lines())]
-    assert all((set(each), each["jsonrpc"], each["id"]) == ({"jsonrpc", "id", "result"}, "2.0", 7) for each in answers)
+    assert all(
+        (set(each), each["jsonrpc"], each["id"]) == ({"jsonrpc", "id", "result"}, "2.0", 7)
+        for each in answers
+    )
     assert list(answers[0]["result"]) == ["task"]
 
 
@@ -74,10 +91,16 @@ STANDARD = [
 
 @pytest.mark.requirement("1.0", "9.5a")
 @pytest.mark.usefixtures("everywhere")
-@pytest.mark.parametrize(("body", "code", "call_id"), STANDARD, ids=[body.decode("latin-1") for body, _, _ in STANDARD])
-def test_v1_0_9_5_standard_errors_have_their_codes(agent_place: httpx.Client, body: bytes, code: int, call_id: object) -> None:
+@pytest.mark.parametrize(
+    ("body", "code", "call_id"), STANDARD, ids=[body.decode("latin-1") for body, _, _ in STANDARD]
+)
+def test_v1_0_9_5_standard_errors_have_their_codes(
+    agent_place: httpx.Client, body: bytes, code: int, call_id: object
+) -> None:
     """And the id of the call, as far as it could be read."""
-    answer = agent_place.post("/", content=body, headers={**ADA, "content-type": "application/json"}).json()
+    answer = agent_place.post(
+        "/", content=body, headers={**ADA, "content-type": "application/json"}
+    ).json()
     assert (answer["error"]["code"], answer["id"]) == (code, call_id)
     assert answer["error"]["message"]
 
@@ -94,7 +117,11 @@ def test_v1_0_9_4_8_a_method_without_parameters_needs_none(agent_place: httpx.Cl
 def test_v1_0_11_4_requests_and_answers_are_plain_objects(agent_place: httpx.Client) -> None:
     """Nothing stands around them."""
     response = agent_place.post("/message:send", json={"message": MESSAGE}, headers=ADA)
-    assert (response.status_code, response.headers["content-type"], list(response.json())) == (200, "application/json", ["task"])
+    assert (response.status_code, response.headers["content-type"], list(response.json())) == (
+        200,
+        "application/json",
+        ["task"],
+    )
     task = agent_place.get(f"/tasks/{response.json()['task']['id']}", headers=ADA).json()
     assert task == response.json()["task"]
 
@@ -103,20 +130,42 @@ def test_v1_0_11_4_requests_and_answers_are_plain_objects(agent_place: httpx.Cli
 def test_v1_0_11_5_parameters_of_a_get_are_in_the_query(agent_place: httpx.Client) -> None:
     """By their names in camel case; booleans and numbers as words."""
     task = agent_place.post("/message:send", json={"message": MESSAGE}, headers=ADA).json()["task"]
-    assert "history" not in agent_place.get(f"/tasks/{task['id']}", params={"historyLength": "0"}, headers=ADA).json()
-    query = {"contextId": task["contextId"], "includeArtifacts": "true", "pageSize": "5", "status": "TASK_STATE_COMPLETED"}
+    assert (
+        "history"
+        not in agent_place.get(
+            f"/tasks/{task['id']}", params={"historyLength": "0"}, headers=ADA
+        ).json()
+    )
+    query = {
+        "contextId": task["contextId"],
+        "includeArtifacts": "true",
+        "pageSize": "5",
+        "status": "TASK_STATE_COMPLETED",
+    }
     (listed,) = agent_place.get("/tasks", params=query, headers=ADA).json()["tasks"]
-    assert agent_place.get("/tasks", params={**query, "status": "completed"}, headers=ADA).json()["tasks"] == [listed]  # as the examples spell it
+    assert agent_place.get("/tasks", params={**query, "status": "completed"}, headers=ADA).json()[
+        "tasks"
+    ] == [listed]  # as the examples spell it
     assert listed["artifacts"]
-    assert "artifacts" not in agent_place.get("/tasks", params={**query, "includeArtifacts": "false"}, headers=ADA).json()["tasks"][0]
+    assert (
+        "artifacts"
+        not in agent_place.get(
+            "/tasks", params={**query, "includeArtifacts": "false"}, headers=ADA
+        ).json()["tasks"][0]
+    )
 
 
 @pytest.mark.requirement("1.0", "11.5")
 def test_v1_0_11_5_values_in_the_query_may_be_escaped(agent_place: httpx.Client) -> None:
     """As RFC 3986 has it."""
     context = "a b&c=d/é"
-    agent_place.post("/message:send", json={"message": {**MESSAGE, "contextId": context}}, headers=ADA)
-    assert agent_place.get("/tasks", params={"contextId": context}, headers=ADA).json()["totalSize"] == 1
+    agent_place.post(
+        "/message:send", json={"message": {**MESSAGE, "contextId": context}}, headers=ADA
+    )
+    assert (
+        agent_place.get("/tasks", params={"contextId": context}, headers=ADA).json()["totalSize"]
+        == 1
+    )
 
 
 @pytest.mark.requirement("1.0", "11.6")
@@ -135,7 +184,10 @@ def test_v1_0_11_6_errors_are_statuses(agent_place: httpx.Client) -> None:
 def test_v1_0_11_7_events_are_plain_objects(agent_place: httpx.Client) -> None:
     """Of server-sent events, each the JSON of one event of the stream."""
     with agent_place.stream("POST", "/message:stream", json=COUNT, headers=ADA) as response:
-        assert (response.status_code, response.headers["content-type"]) == (200, "text/event-stream")
+        assert (response.status_code, response.headers["content-type"]) == (
+            200,
+            "text/event-stream",
+        )
         events = [json.loads(data) for _, _, data in parse_sse(response.iter_lines())]
     assert [list(event) for event in (events[0], events[-1])] == [["task"], ["statusUpdate"]]
 
@@ -152,7 +204,9 @@ def test_v1_0_11_3_2_a_subscription_needs_no_body(agent_place: httpx.Client) -> 
 def test_v1_0_14_1_1_the_media_type_of_the_protocol_is_used(agent_place: httpx.Client) -> None:
     """With clients that send or accept it."""
     own = {"content-type": "application/a2a+json", "accept": "application/a2a+json"}
-    response = agent_place.post("/message:send", content=json.dumps({"message": MESSAGE}), headers={**ADA, **own})
+    response = agent_place.post(
+        "/message:send", content=json.dumps({"message": MESSAGE}), headers={**ADA, **own}
+    )
     assert (response.status_code, response.headers["content-type"]) == (200, "application/a2a+json")
 
 
@@ -161,7 +215,9 @@ def test_v1_0_9_1_streams_survive_readers_that_cut_lines(client_1_0: AgentClient
     """At whatever Python takes for the end of a line."""
     texts = [
         event["artifactUpdate"]["artifact"]["parts"][0]["text"]
-        for event in client_1_0.stream_wire(SEND_STREAMING_MESSAGE, build_send_request("x", skill="lines"))
+        for event in client_1_0.stream_wire(
+            SEND_STREAMING_MESSAGE, build_send_request("x", skill="lines")
+        )
         if "artifactUpdate" in event
     ]
     assert texts == ["one\u2028two\u2029three\u0085four\x0bfive"]

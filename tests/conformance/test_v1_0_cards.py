@@ -17,7 +17,16 @@ from a2a_contract.operations import GET_EXTENDED_AGENT_CARD
 from a2a_contract.v1_0 import AgentCard, GetExtendedAgentCardRequest
 
 CARD = "/.well-known/agent-card.json"
-REQUIRED = {"name", "description", "version", "supportedInterfaces", "capabilities", "defaultInputModes", "defaultOutputModes", "skills"}
+REQUIRED = {
+    "name",
+    "description",
+    "version",
+    "supportedInterfaces",
+    "capabilities",
+    "defaultInputModes",
+    "defaultOutputModes",
+    "skills",
+}
 
 
 def card(client: httpx.Client, path: str = "") -> dict[str, Any]:
@@ -45,14 +54,20 @@ def test_v1_0_8_2_every_agent_has_its_own_card(agent_place: httpx.Client) -> Non
 
 @pytest.mark.requirement("1.0", "5.2", "8.3.1")
 def test_v1_0_8_3_1_interfaces_are_declared_as_they_are(agent_place: httpx.Client) -> None:
-    """Each with its binding, its version and its address, what is preferred first; that of gRPC is a port."""
+    """Each with its binding, its version and its address, what is preferred first; that of gRPC is
+    a port.
+    """
     interfaces = card(agent_place, "/plain")["supportedInterfaces"]
     assert interfaces[0]["protocolVersion"] == "1.0"
     assert {(each["protocolBinding"], each["protocolVersion"]) for each in interfaces} == {
-        (binding, version) for binding in ("JSONRPC", "HTTP+JSON", "GRPC") for version in ("1.0", "0.3")
+        (binding, version)
+        for binding in ("JSONRPC", "HTTP+JSON", "GRPC")
+        for version in ("1.0", "0.3")
     }
     for each in interfaces:
-        assert re.search(r"^127\.0\.0\.1:\d+$" if each["protocolBinding"] == "GRPC" else "/plain$", each["url"])
+        assert re.search(
+            r"^127\.0\.0\.1:\d+$" if each["protocolBinding"] == "GRPC" else "/plain$", each["url"]
+        )
 
 
 @pytest.mark.requirement("1.0", "8.3.1")
@@ -69,7 +84,10 @@ def test_v1_0_8_6_1_a_card_has_cache_headers(agent_place: httpx.Client) -> None:
     first = agent_place.get(CARD)
     assert "max-age=" in first.headers["cache-control"]
     parsedate_to_datetime(first.headers["last-modified"])
-    for said in ({"If-None-Match": first.headers["etag"]}, {"If-Modified-Since": first.headers["last-modified"]}):
+    for said in (
+        {"If-None-Match": first.headers["etag"]},
+        {"If-Modified-Since": first.headers["last-modified"]},
+    ):
         again = agent_place.get(CARD, headers=said)
         assert (again.status_code, again.content) == (304, b"")
     assert agent_place.get(CARD, headers={"If-None-Match": '"other"'}).content == first.content
@@ -81,7 +99,10 @@ def test_v1_0_4_4_3_capabilities_are_declared_as_they_are(agent_place: httpx.Cli
     assert card(agent_place)["capabilities"] | {"extensions": []} == {
         "streaming": True, "pushNotifications": True, "extendedAgentCard": True, "extensions": [],
     }  # fmt: skip
-    assert not any(card(agent_place, "/plain")["capabilities"].get(name) for name in ("streaming", "pushNotifications", "extendedAgentCard"))
+    assert not any(
+        card(agent_place, "/plain")["capabilities"].get(name)
+        for name in ("streaming", "pushNotifications", "extendedAgentCard")
+    )
 
 
 @pytest.mark.requirement("1.0", "4.5.1")
@@ -94,11 +115,24 @@ def test_v1_0_4_5_1_ways_to_prove_oneself_are_declared(agent_place: httpx.Client
 
 @pytest.mark.requirement("1.0", "4.6.1")
 def test_v1_0_4_6_1_extensions_are_declared(agent_place: httpx.Client) -> None:
-    """Those that may be named, and those that must; what the runtime does besides is never required."""
-    declared = {each["uri"]: each.get("required", False) for each in card(agent_place)["capabilities"]["extensions"]}
-    strict = {each["uri"]: each.get("required", False) for each in card(agent_place, "/strict")["capabilities"]["extensions"]}
-    assert {uri: is_required for uri, is_required in declared.items() if uri not in EXTENSIONS} == {EXTENSION: False}
-    assert {uri: is_required for uri, is_required in strict.items() if uri not in EXTENSIONS} == {EXTENSION: False, STRICT: True}
+    """Those that may be named, and those that must; what the runtime does besides is never
+    required.
+    """
+    declared = {
+        each["uri"]: each.get("required", False)
+        for each in card(agent_place)["capabilities"]["extensions"]
+    }
+    strict = {
+        each["uri"]: each.get("required", False)
+        for each in card(agent_place, "/strict")["capabilities"]["extensions"]
+    }
+    assert {uri: is_required for uri, is_required in declared.items() if uri not in EXTENSIONS} == {
+        EXTENSION: False
+    }
+    assert {uri: is_required for uri, is_required in strict.items() if uri not in EXTENSIONS} == {
+        EXTENSION: False,
+        STRICT: True,
+    }
     assert not any(declared[uri] for uri in EXTENSIONS if uri in declared)
 
 
@@ -115,7 +149,9 @@ def test_v1_0_3_1_11_known_callers_see_more(client: AgentClient) -> None:
 @pytest.mark.requirement("0.3", "7.10b")
 def test_v1_0_13_3_the_extended_card_requires_authentication(client: AgentClient) -> None:
     """By one of the schemes of the public card."""
-    method, url, options = client.build_request(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest())
+    method, url, options = client.build_request(
+        GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest()
+    )
     headers = {name: value for name, value in options["headers"].items() if name != "Authorization"}
     refused = client.http.request(method, url, **{**options, "headers": headers})
     assert refused.status_code == 401

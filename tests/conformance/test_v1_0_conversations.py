@@ -1,4 +1,6 @@
-"""A2A 1.0, sections 3.4 and 7.6: identifiers, conversations of several turns, and authorization within a task."""
+"""A2A 1.0, sections 3.4 and 7.6: identifiers, conversations of several turns, and authorization
+within a task.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ def test_v1_0_3_4_2_every_new_task_has_an_id_of_its_own(client: AgentClient) -> 
 def test_v1_0_3_4_2_a_client_cannot_choose_the_id_of_a_task(client: AgentClient) -> None:
     """An unknown id is an unknown task in every operation."""
     for operation in (SEND_MESSAGE, SEND_STREAMING_MESSAGE):
-        client.expect_error(operation, build_send_request("x", task_id=str(uuid4())), "TaskNotFoundError")
+        client.expect_error(
+            operation, build_send_request("x", task_id=str(uuid4())), "TaskNotFoundError"
+        )
 
 
 @pytest.mark.requirement("1.0", "3.4.3a")
@@ -64,7 +68,11 @@ def test_v1_0_3_4_3_the_context_follows_from_the_task(client: AgentClient) -> No
     """A message that names only its task goes on in the task's conversation."""
     asking = client.task("hi", skill="ask")
     done = client.task("yes", task_id=asking.id, message_id="m-2")
-    assert (done.id, done.context_id, done.status.state) == (asking.id, asking.context_id, TaskState.COMPLETED)
+    assert (done.id, done.context_id, done.status.state) == (
+        asking.id,
+        asking.context_id,
+        TaskState.COMPLETED,
+    )
     assert {message.context_id for message in done.history or []} == {asking.context_id}
 
 
@@ -72,7 +80,11 @@ def test_v1_0_3_4_3_the_context_follows_from_the_task(client: AgentClient) -> No
 def test_v1_0_3_4_3_a_task_in_another_context_is_refused(client: AgentClient) -> None:
     """And neither of the two is touched."""
     asking = client.task("hi", skill="ask")
-    client.expect_error(SEND_MESSAGE, build_send_request("yes", task_id=asking.id, context_id=str(uuid4())), "InvalidParamsError")
+    client.expect_error(
+        SEND_MESSAGE,
+        build_send_request("yes", task_id=asking.id, context_id=str(uuid4())),
+        "InvalidParamsError",
+    )
     assert client.get(asking.id) == asking
 
 
@@ -98,7 +110,9 @@ def test_v1_0_3_4_3_tasks_that_a_message_refers_to_can_be_read(client: AgentClie
     if client.dialect_binding.dialect == V0_3_PROTO.name:
         pytest.skip("messages of the ProtoJSON form of 0.3 have no references")
     mine, theirs = client.task("mine"), client.bob.task("theirs")
-    assert said(client.task("x", skill="recall", reference_task_ids=[mine.id, theirs.id, "unknown"])) == ["mine"]
+    assert said(
+        client.task("x", skill="recall", reference_task_ids=[mine.id, theirs.id, "unknown"])
+    ) == ["mine"]
 
 
 @pytest.mark.requirement("1.0", "7.6.1a")
@@ -125,13 +139,19 @@ WAITING = {TaskState.INPUT_REQUIRED, TaskState.AUTH_REQUIRED}
 @pytest.mark.requirement("1.0", "11.7b")
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize("skill", ["ask", "permit"])
-def test_v1_0_11_7_a_stream_of_a_message_ends_where_the_task_waits(client: AgentClient, skill: str) -> None:
-    """A client that reads it to its end can answer; the stream of the answer goes on to the end of the task."""
+def test_v1_0_11_7_a_stream_of_a_message_ends_where_the_task_waits(
+    client: AgentClient, skill: str
+) -> None:
+    """A client that reads it to its end can answer; the stream of the answer goes on to the end of
+    the task.
+    """
     events = client.stream("x", skill=skill)
     assert events[-1].status_update is not None
     assert events[-1].status_update.status.state in WAITING
     answer = client.stream("go on", task_id=events[-1].status_update.task_id, message_id="m-2")
-    last = answer[-1].status_update or answer[-1].task  # a task that had ended before its stream began is one event
+    last = (
+        answer[-1].status_update or answer[-1].task
+    )  # a task that had ended before its stream began is one event
     assert last is not None
     assert last.status.state == TaskState.COMPLETED
 
@@ -139,7 +159,9 @@ def test_v1_0_11_7_a_stream_of_a_message_ends_where_the_task_waits(client: Agent
 @pytest.mark.requirement("1.0", "7.6.1b")
 @pytest.mark.usefixtures("socket_only")
 @pytest.mark.parametrize("skill", ["ask", "permit"])
-def test_v1_0_7_6_1_a_subscription_stays_open_while_the_task_waits(client_1_0: AgentClient, skill: str) -> None:
+def test_v1_0_7_6_1_a_subscription_stays_open_while_the_task_waits(
+    client_1_0: AgentClient, skill: str
+) -> None:
     """And brings what comes after the caller has answered."""
     waiting, states = client_1_0.task("x", skill=skill), []
     for _, event in client_1_0.subscribe(waiting.id):

@@ -13,7 +13,13 @@ from conformance.agent import ADA
 from conformance.agent_client import AgentClient, assert_error, parse_field_errors
 from integration.dialect_client import build_send_request
 
-from a2a_contract.operations import GET_TASK, LIST_TASKS, OPERATIONS, SEND_MESSAGE, SEND_STREAMING_MESSAGE
+from a2a_contract.operations import (
+    GET_TASK,
+    LIST_TASKS,
+    OPERATIONS,
+    SEND_MESSAGE,
+    SEND_STREAMING_MESSAGE,
+)
 from a2a_contract.v1_0 import GetTaskRequest, ListTasksRequest
 
 MESSAGE: dict[str, Any] = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "hi"}]}
@@ -44,7 +50,9 @@ def documents(client: AgentClient) -> list[object]:
     asking = client.task("hi", skill="ask")
     return [
         client.call_wire(GET_TASK, GetTaskRequest(id=asking.id)),
-        client.call_wire(LIST_TASKS, ListTasksRequest(context_id=asking.context_id, include_artifacts=True)),
+        client.call_wire(
+            LIST_TASKS, ListTasksRequest(context_id=asking.context_id, include_artifacts=True)
+        ),
         client.call_wire(SEND_MESSAGE, build_send_request("Ada", skill="greet")),
         *client.stream_wire(SEND_STREAMING_MESSAGE, build_send_request("3", skill="count")),
     ]
@@ -62,7 +70,12 @@ def test_v1_0_5_5_names_are_in_camel_case(json_client_1_0: AgentClient) -> None:
 @pytest.mark.requirement("1.0", "5.5a")
 def test_v1_0_5_5_enums_are_the_names_of_their_values(client_1_0: AgentClient) -> None:
     """States and roles."""
-    found = [(name, value) for document in documents(client_1_0) for name, value in members(document) if name in {"state", "role"}]
+    found = [
+        (name, value)
+        for document in documents(client_1_0)
+        for name, value in members(document)
+        if name in {"state", "role"}
+    ]
     assert found
     assert all(re.fullmatch(r"(TASK_STATE|ROLE)_[A-Z_]+", str(value)) for _, value in found)
 
@@ -70,13 +83,26 @@ def test_v1_0_5_5_enums_are_the_names_of_their_values(client_1_0: AgentClient) -
 @pytest.mark.requirement("1.0", "5.6.1")
 def test_v1_0_5_6_1_moments_are_utc_with_milliseconds(client_1_0: AgentClient) -> None:
     """And every status has one."""
-    found = [value for document in documents(client_1_0) for name, value in members(document) if name == "timestamp"]
+    found = [
+        value
+        for document in documents(client_1_0)
+        for name, value in members(document)
+        if name == "timestamp"
+    ]
     assert found
     assert all(MOMENT.fullmatch(str(value)) for value in found)
 
 
 @pytest.mark.requirement("1.0", "5.6.1")
-@pytest.mark.parametrize("moment", ["2020-01-01T00:00:00Z", "2020-01-01T00:00:00.5Z", "2020-01-01T02:00:00+02:00", "2020-01-01T00:00:00.123456789Z"])
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "2020-01-01T00:00:00Z",
+        "2020-01-01T00:00:00.5Z",
+        "2020-01-01T02:00:00+02:00",
+        "2020-01-01T00:00:00.123456789Z",
+    ],
+)
 def test_v1_0_5_6_1_moments_are_read_in_every_form(client_1_0: AgentClient, moment: str) -> None:
     """That the form of protocol buffers allows."""
     params = {"statusTimestampAfter": moment}
@@ -99,7 +125,9 @@ LACKING = {
 @pytest.mark.requirement("1.0", "5.7a")
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize(("change", "place"), LACKING.values(), ids=LACKING.keys())
-def test_v1_0_5_7_what_is_required_must_be_there(client_1_0: AgentClient, change: dict[str, object], place: str) -> None:
+def test_v1_0_5_7_what_is_required_must_be_there(
+    client_1_0: AgentClient, change: dict[str, object], place: str
+) -> None:
     """Arrays that are required have at least one element."""
     message = {name: value for name, value in {**MESSAGE, **change}.items() if value is not None}
     response = post(client_1_0, message)
@@ -109,20 +137,39 @@ def test_v1_0_5_7_what_is_required_must_be_there(client_1_0: AgentClient, change
 
 CANNOT_BE: dict[str, tuple[str, str, dict[str, Any], str]] = {
     "the id of a task": ("GetTask", "/tasks/a%00b", {"id": "a\0b"}, "id"),
-    "the id of a conversation": ("ListTasks", "/tasks?contextId=a%00b", {"contextId": "a\0b"}, "contextId"),
+    "the id of a conversation": (
+        "ListTasks",
+        "/tasks?contextId=a%00b",
+        {"contextId": "a\0b"},
+        "contextId",
+    ),
     "a tenant": ("ListTasks", "/tasks?tenant=a%0Ab", {"tenant": "a\nb"}, "tenant"),
-    "a history of one task": ("GetTask", f"/tasks/x?historyLength={2**31}", {"id": "x", "historyLength": 2**31}, "historyLength"),
-    "a history of many tasks": ("ListTasks", f"/tasks?historyLength={2**63}", {"historyLength": 2**63}, "historyLength"),
+    "a history of one task": (
+        "GetTask",
+        f"/tasks/x?historyLength={2**31}",
+        {"id": "x", "historyLength": 2**31},
+        "historyLength",
+    ),
+    "a history of many tasks": (
+        "ListTasks",
+        f"/tasks?historyLength={2**63}",
+        {"historyLength": 2**63},
+        "historyLength",
+    ),
 }
 
 
 @pytest.mark.requirement("1.0", "3.3.2h")
 @pytest.mark.usefixtures("everywhere")
-@pytest.mark.parametrize(("method", "path", "params", "place"), CANNOT_BE.values(), ids=CANNOT_BE.keys())
+@pytest.mark.parametrize(
+    ("method", "path", "params", "place"), CANNOT_BE.values(), ids=CANNOT_BE.keys()
+)
 def test_v1_0_3_3_2_what_no_store_can_look_for_is_refused(
     client_1_0: AgentClient, method: str, path: str, params: dict[str, Any], place: str
 ) -> None:
-    """Control characters in names, and numbers that no int32 holds: on every store alike, with the member."""
+    """Control characters in names, and numbers that no int32 holds: on every store alike, with the
+    member.
+    """
     if client_1_0.dialect_binding.is_jsonrpc or client_1_0.dialect_binding.is_grpc:
         response = client_1_0.post_document(OPERATIONS[method], params)
     else:
@@ -137,7 +184,11 @@ UNFIT: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "task": ({"taskId": "a\x7fb"}, {}, "message.taskId"),
     "another task": ({"referenceTaskIds": ["a", "\0"]}, {}, "message.referenceTaskIds[1]"),
     "history": ({}, {"historyLength": 2**63}, "configuration.historyLength"),
-    "webhook": ({}, {"taskPushNotificationConfig": {"url": "https://e.org", "id": "\0"}}, "configuration.taskPushNotificationConfig.id"),
+    "webhook": (
+        {},
+        {"taskPushNotificationConfig": {"url": "https://e.org", "id": "\0"}},
+        "configuration.taskPushNotificationConfig.id",
+    ),
 }
 
 
@@ -181,10 +232,22 @@ def test_v1_0_5_7_members_that_are_not_known_are_ignored(client_1_0: AgentClient
 
 
 @pytest.mark.requirement("1.0", "4.1.6")
-@pytest.mark.parametrize("part", [{}, {"text": "a", "url": "https://example.org"}, {"text": "a", "data": 1}, {"raw": "AA==", "url": "https://e.org"}])
+@pytest.mark.parametrize(
+    "part",
+    [
+        {},
+        {"text": "a", "url": "https://example.org"},
+        {"text": "a", "data": 1},
+        {"raw": "AA==", "url": "https://e.org"},
+    ],
+)
 def test_v1_0_4_1_6_a_part_is_exactly_one_thing(client_1_0: AgentClient, part: object) -> None:
     """Neither two nor none."""
-    assert_error(post(client_1_0, {**MESSAGE, "parts": [part]}), client_1_0.dialect_binding, "InvalidParamsError")
+    assert_error(
+        post(client_1_0, {**MESSAGE, "parts": [part]}),
+        client_1_0.dialect_binding,
+        "InvalidParamsError",
+    )
 
 
 PARTS: dict[str, dict[str, Any]] = {
@@ -202,7 +265,9 @@ PARTS: dict[str, dict[str, Any]] = {
 @pytest.mark.requirement("1.0", "4.1.6")
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize("part", PARTS.values(), ids=PARTS.keys())
-def test_v1_0_4_1_6_every_kind_of_part_survives(client_1_0: AgentClient, part: dict[str, Any]) -> None:
+def test_v1_0_4_1_6_every_kind_of_part_survives(
+    client_1_0: AgentClient, part: dict[str, Any]
+) -> None:
     """There and back, with its media type, its name and its metadata."""
     if client_1_0.dialect_binding.is_grpc and part is PARTS["number"]:
         pytest.skip("the numbers of messages are doubles: the client has rounded this one")
@@ -217,7 +282,9 @@ def test_v1_0_4_1_6_every_kind_of_part_survives(client_1_0: AgentClient, part: d
 def test_v1_0_4_1_7_artifacts_have_ids_and_parts(client_1_0: AgentClient) -> None:
     """Two artifacts that come in pieces are two, each whole."""
     task = client_1_0.task("x", skill="several")
-    assert [(each.artifact_id, [part.text for part in each.parts]) for each in task.artifacts or []] == [("one", ["a", "b"]), ("two", ["a", "b"])]
+    assert [
+        (each.artifact_id, [part.text for part in each.parts]) for each in task.artifacts or []
+    ] == [("one", ["a", "b"]), ("two", ["a", "b"])]
 
 
 @pytest.mark.requirement("1.0", "4.2.2")
@@ -226,7 +293,9 @@ def test_v1_0_4_2_2_pieces_of_an_artifact_say_that_they_are(client_1_0: AgentCli
     pieces, (whole,) = [
         [
             event["artifactUpdate"]
-            for event in client_1_0.stream_wire(SEND_STREAMING_MESSAGE, build_send_request("3", skill=skill))
+            for event in client_1_0.stream_wire(
+                SEND_STREAMING_MESSAGE, build_send_request("3", skill=skill)
+            )
             if "artifactUpdate" in event
         ]
         for skill in ("count", "echo")
@@ -238,7 +307,9 @@ def test_v1_0_4_2_2_pieces_of_an_artifact_say_that_they_are(client_1_0: AgentCli
 
 
 @pytest.mark.requirement("1.0", "3.7")
-def test_v1_0_3_7_results_are_artifacts_and_status_texts_are_messages(client_1_0: AgentClient) -> None:
+def test_v1_0_3_7_results_are_artifacts_and_status_texts_are_messages(
+    client_1_0: AgentClient,
+) -> None:
     """The result of a handler is an artifact; its status text is the message of the status."""
     assert client_1_0.task("hello").artifacts
     spoken = client_1_0.task("x", skill="comment")

@@ -30,21 +30,35 @@ def test_v1_0_3_1_1_a_message_is_answered_with_a_task_or_a_message(client: Agent
 def test_v1_0_3_1_1_a_task_that_has_ended_takes_no_message(client: AgentClient, skill: str) -> None:
     """Whatever its end was."""
     task = client.task("x", skill=skill)
-    client.expect_error(SEND_MESSAGE, build_send_request("more", task_id=task.id), "UnsupportedOperationError")
-    client.expect_error(SEND_STREAMING_MESSAGE, build_send_request("more", task_id=task.id), "UnsupportedOperationError")
+    client.expect_error(
+        SEND_MESSAGE, build_send_request("more", task_id=task.id), "UnsupportedOperationError"
+    )
+    client.expect_error(
+        SEND_STREAMING_MESSAGE,
+        build_send_request("more", task_id=task.id),
+        "UnsupportedOperationError",
+    )
 
 
 @pytest.mark.requirement("1.0", "3.1.1c")
-def test_v1_0_3_1_1_a_media_type_that_the_skill_does_not_take_is_refused(client: AgentClient) -> None:
+def test_v1_0_3_1_1_a_media_type_that_the_skill_does_not_take_is_refused(
+    client: AgentClient,
+) -> None:
     """With the error that the specification names for it."""
-    client.expect_error(SEND_MESSAGE, build_send_request("text", skill="picture"), "ContentTypeNotSupportedError")
+    client.expect_error(
+        SEND_MESSAGE, build_send_request("text", skill="picture"), "ContentTypeNotSupportedError"
+    )
 
 
 @pytest.mark.requirement("1.0", "3.1.1c")
 def test_v1_0_3_1_1_a_message_to_an_unknown_task_is_refused(client: AgentClient) -> None:
     """The task does not exist, so it cannot go on."""
-    client.expect_error(SEND_MESSAGE, build_send_request("x", task_id="unknown"), "TaskNotFoundError")
-    client.expect_error(SEND_STREAMING_MESSAGE, build_send_request("x", task_id="unknown"), "TaskNotFoundError")
+    client.expect_error(
+        SEND_MESSAGE, build_send_request("x", task_id="unknown"), "TaskNotFoundError"
+    )
+    client.expect_error(
+        SEND_STREAMING_MESSAGE, build_send_request("x", task_id="unknown"), "TaskNotFoundError"
+    )
 
 
 @pytest.mark.requirement("1.0", "3.1.2a")
@@ -59,15 +73,23 @@ def test_v1_0_3_1_2_a_stream_of_a_message_has_one_event(client: AgentClient) -> 
 @pytest.mark.requirement("1.0", "3.1.2b")
 @pytest.mark.requirement("0.3", "7.2")
 @pytest.mark.usefixtures("everywhere")
-@pytest.mark.parametrize(("skill", "end"), [("count", "COMPLETED"), ("break", "FAILED"), ("refuse", "REJECTED")])
-def test_v1_0_3_1_2_a_stream_of_a_task_goes_from_the_task_to_its_end(client: AgentClient, skill: str, end: str) -> None:
+@pytest.mark.parametrize(
+    ("skill", "end"), [("count", "COMPLETED"), ("break", "FAILED"), ("refuse", "REJECTED")]
+)
+def test_v1_0_3_1_2_a_stream_of_a_task_goes_from_the_task_to_its_end(
+    client: AgentClient, skill: str, end: str
+) -> None:
     """It begins with the task, goes on with updates only, and closes at the terminal state."""
     first, *updates = client.stream("3", skill=skill)
     assert first.task is not None
     assert all(event.status_update or event.artifact_update for event in updates)
     assert updates[-1].status_update is not None
     assert updates[-1].status_update.status.state == TaskState[end]
-    assert not [event for event in updates[:-1] if event.status_update and event.status_update.status.state == TaskState[end]]
+    assert not [
+        event
+        for event in updates[:-1]
+        if event.status_update and event.status_update.status.state == TaskState[end]
+    ]
 
 
 @pytest.mark.requirement("1.0", "3.1.2c")
@@ -84,12 +106,25 @@ def test_v1_0_3_2_2_a_blocking_send_waits_for_the_end(client: AgentClient) -> No
     for configuration in (None, {"return_immediately": False}):
         task = client.task("3", skill="tick", configuration=configuration)
         assert task.status.state == TaskState.COMPLETED
-        assert [part.text for artifact in task.artifacts or [] for part in artifact.parts] == ["0", "1", "2"]
+        assert [part.text for artifact in task.artifacts or [] for part in artifact.parts] == [
+            "0",
+            "1",
+            "2",
+        ]
 
 
 @pytest.mark.requirement("1.0", "3.2.2a")
-@pytest.mark.parametrize(("skill", "state"), [("ask", TaskState.INPUT_REQUIRED), ("permit", TaskState.AUTH_REQUIRED), ("refuse", TaskState.REJECTED)])
-def test_v1_0_3_2_2_a_blocking_send_returns_where_the_task_stops(client: AgentClient, skill: str, state: TaskState) -> None:
+@pytest.mark.parametrize(
+    ("skill", "state"),
+    [
+        ("ask", TaskState.INPUT_REQUIRED),
+        ("permit", TaskState.AUTH_REQUIRED),
+        ("refuse", TaskState.REJECTED),
+    ],
+)
+def test_v1_0_3_2_2_a_blocking_send_returns_where_the_task_stops(
+    client: AgentClient, skill: str, state: TaskState
+) -> None:
     """Also where the task waits for the caller, or is refused."""
     assert client.task("x", skill=skill).status.state == state
 
@@ -106,7 +141,9 @@ def test_v1_0_3_2_2_an_immediate_send_does_not_wait(client: AgentClient) -> None
 
 
 @pytest.mark.requirement("1.0", "3.2.2b")
-def test_v1_0_3_2_2_an_immediate_send_changes_nothing_for_messages_and_streams(client: AgentClient) -> None:
+def test_v1_0_3_2_2_an_immediate_send_changes_nothing_for_messages_and_streams(
+    client: AgentClient,
+) -> None:
     """A message comes as ever, and a stream goes on to the end."""
     assert isinstance(client.send("Ada", skill="greet", configuration=AT_ONCE), Message)
     last = client.stream("3", skill="count", configuration=AT_ONCE)[-1]
@@ -119,7 +156,9 @@ def test_v1_0_3_2_2_an_immediate_send_changes_nothing_for_messages_and_streams(c
 def test_v1_0_3_2_3_an_event_is_exactly_one_thing(client_1_0: AgentClient) -> None:
     """A task, a message, or one of the two kinds of updates."""
     for skill in ("count", "greet"):
-        for event in client_1_0.stream_wire(SEND_STREAMING_MESSAGE, build_send_request("3", skill=skill)):
+        for event in client_1_0.stream_wire(
+            SEND_STREAMING_MESSAGE, build_send_request("3", skill=skill)
+        ):
             assert len(KINDS & set(event)) == len(event) == 1
 
 
@@ -143,5 +182,10 @@ def test_v1_0_3_2_4_the_length_of_the_history_is_the_clients_choice(client: Agen
 def test_v1_0_3_2_6_names_of_service_parameters_have_no_case(client_1_0: AgentClient) -> None:
     """A version is found in whatever case its name is written."""
     for name in ("a2a-version", "A2A-VERSION", "opvs-Version"):
-        client_1_0.with_headers(**{name: "9.9"}).expect_error(SEND_MESSAGE, build_send_request("x"), "VersionNotSupportedError")
-        assert client_1_0.with_headers(**{name: client_1_0.version}).task("x").status.state == TaskState.COMPLETED
+        client_1_0.with_headers(**{name: "9.9"}).expect_error(
+            SEND_MESSAGE, build_send_request("x"), "VersionNotSupportedError"
+        )
+        assert (
+            client_1_0.with_headers(**{name: client_1_0.version}).task("x").status.state
+            == TaskState.COMPLETED
+        )

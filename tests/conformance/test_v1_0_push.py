@@ -41,10 +41,18 @@ def running(client: AgentClient) -> Task:
     return client.task("x", skill="wait", configuration={"return_immediately": True})
 
 
-def made(client: AgentClient, task: Task, config_id: str = "p-1", url: str = HOOK) -> TaskPushNotificationConfig:
+def made(
+    client: AgentClient, task: Task, config_id: str = "p-1", url: str = HOOK
+) -> TaskPushNotificationConfig:
     """Add a webhook to a task."""
     said = AuthenticationInfo(scheme="Bearer", credentials=SECRET)
-    request = TaskPushNotificationConfig(task_id=task.id, id=config_id, url=url, token="t-1", authentication=said)  # noqa: S106 - as above
+    request = TaskPushNotificationConfig(
+        task_id=task.id,
+        id=config_id,
+        url=url,
+        token="t-1",  # noqa: S106 - as above
+        authentication=said,
+    )
     config = client.call(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, request)
     assert isinstance(config, TaskPushNotificationConfig)
     return config
@@ -52,14 +60,19 @@ def made(client: AgentClient, task: Task, config_id: str = "p-1", url: str = HOO
 
 def read(client: AgentClient, task: Task, config_id: str = "p-1") -> TaskPushNotificationConfig:
     """Read a webhook of a task."""
-    config = client.call(GET_TASK_PUSH_NOTIFICATION_CONFIG, GetTaskPushNotificationConfigRequest(task_id=task.id, id=config_id))
+    config = client.call(
+        GET_TASK_PUSH_NOTIFICATION_CONFIG,
+        GetTaskPushNotificationConfigRequest(task_id=task.id, id=config_id),
+    )
     assert isinstance(config, TaskPushNotificationConfig)
     return config
 
 
 def listed(client: AgentClient, task: Task) -> list[str | None]:
     """List the webhooks of a task."""
-    answer = client.call(LIST_TASK_PUSH_NOTIFICATION_CONFIGS, ListTaskPushNotificationConfigsRequest(task_id=task.id))
+    answer = client.call(
+        LIST_TASK_PUSH_NOTIFICATION_CONFIGS, ListTaskPushNotificationConfigsRequest(task_id=task.id)
+    )
     assert isinstance(answer, ListTaskPushNotificationConfigsResponse)
     return [each.id for each in answer.configs or []]
 
@@ -84,8 +97,14 @@ def test_v1_0_3_1_7_a_webhook_of_an_unknown_task_is_refused(client: AgentClient)
 
 NEVER_CALLED: dict[str, tuple[dict[str, object], str]] = {
     "a line break in the token": ({"token": "a\r\nX-Evil: 1"}, "token"),
-    "a line break in the scheme": ({"authentication": AuthenticationInfo(scheme="Be\r\narer", credentials="x")}, "authentication.scheme"),
-    "a line break in the credentials": ({"authentication": AuthenticationInfo(scheme="Bearer", credentials="x\n")}, "authentication.credentials"),
+    "a line break in the scheme": (
+        {"authentication": AuthenticationInfo(scheme="Be\r\narer", credentials="x")},
+        "authentication.scheme",
+    ),
+    "a line break in the credentials": (
+        {"authentication": AuthenticationInfo(scheme="Bearer", credentials="x\n")},
+        "authentication.credentials",
+    ),
     "an id that is no segment of a path": ({"id": "a/b"}, "id"),
 }
 
@@ -99,9 +118,15 @@ def test_v1_0_3_3_2_a_webhook_that_can_never_be_called_is_refused_when_it_is_set
     config = TaskPushNotificationConfig(url=HOOK).model_copy(update=change)
     inline = build_send_request("x", configuration={"task_push_notification_config": config})
     response = client_1_0.expect_error(SEND_MESSAGE, inline, "InvalidParamsError")
-    assert parse_field_errors(response, client_1_0.dialect_binding) == [f"configuration.taskPushNotificationConfig.{place}"]
+    assert parse_field_errors(response, client_1_0.dialect_binding) == [
+        f"configuration.taskPushNotificationConfig.{place}"
+    ]
     task = running(client_1_0)
-    response = client_1_0.expect_error(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, config.model_copy(update={"task_id": task.id}), "InvalidParamsError")
+    response = client_1_0.expect_error(
+        CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
+        config.model_copy(update={"task_id": task.id}),
+        "InvalidParamsError",
+    )
     assert parse_field_errors(response, client_1_0.dialect_binding) == [place]
     client_1_0.cancel(task.id)
 
@@ -115,7 +140,11 @@ def test_v1_0_3_1_8_a_webhook_is_read_with_what_it_was_made_of(client: AgentClie
     config = read(client, task)
     assert (config.task_id, config.url, config.token) == (task.id, HOOK, "t-1")
     assert config.authentication is not None
-    client.expect_error(GET_TASK_PUSH_NOTIFICATION_CONFIG, GetTaskPushNotificationConfigRequest(task_id=task.id, id="p-2"), "TaskNotFoundError")
+    client.expect_error(
+        GET_TASK_PUSH_NOTIFICATION_CONFIG,
+        GetTaskPushNotificationConfigRequest(task_id=task.id, id="p-2"),
+        "TaskNotFoundError",
+    )
     client.cancel(task.id)
 
 
@@ -124,13 +153,25 @@ def test_v1_0_3_1_8_nobody_else_reads_a_webhook(client: AgentClient) -> None:
     """For others there is no such task, whatever they ask about its webhooks."""
     task = running(client)
     made(client, task)
-    client.bob.expect_error(GET_TASK_PUSH_NOTIFICATION_CONFIG, GetTaskPushNotificationConfigRequest(task_id=task.id, id="p-1"), "TaskNotFoundError")
-    client.bob.expect_error(LIST_TASK_PUSH_NOTIFICATION_CONFIGS, ListTaskPushNotificationConfigsRequest(task_id=task.id), "TaskNotFoundError")
     client.bob.expect_error(
-        DELETE_TASK_PUSH_NOTIFICATION_CONFIG, DeleteTaskPushNotificationConfigRequest(task_id=task.id, id="p-1"), "TaskNotFoundError"
+        GET_TASK_PUSH_NOTIFICATION_CONFIG,
+        GetTaskPushNotificationConfigRequest(task_id=task.id, id="p-1"),
+        "TaskNotFoundError",
     )
     client.bob.expect_error(
-        CREATE_TASK_PUSH_NOTIFICATION_CONFIG, TaskPushNotificationConfig(task_id=task.id, id="p-1", url=HOOK), "TaskNotFoundError"
+        LIST_TASK_PUSH_NOTIFICATION_CONFIGS,
+        ListTaskPushNotificationConfigsRequest(task_id=task.id),
+        "TaskNotFoundError",
+    )
+    client.bob.expect_error(
+        DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
+        DeleteTaskPushNotificationConfigRequest(task_id=task.id, id="p-1"),
+        "TaskNotFoundError",
+    )
+    client.bob.expect_error(
+        CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
+        TaskPushNotificationConfig(task_id=task.id, id="p-1", url=HOOK),
+        "TaskNotFoundError",
     )
     client.cancel(task.id)
 
@@ -144,7 +185,10 @@ def test_v1_0_3_1_9_all_webhooks_are_listed(client: AgentClient) -> None:
     assert listed(client, task) == []
     for config_id in ("p-1", "p-2", "p-3"):
         made(client, task, config_id)
-    client.call(DELETE_TASK_PUSH_NOTIFICATION_CONFIG, DeleteTaskPushNotificationConfigRequest(task_id=task.id, id="p-2"))
+    client.call(
+        DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
+        DeleteTaskPushNotificationConfigRequest(task_id=task.id, id="p-2"),
+    )
     assert sorted(filter(None, listed(client, task))) == ["p-1", "p-3"]
     client.cancel(task.id)
 
@@ -157,10 +201,19 @@ def test_v1_0_3_1_10_a_webhook_that_is_deleted_is_gone(client: AgentClient) -> N
     task = running(client)
     made(client, task)
     for _ in range(3):
-        client.call(DELETE_TASK_PUSH_NOTIFICATION_CONFIG, DeleteTaskPushNotificationConfigRequest(task_id=task.id, id="p-1"))
-        client.expect_error(GET_TASK_PUSH_NOTIFICATION_CONFIG, GetTaskPushNotificationConfigRequest(task_id=task.id, id="p-1"), "TaskNotFoundError")
+        client.call(
+            DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
+            DeleteTaskPushNotificationConfigRequest(task_id=task.id, id="p-1"),
+        )
+        client.expect_error(
+            GET_TASK_PUSH_NOTIFICATION_CONFIG,
+            GetTaskPushNotificationConfigRequest(task_id=task.id, id="p-1"),
+            "TaskNotFoundError",
+        )
     client.expect_error(
-        DELETE_TASK_PUSH_NOTIFICATION_CONFIG, DeleteTaskPushNotificationConfigRequest(task_id="unknown", id="p-1"), "TaskNotFoundError"
+        DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
+        DeleteTaskPushNotificationConfigRequest(task_id="unknown", id="p-1"),
+        "TaskNotFoundError",
     )
     client.cancel(task.id)
 
@@ -169,31 +222,66 @@ def test_v1_0_3_1_10_a_webhook_that_is_deleted_is_gone(client: AgentClient) -> N
 @pytest.mark.anyio
 @pytest.mark.parametrize("is_jsonrpc", [True, False], ids=["jsonrpc", "http"])
 async def test_v1_0_4_3_3_a_webhook_gets_the_events_of_a_stream(is_jsonrpc: bool) -> None:  # noqa: FBT001 - a table
-    """One event in each call, at least once, in order, with the credentials and the token of the webhook."""
+    """One event in each call, at least once, in order, with the credentials and the token of the
+    webhook.
+    """
     binding = DialectBinding(V1_0.name, is_jsonrpc=is_jsonrpc)
     async with WebhookReceiver() as receiver:
-        hook = {"url": receiver.url, "token": "t-1", "authentication": {"scheme": "Bearer", "credentials": SECRET}}
-        request = build_send_request("3", skill="count", configuration={"task_push_notification_config": hook})
-        with serve_on_socket(app_under_test(settings=replace(FAST_SETTINGS, outbound_allow_loopback=True, push_poll_interval=0.05))) as http:
+        hook = {
+            "url": receiver.url,
+            "token": "t-1",
+            "authentication": {"scheme": "Bearer", "credentials": SECRET},
+        }
+        request = build_send_request(
+            "3", skill="count", configuration={"task_push_notification_config": hook}
+        )
+        with serve_on_socket(
+            app_under_test(
+                settings=replace(
+                    FAST_SETTINGS, outbound_allow_loopback=True, push_poll_interval=0.05
+                )
+            )
+        ) as http:
             await asyncio.to_thread(AgentClient(http, binding).call_wire, SEND_MESSAGE, request)
             while not receiver.requests or "COMPLETED" not in receiver.requests[-1].body.decode():  # noqa: ASYNC110 - the receiver counts, and does not read
                 await asyncio.sleep(0.01)
     events = [json.loads(call.body) for call in receiver.requests]
     assert [len(event) for event in events] == [1] * len(events)
-    assert {(call.headers["authorization"], call.headers["x-a2a-notification-token"]) for call in receiver.requests} == {(f"Bearer {SECRET}", "t-1")}
-    assert {call.headers["content-type"].partition(";")[0] for call in receiver.requests} <= {"application/json", "application/a2a+json"}
-    assert [event["artifactUpdate"]["artifact"]["parts"][0]["text"] for event in events if "artifactUpdate" in event] == ["0", "1", "2"]
+    assert {
+        (call.headers["authorization"], call.headers["x-a2a-notification-token"])
+        for call in receiver.requests
+    } == {(f"Bearer {SECRET}", "t-1")}
+    assert {call.headers["content-type"].partition(";")[0] for call in receiver.requests} <= {
+        "application/json",
+        "application/a2a+json",
+    }
+    assert [
+        event["artifactUpdate"]["artifact"]["parts"][0]["text"]
+        for event in events
+        if "artifactUpdate" in event
+    ] == ["0", "1", "2"]
 
 
 @pytest.mark.requirement("1.0", "13.2b")
 @pytest.mark.parametrize(
     "url",
-    ["https://127.0.0.1/h", "https://10.0.0.1/h", "https://172.16.0.1/h", "https://192.168.1.1/h", "https://169.254.169.254/h", "https://[::1]/h"],
+    [
+        "https://127.0.0.1/h",
+        "https://10.0.0.1/h",
+        "https://172.16.0.1/h",
+        "https://192.168.1.1/h",
+        "https://169.254.169.254/h",
+        "https://[::1]/h",
+    ],
 )
 def test_v1_0_13_2_a_webhook_inside_our_network_is_refused(client: AgentClient, url: str) -> None:
     """Private, loopback and link-local addresses, and what is not https."""
     task = running(client)
-    client.expect_error(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, TaskPushNotificationConfig(task_id=task.id, id="p-1", url=url), "InvalidParamsError")
+    client.expect_error(
+        CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
+        TaskPushNotificationConfig(task_id=task.id, id="p-1", url=url),
+        "InvalidParamsError",
+    )
     plain = TaskPushNotificationConfig(task_id=task.id, id="p-1", url="http://hooks.example.org/h")
     client.expect_error(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, plain, "InvalidParamsError")
     client.cancel(task.id)

@@ -8,7 +8,13 @@ import pytest
 from conformance.agent_client import AgentClient, assert_error, parse_field_errors
 
 from a2a_contract.operations import CANCEL_TASK, GET_TASK, LIST_TASKS, SUBSCRIBE_TO_TASK
-from a2a_contract.v1_0 import CancelTaskRequest, GetTaskRequest, ListTasksRequest, SubscribeToTaskRequest, TaskState
+from a2a_contract.v1_0 import (
+    CancelTaskRequest,
+    GetTaskRequest,
+    ListTasksRequest,
+    SubscribeToTaskRequest,
+    TaskState,
+)
 
 AT_ONCE = {"return_immediately": True}
 
@@ -35,20 +41,33 @@ def test_v1_0_3_1_3_a_task_is_read_as_it_is_now(client: AgentClient) -> None:
 def test_v1_0_3_1_4_artifacts_are_listed_only_on_request(client: AgentClient) -> None:
     """Otherwise the member is absent."""
     context = lists(client).task("hello").context_id
-    for request in (ListTasksRequest(context_id=context), ListTasksRequest(context_id=context, include_artifacts=False)):
+    for request in (
+        ListTasksRequest(context_id=context),
+        ListTasksRequest(context_id=context, include_artifacts=False),
+    ):
         (task,) = client.call_wire(LIST_TASKS, request)["tasks"]
         assert "artifacts" not in task
-    (task,) = client.call_wire(LIST_TASKS, ListTasksRequest(context_id=context, include_artifacts=True))["tasks"]
+    (task,) = client.call_wire(
+        LIST_TASKS, ListTasksRequest(context_id=context, include_artifacts=True)
+    )["tasks"]
     assert task["artifacts"][0]["parts"][0]["text"] == "hello"
 
 
 @pytest.mark.requirement("1.0", "3.1.4g")
 @pytest.mark.usefixtures("everywhere")
-def test_v1_0_3_1_4_a_task_without_artifacts_has_an_empty_list_of_them(client_1_0: AgentClient) -> None:
+def test_v1_0_3_1_4_a_task_without_artifacts_has_an_empty_list_of_them(
+    client_1_0: AgentClient,
+) -> None:
     """The text and the data of the task make no difference."""
-    context = client_1_0.task(',"artifacts":[', {"all": 1, "artifacts": [1]}, skill="comment").context_id
-    (task,) = client_1_0.call_wire(LIST_TASKS, ListTasksRequest(context_id=context, include_artifacts=True))["tasks"]
-    assert task.get("artifacts", [] if client_1_0.dialect_binding.is_grpc else None) == []  # messages have no empty lists
+    context = client_1_0.task(
+        ',"artifacts":[', {"all": 1, "artifacts": [1]}, skill="comment"
+    ).context_id
+    (task,) = client_1_0.call_wire(
+        LIST_TASKS, ListTasksRequest(context_id=context, include_artifacts=True)
+    )["tasks"]
+    assert (
+        task.get("artifacts", [] if client_1_0.dialect_binding.is_grpc else None) == []
+    )  # messages have no empty lists
     (task,) = client_1_0.call_wire(LIST_TASKS, ListTasksRequest(context_id=context))["tasks"]
     assert "artifacts" not in task
 
@@ -58,8 +77,12 @@ def test_v1_0_3_1_4_a_task_without_artifacts_has_an_empty_list_of_them(client_1_
 def test_v1_0_3_1_4_the_token_of_the_next_page_is_always_there(client_1_0: AgentClient) -> None:
     """Empty on the last page, and when there is nothing at all."""
     context = str(uuid4())
-    absent = {"nextPageToken": ""} if client_1_0.dialect_binding.is_grpc else {}  # messages have no empty texts
-    assert {**absent, **client_1_0.call_wire(LIST_TASKS, ListTasksRequest(context_id=context))}["nextPageToken"] == ""
+    absent = (
+        {"nextPageToken": ""} if client_1_0.dialect_binding.is_grpc else {}
+    )  # messages have no empty texts
+    assert {**absent, **client_1_0.call_wire(LIST_TASKS, ListTasksRequest(context_id=context))}[
+        "nextPageToken"
+    ] == ""
     client_1_0.task("hello", context_id=context)
     page = {**absent, **client_1_0.call_wire(LIST_TASKS, ListTasksRequest(context_id=context))}
     assert (page["nextPageToken"], page["pageSize"], page["totalSize"]) == ("", 50, 1)
@@ -100,23 +123,36 @@ def test_v1_0_3_1_4_a_list_has_what_its_filters_say(client: AgentClient) -> None
     context = str(uuid4())
     done = lists(client).task("hello", context_id=context)
     asking = client.task("hi", skill="ask", context_id=context)
-    assert [task.id for task in client.list(context_id=context, status=TaskState.INPUT_REQUIRED).tasks] == [asking.id]
-    assert [task.id for task in client.list(context_id=context, status=TaskState.COMPLETED).tasks] == [done.id]
+    assert [
+        task.id for task in client.list(context_id=context, status=TaskState.INPUT_REQUIRED).tasks
+    ] == [asking.id]
+    assert [
+        task.id for task in client.list(context_id=context, status=TaskState.COMPLETED).tasks
+    ] == [done.id]
     after = client.list(context_id=context, status_timestamp_after=done.status.timestamp).tasks
     assert asking.id in {task.id for task in after}
 
 
 @pytest.mark.requirement("1.0", "3.1.4f", "3.3.2e")
 @pytest.mark.parametrize(
-    "wrong", [{"pageSize": 150, "historyLength": -5}, {"pageSize": 0, "status": "TASK_STATE_RUNNING", "pageToken": "?!"}, {"pageToken": "?!"}]
+    "wrong",
+    [
+        {"pageSize": 150, "historyLength": -5},
+        {"pageSize": 0, "status": "TASK_STATE_RUNNING", "pageToken": "?!"},
+        {"pageToken": "?!"},
+    ],
 )
-def test_v1_0_3_1_4_wrong_filters_are_field_errors(client_1_0: AgentClient, wrong: dict[str, object]) -> None:
+def test_v1_0_3_1_4_wrong_filters_are_field_errors(
+    client_1_0: AgentClient, wrong: dict[str, object]
+) -> None:
     """All of them in one response."""
     headers = dict(client_1_0.headers)
     if client_1_0.dialect_binding.is_jsonrpc or client_1_0.dialect_binding.is_grpc:
         response = client_1_0.post_document(LIST_TASKS, wrong)
     else:
-        response = client_1_0.http.get("/tasks", params={name: str(value) for name, value in wrong.items()}, headers=headers)
+        response = client_1_0.http.get(
+            "/tasks", params={name: str(value) for name, value in wrong.items()}, headers=headers
+        )
     assert_error(response, client_1_0.dialect_binding, "InvalidParamsError")
     assert parse_field_errors(response, client_1_0.dialect_binding) == list(wrong)
 
@@ -124,7 +160,9 @@ def test_v1_0_3_1_4_wrong_filters_are_field_errors(client_1_0: AgentClient, wron
 @pytest.mark.requirement("1.0", "3.1.4c")
 @pytest.mark.requirement("0.3", "7.4a")
 def test_v1_0_3_1_4_a_list_has_the_callers_tasks_only(client: AgentClient) -> None:
-    """With and without a filter; of a caller of this test alone, because other tests leave tasks that not every binding can carry."""
+    """With and without a filter; of a caller of this test alone, because other tests leave tasks
+    that not every binding can carry.
+    """
     carl = lists(client).with_headers(Authorization="Bearer carl")
     task = carl.task("mine")
     assert task.id in {each.id for each in carl.list(page_size=100).tasks}
@@ -158,14 +196,20 @@ def test_v1_0_3_1_5_a_task_that_has_ended_is_not_canceled(client: AgentClient, s
 @pytest.mark.requirement("1.0", "3.1.6a")
 @pytest.mark.requirement("0.3", "7.10a")
 @pytest.mark.usefixtures("everywhere")
-def test_v1_0_3_1_6_a_subscription_begins_with_the_task_and_ends_with_it(client: AgentClient) -> None:
+def test_v1_0_3_1_6_a_subscription_begins_with_the_task_and_ends_with_it(
+    client: AgentClient,
+) -> None:
     """Earlier changes are in the first event, later ones in those that follow."""
     task = client.task("6", skill="tick", configuration=AT_ONCE)
     (_, first), *updates = client.subscribe(task.id)
     assert first.task is not None
     assert first.task.id == task.id
     before = [part.text for artifact in first.task.artifacts or [] for part in artifact.parts]
-    after = [event.artifact_update.artifact.parts[0].text for _, event in updates if event.artifact_update]
+    after = [
+        event.artifact_update.artifact.parts[0].text
+        for _, event in updates
+        if event.artifact_update
+    ]
     assert before + after == [str(number) for number in range(6)]
     last = updates[-1][1].status_update
     assert last is not None
@@ -175,11 +219,17 @@ def test_v1_0_3_1_6_a_subscription_begins_with_the_task_and_ends_with_it(client:
 @pytest.mark.requirement("1.0", "3.1.6b", "11.3.2")
 @pytest.mark.requirement("0.3", "7.10a")
 @pytest.mark.parametrize("skill", ["echo", "break", "refuse"])
-def test_v1_0_3_1_6_there_is_no_subscription_to_a_task_that_has_ended(client: AgentClient, skill: str) -> None:
+def test_v1_0_3_1_6_there_is_no_subscription_to_a_task_that_has_ended(
+    client: AgentClient, skill: str
+) -> None:
     """That is not supported; to one that is not there it is not found."""
     task = client.task("x", skill=skill)
-    client.expect_error(SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=task.id), "UnsupportedOperationError")
-    client.expect_error(SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id="unknown"), "TaskNotFoundError")
+    client.expect_error(
+        SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=task.id), "UnsupportedOperationError"
+    )
+    client.expect_error(
+        SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id="unknown"), "TaskNotFoundError"
+    )
 
 
 @pytest.mark.requirement("1.0", "3.3.1")

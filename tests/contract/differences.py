@@ -1,4 +1,6 @@
-"""Differences between two documents of one type: each place as the types and members that lead to it."""
+"""Differences between two documents of one type: each place as the types and members that lead to
+it.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from a2a_gen.ir.model import Alias, Constant, Contract, Enumeration, ListOf, MapOf, OneOf, Record, Ref, TypeExpr
+from a2a_gen.ir.model import (
+    Alias,
+    Constant,
+    Contract,
+    Enumeration,
+    ListOf,
+    MapOf,
+    OneOf,
+    Record,
+    Ref,
+    TypeExpr,
+)
 
 DocumentPath: TypeAlias = tuple[tuple[str, str], ...]
 """Each type on the way with the member (or word, or branch) that was taken."""
@@ -27,7 +40,10 @@ class Difference:
     @property
     def steps(self) -> set[tuple[str, str]]:
         """The place from each of the types on the path."""
-        return {(name, ".".join(member for _, member in self.path[start:])) for start, (name, _) in enumerate(self.path)}
+        return {
+            (name, ".".join(member for _, member in self.path[start:]))
+            for start, (name, _) in enumerate(self.path)
+        }
 
 
 @dataclass(frozen=True)
@@ -37,29 +53,45 @@ class DocumentComparison:
     contract: Contract
     dialect: str
 
-    def find_differences(self, expression: TypeExpr, first: object, second: object, path: DocumentPath = ()) -> Iterator[Difference]:
+    def find_differences(
+        self, expression: TypeExpr, first: object, second: object, path: DocumentPath = ()
+    ) -> Iterator[Difference]:
         """Iterate over the places where the documents differ."""
         if _to_text(first) == _to_text(second):
             return
         match expression:
             case Ref(name):
                 yield from self._find_in_type(name, first, second, path)
-            case ListOf(item) if isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
+            case ListOf(item) if (
+                isinstance(first, list) and isinstance(second, list) and len(first) == len(second)
+            ):
                 for one, other in zip(first, second, strict=True):
                     yield from self.find_differences(item, one, other, path)
-            case MapOf(value) if isinstance(first, dict) and isinstance(second, dict) and first.keys() == second.keys():
+            case MapOf(value) if (
+                isinstance(first, dict)
+                and isinstance(second, dict)
+                and first.keys() == second.keys()
+            ):
                 for key in first:
                     yield from self.find_differences(value, first[key], second[key], path)
-            case OneOf(options) if (branch := self._find_branch(options, first)) and branch == self._find_branch(options, second):
+            case OneOf(options) if (
+                branch := self._find_branch(options, first)
+            ) and branch == self._find_branch(options, second):
                 yield from self.find_differences(branch, first, second, path)
             case _:
                 yield Difference(path, first, second)
 
-    def _find_in_type(self, name: str, first: object, second: object, path: DocumentPath) -> Iterator[Difference]:
+    def _find_in_type(
+        self, name: str, first: object, second: object, path: DocumentPath
+    ) -> Iterator[Difference]:
         definition = self.contract.type(self.dialect, name)
         if isinstance(definition, Record) and isinstance(first, dict) and isinstance(second, dict):
             for field in definition.fields:
-                one, other, step = first.get(field.wire, MISSING), second.get(field.wire, MISSING), (*path, (name, field.wire))
+                one, other, step = (
+                    first.get(field.wire, MISSING),
+                    second.get(field.wire, MISSING),
+                    (*path, (name, field.wire)),
+                )
                 if MISSING not in (one, other):
                     yield from self.find_differences(field.type, one, other, step)
                 elif one is not other:
@@ -73,25 +105,48 @@ class DocumentComparison:
         elif isinstance(definition, Alias):
             yield from self.find_differences(definition.type, first, second, path)
         else:
-            yield Difference((*path, (name, str(first))) if isinstance(definition, Enumeration) else path, first, second)
+            yield Difference(
+                (*path, (name, str(first))) if isinstance(definition, Enumeration) else path,
+                first,
+                second,
+            )
 
-    def _find_missing(self, expression: TypeExpr, first: object, second: object, path: DocumentPath) -> Iterator[Difference]:
+    def _find_missing(
+        self, expression: TypeExpr, first: object, second: object, path: DocumentPath
+    ) -> Iterator[Difference]:
         """Descend into a record that only the first document has."""
-        is_record = isinstance(expression, Ref) and isinstance(self.contract.type(self.dialect, expression.name), Record)
-        inside = list(self.find_differences(expression, first, {}, path)) if is_record and second is MISSING else []
+        is_record = isinstance(expression, Ref) and isinstance(
+            self.contract.type(self.dialect, expression.name), Record
+        )
+        inside = (
+            list(self.find_differences(expression, first, {}, path))
+            if is_record and second is MISSING
+            else []
+        )
         yield from inside or [Difference(path, first, second)]
 
     def _find_branch(self, options: tuple[TypeExpr, ...], value: object) -> Ref | None:
-        """Find the branch of a union that matches a document: the first whose constants and required members it has."""
+        """Find the branch of a union that matches a document: the first whose constants and
+        required members it has.
+        """
         for option in options:
-            record = self.contract.type(self.dialect, option.name) if isinstance(option, Ref) else None
-            if isinstance(option, Ref) and isinstance(record, Record) and isinstance(value, Mapping) and _is_match(record, value):
+            record = (
+                self.contract.type(self.dialect, option.name) if isinstance(option, Ref) else None
+            )
+            if (
+                isinstance(option, Ref)
+                and isinstance(record, Record)
+                and isinstance(value, Mapping)
+                and _is_match(record, value)
+            ):
                 return option
         return None
 
 
 def _is_match(record: Record, value: Mapping[object, object]) -> bool:
-    constants = {field.wire: field.type.value for field in record.fields if isinstance(field.type, Constant)}
+    constants = {
+        field.wire: field.type.value for field in record.fields if isinstance(field.type, Constant)
+    }
     has_required = all(field.wire in value for field in record.fields if field.required)
     return has_required and all(value.get(name) == constant for name, constant in constants.items())
 

@@ -58,7 +58,9 @@ def read_examples(path: Path, kind: str) -> dict[str, object]:
 
 @cache
 def _box(dialect: str, name: str) -> type[WireModel]:
-    """Make a model with one member of the type: unions and words have no model of their own, and places are counted from a model."""
+    """Make a model with one member of the type: unions and words have no model of their own, and
+    places are counted from a model.
+    """
     return create_model(f"Box{name}", __base__=WireModel, value=(kind_of(dialect, name), ...))
 
 
@@ -89,10 +91,16 @@ def read(example: Example, document: object) -> WireModel:
 
 
 def bindings(example: Example) -> Iterator[AnyBinding]:
-    """Find the operations that are asked for with the example's type; a type that is also an answer is no request by itself."""
+    """Find the operations that are asked for with the example's type; a type that is also an answer
+    is no request by itself.
+    """
     kind = kind_of(example.dialect, example.type)
     for binding in vars(import_module(f"a2a_contract.bindings.{example.dialect}")).values():
-        if isinstance(binding, Binding) and binding.request is kind and example.type not in ANSWERS_TOO:
+        if (
+            isinstance(binding, Binding)
+            and binding.request is kind
+            and example.type not in ANSWERS_TOO
+        ):
             yield binding
 
 
@@ -100,7 +108,10 @@ def pointers(example: Example, error: ValidationError) -> list[str]:
     """Name the places of an error as JSON pointers."""
     box = _box(example.dialect, example.type)
     inside = error.title == box.__name__
-    return [pointer(parse_location(box, each["loc"])[1:] if inside else each["loc"]) for each in error.errors()]
+    return [
+        pointer(parse_location(box, each["loc"])[1:] if inside else each["loc"])
+        for each in error.errors()
+    ]
 
 
 def pointer(place: Iterable[object]) -> str:
@@ -111,8 +122,16 @@ def pointer(place: Iterable[object]) -> str:
 @cache
 def validator(dialect: str, name: str) -> jsonschema_rs.Validator:
     """Make a plain JSON Schema validator of one type, from the schemas as they are written."""
-    files = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in (SCHEMA / dialect).glob("*.json")}
+    files = {
+        path.name: json.loads(path.read_text(encoding="utf-8"))
+        for path in (SCHEMA / dialect).glob("*.json")
+    }
     home = next(file for file, schema in files.items() if name in schema["$defs"])
-    registry = jsonschema_rs.Registry([(f"json-schema:///{file}", schema) for file, schema in files.items()])
-    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$ref": f"json-schema:///{home}#/$defs/{name}"}
+    registry = jsonschema_rs.Registry(
+        [(f"json-schema:///{file}", schema) for file, schema in files.items()]
+    )
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$ref": f"json-schema:///{home}#/$defs/{name}",
+    }
     return jsonschema_rs.validator_for(schema, registry=registry, validate_formats=True)

@@ -1,6 +1,8 @@
-"""Random schemas of every keyword of 2020-12, versions of them, and documents near both: what the compatibility check is tried with.
+"""Random schemas of every keyword of 2020-12, versions of them, and documents near both: what the
+compatibility check is tried with.
 
-Everything comes from one `random.Random`, so that a seed is a run. Nothing here knows how the check works.
+Everything comes from one `random.Random`, so that a seed is a run. Nothing here knows how the check
+works.
 """
 
 from __future__ import annotations
@@ -15,7 +17,24 @@ Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 NAMES = ("a", "b", "kind", "title", "xy")
-SCALARS: tuple[Json, ...] = (None, True, False, 0, 1, 2, 5, -1, 1.5, 2.5, "", "a", "b", "xyz", "2025-01-01", "127.0.0.1")
+SCALARS: tuple[Json, ...] = (
+    None,
+    True,
+    False,
+    0,
+    1,
+    2,
+    5,
+    -1,
+    1.5,
+    2.5,
+    "",
+    "a",
+    "b",
+    "xyz",
+    "2025-01-01",
+    "127.0.0.1",
+)
 PATTERNS = ("^a", "b$", "^[a-z]*$", "x")
 FORMATS = ("date", "ipv4")
 _APPLICATORS = (
@@ -81,7 +100,9 @@ class SchemaMaker:
                 word = self.random.choice(words)
                 holder[word] = self._like(word, holder[word])
             case 2:
-                holder |= {"anyOf": [{word: holder.pop(word) for word in words}, self.make_schema(1)]}
+                holder |= {
+                    "anyOf": [{word: holder.pop(word) for word in words}, self.make_schema(1)]
+                }
             case 3 if words:
                 word = self.random.choice(words)
                 holder[word] = self._nudge(holder[word])
@@ -100,18 +121,29 @@ class SchemaMaker:
         if isinstance(value, int | float):
             return max(0, value + self.random.choice((-1, 1)))
         if isinstance(value, list) and value:
-            return value[:-1] if len(value) > 1 and self.random.random() < 0.5 else [*value[1:], value[0]]
+            return (
+                value[:-1]
+                if len(value) > 1 and self.random.random() < 0.5
+                else [*value[1:], value[0]]
+            )
         return value
 
     def refactor(self, schema: dict[str, Json]) -> dict[str, Json]:
         """Write a schema differently, without changing its documents."""
         made = copy.deepcopy(schema)
         holders = [
-            each for each in walk(made) if isinstance(each, dict) and is_schema(each) and "$dynamicAnchor" not in each and "$anchor" not in each
+            each
+            for each in walk(made)
+            if isinstance(each, dict)
+            and is_schema(each)
+            and "$dynamicAnchor" not in each
+            and "$anchor" not in each
         ]
         for _ in range(self.random.randint(1, 3) if holders else 0):
             holder = self.random.choice(holders)
-            change: Callable[[dict[str, Json], dict[str, Json]], None] = self.random.choice(_REFACTORINGS)
+            change: Callable[[dict[str, Json], dict[str, Json]], None] = self.random.choice(
+                _REFACTORINGS
+            )
             change(holder, made)
         return made
 
@@ -131,36 +163,97 @@ class SchemaMaker:
             return self._any(depth)
         target = schema.get("$ref", schema.get("$dynamicRef"))
         if isinstance(target, str) and isinstance(root, dict) and len(schema) == 1:
-            return self._follow(root.get("$defs", {}).get(target.rpartition("/")[2], {}), root, depth - 1)
+            return self._follow(
+                root.get("$defs", {}).get(target.rpartition("/")[2], {}), root, depth - 1
+            )
         for word in ("const", "enum"):
             if word in schema:
                 return schema["const"] if word == "const" else self.random.choice(schema["enum"])
-        unions = [word for word in ("anyOf", "oneOf", "allOf", "if", "then", "else", "not", "$ref") if word in schema]
+        unions = [
+            word
+            for word in ("anyOf", "oneOf", "allOf", "if", "then", "else", "not", "$ref")
+            if word in schema
+        ]
         parts: list[Json] = [schema]
         for word in unions:
             value = schema[word]
-            inner = self.random.choice(value) if isinstance(value, list) else {"$ref": value} if word == "$ref" else value
+            inner = (
+                self.random.choice(value)
+                if isinstance(value, list)
+                else {"$ref": value}
+                if word == "$ref"
+                else value
+            )
             parts.append(inner)
         kinds = [kind for part in parts if isinstance(part, dict) for kind in list_kinds(part)]
-        return self._make_value(self.random.choice(kinds or ["object", "array", "string", "number", "null"]), parts, root, depth)
+        return self._make_value(
+            self.random.choice(kinds or ["object", "array", "string", "number", "null"]),
+            parts,
+            root,
+            depth,
+        )
 
     def _make_value(self, kind: str, parts: list[Json], root: Json, depth: int) -> Json:
         listed = [part for part in parts if isinstance(part, dict)]
         match kind:
             case "object":
-                members = {name: value for part in listed for name, value in part.get("properties", {}).items()}
+                members = {
+                    name: value
+                    for part in listed
+                    for name, value in part.get("properties", {}).items()
+                }
                 names = [name for name in members if self.random.random() < 0.6]
-                names += [name for part in listed for name in part.get("required", ()) if self.random.random() < 0.9]
+                names += [
+                    name
+                    for part in listed
+                    for name in part.get("required", ())
+                    if self.random.random() < 0.9
+                ]
                 names += [name for name in NAMES if self.random.random() < 0.08]
-                rest = next((part["additionalProperties"] for part in listed if "additionalProperties" in part), {})
-                return {name: self._follow(members.get(name, rest), root, depth - 1) for name in names}
+                rest = next(
+                    (
+                        part["additionalProperties"]
+                        for part in listed
+                        if "additionalProperties" in part
+                    ),
+                    {},
+                )
+                return {
+                    name: self._follow(members.get(name, rest), root, depth - 1) for name in names
+                }
             case "array":
                 prefix = next((part["prefixItems"] for part in listed if "prefixItems" in part), [])
-                rest = next((part[word] for part in listed for word in ("items", "contains", "unevaluatedItems") if word in part), {})
-                return [self._follow(prefix[index] if index < len(prefix) else rest, root, depth - 1) for index in range(self.random.randint(0, 3))]
+                rest = next(
+                    (
+                        part[word]
+                        for part in listed
+                        for word in ("items", "contains", "unevaluatedItems")
+                        if word in part
+                    ),
+                    {},
+                )
+                return [
+                    self._follow(prefix[index] if index < len(prefix) else rest, root, depth - 1)
+                    for index in range(self.random.randint(0, 3))
+                ]
             case "string":
-                sizes = [part[word] for part in listed for word in ("minLength", "maxLength") if word in part]
-                return self.random.choice(("a" * self.random.choice([*sizes, 1]), "b", "ab", "xa", "2025-01-01", "127.0.0.1", ""))
+                sizes = [
+                    part[word]
+                    for part in listed
+                    for word in ("minLength", "maxLength")
+                    if word in part
+                ]
+                return self.random.choice(
+                    (
+                        "a" * self.random.choice([*sizes, 1]),
+                        "b",
+                        "ab",
+                        "xa",
+                        "2025-01-01",
+                        "127.0.0.1",
+                        "",
+                    )
+                )
             case "number" | "integer":
                 words = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
                 bounds = [part[word] for part in listed for word in words if word in part]
@@ -172,21 +265,33 @@ class SchemaMaker:
 
     def _any(self, depth: int) -> Json:
         if depth > 0 and self.random.random() < 0.3:
-            return self.random.choice(([], {}, [1], ["a"], {"a": 1}, {"b": "a"}, {"kind": "a"}, {"title": 1}, [1, 1]))
+            return self.random.choice(
+                ([], {}, [1], ["a"], {"a": 1}, {"b": "a"}, {"kind": "a"}, {"title": 1}, [1, 1])
+            )
         return self.random.choice(SCALARS)
 
     def _disturb(self, document: Json) -> Json:
         if isinstance(document, dict):
             name = self.random.choice((*document, *NAMES))
-            return {each: value for each, value in document.items() if each != name} if name in document else {**document, name: self._any(1)}
+            return (
+                {each: value for each, value in document.items() if each != name}
+                if name in document
+                else {**document, name: self._any(1)}
+            )
         if isinstance(document, list):
             return [*document, self._any(1)] if self.random.random() < 0.5 else document[:-1]
         return self._any(2)
 
 
 def _bounds(maker: SchemaMaker, _: int) -> dict[str, Json]:
-    word = maker.random.choice(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"))
-    return {word: maker.random.choice((1, 2, 0.5)) if word == "multipleOf" else maker.random.randint(-1, 4)}
+    word = maker.random.choice(
+        ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+    )
+    return {
+        word: maker.random.choice((1, 2, 0.5))
+        if word == "multipleOf"
+        else maker.random.randint(-1, 4)
+    }
 
 
 def _sizes(maker: SchemaMaker, _: int) -> dict[str, Json]:
@@ -195,7 +300,11 @@ def _sizes(maker: SchemaMaker, _: int) -> dict[str, Json]:
 
 
 _LEAVES: tuple[Callable[[SchemaMaker, int], dict[str, Json]], ...] = (
-    lambda maker, _: {"type": maker.random.choice(("string", "number", "integer", "boolean", "null", "object", "array"))},
+    lambda maker, _: {
+        "type": maker.random.choice(
+            ("string", "number", "integer", "boolean", "null", "object", "array")
+        )
+    },
     lambda maker, _: {"type": maker._pick(("string", "number", "integer", "null", "object"), 3)},
     lambda maker, _: {"enum": maker._pick(SCALARS, 4)},
     lambda maker, _: {"const": maker.random.choice(SCALARS)},
@@ -210,29 +319,59 @@ _LEAVES: tuple[Callable[[SchemaMaker, int], dict[str, Json]], ...] = (
 )
 _NESTED: tuple[Callable[[SchemaMaker, int], dict[str, Json]], ...] = (
     lambda maker, depth: {"type": "object", "properties": maker._table(NAMES, depth)},
-    lambda maker, depth: {"properties": maker._table(NAMES, depth), "required": maker._pick(NAMES, 2)},
-    lambda maker, depth: {"type": "object", "properties": maker._table(NAMES, depth), "additionalProperties": False},
+    lambda maker, depth: {
+        "properties": maker._table(NAMES, depth),
+        "required": maker._pick(NAMES, 2),
+    },
+    lambda maker, depth: {
+        "type": "object",
+        "properties": maker._table(NAMES, depth),
+        "additionalProperties": False,
+    },
     lambda maker, depth: {"additionalProperties": maker.make_schema(depth)},
     lambda maker, depth: {"patternProperties": maker._table(PATTERNS, depth)},
     lambda maker, _: {"propertyNames": maker.make_schema(0)},
     lambda maker, depth: {"type": "array", "items": maker.make_schema(depth)},
-    lambda maker, depth: {"prefixItems": [maker.make_schema(depth) for _ in range(maker.random.randint(1, 2))]},
+    lambda maker, depth: {
+        "prefixItems": [maker.make_schema(depth) for _ in range(maker.random.randint(1, 2))]
+    },
     lambda maker, depth: {
         "contains": maker.make_schema(depth),
         **maker.random.choice(({}, {"minContains": 0}, {"minContains": 2}, {"maxContains": 1})),
     },
-    lambda maker, depth: {"anyOf": [maker.make_schema(depth) for _ in range(maker.random.randint(1, 3))]},
-    lambda maker, depth: {"oneOf": [maker.make_schema(depth) for _ in range(maker.random.randint(1, 3))]},
-    lambda maker, depth: {"allOf": [maker.make_schema(depth) for _ in range(maker.random.randint(1, 2))]},
     lambda maker, depth: {
-        "oneOf": [{"type": "object", "properties": {"kind": {"const": tag}, "a": maker.make_schema(depth)}, "required": ["kind"]} for tag in "ab"]
+        "anyOf": [maker.make_schema(depth) for _ in range(maker.random.randint(1, 3))]
+    },
+    lambda maker, depth: {
+        "oneOf": [maker.make_schema(depth) for _ in range(maker.random.randint(1, 3))]
+    },
+    lambda maker, depth: {
+        "allOf": [maker.make_schema(depth) for _ in range(maker.random.randint(1, 2))]
+    },
+    lambda maker, depth: {
+        "oneOf": [
+            {
+                "type": "object",
+                "properties": {"kind": {"const": tag}, "a": maker.make_schema(depth)},
+                "required": ["kind"],
+            }
+            for tag in "ab"
+        ]
     },
     lambda maker, depth: {"not": maker.make_schema(depth)},
-    lambda maker, depth: {word: maker.make_schema(depth) for word in ("if", *maker._pick(("then", "else"), 2))},
-    lambda maker, _: {"dependentRequired": {str(name): maker._pick(NAMES, 2) for name in maker._pick(NAMES, 2)}},
+    lambda maker, depth: {
+        word: maker.make_schema(depth) for word in ("if", *maker._pick(("then", "else"), 2))
+    },
+    lambda maker, _: {
+        "dependentRequired": {str(name): maker._pick(NAMES, 2) for name in maker._pick(NAMES, 2)}
+    },
     lambda maker, depth: {"dependentSchemas": maker._table(NAMES, depth)},
-    lambda maker, depth: {"unevaluatedProperties": maker.random.choice((False, maker.make_schema(depth)))},
-    lambda maker, depth: {"unevaluatedItems": maker.random.choice((False, maker.make_schema(depth)))},
+    lambda maker, depth: {
+        "unevaluatedProperties": maker.random.choice((False, maker.make_schema(depth)))
+    },
+    lambda maker, depth: {
+        "unevaluatedItems": maker.random.choice((False, maker.make_schema(depth)))
+    },
 )
 _ALL = (*_LEAVES, *_NESTED, *_NESTED)
 
@@ -262,7 +401,11 @@ def _const_as_enum(holder: dict[str, Json], _: dict[str, Json]) -> None:
 
 def _extract(holder: dict[str, Json], root: dict[str, Json]) -> None:
     definitions = root.get("$defs")
-    if holder is not root and isinstance(definitions, dict) and not any(holder is each for each in definitions.values()):
+    if (
+        holder is not root
+        and isinstance(definitions, dict)
+        and not any(holder is each for each in definitions.values())
+    ):
         inner = {word: holder.pop(word) for word in list(holder)}
         name = f"extracted{len(definitions)}"
         definitions[name] = inner
@@ -270,7 +413,12 @@ def _extract(holder: dict[str, Json], root: dict[str, Json]) -> None:
 
 
 def _add_vacuous(holder: dict[str, Json], _: dict[str, Json]) -> None:
-    for word, value in (("minProperties", 0), ("propertyNames", {"type": "string"}), ("minItems", 0), ("description", "says nothing")):
+    for word, value in (
+        ("minProperties", 0),
+        ("propertyNames", {"type": "string"}),
+        ("minItems", 0),
+        ("description", "says nothing"),
+    ):
         holder.setdefault(word, value)
 
 
@@ -280,7 +428,15 @@ def _reverse(holder: dict[str, Json], _: dict[str, Json]) -> None:
             holder[word] = holder[word][::-1]
 
 
-_REFACTORINGS = (_wrap_in_union, _repeat_in_union, _wrap_in_all_of, _const_as_enum, _extract, _add_vacuous, _reverse)
+_REFACTORINGS = (
+    _wrap_in_union,
+    _repeat_in_union,
+    _wrap_in_all_of,
+    _const_as_enum,
+    _extract,
+    _add_vacuous,
+    _reverse,
+)
 _MAPS = ("properties", "patternProperties", "dependentSchemas", "$defs")
 _LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 
@@ -290,7 +446,15 @@ def walk(schema: Json) -> Iterator[Json]:
     yield schema
     if isinstance(schema, dict):
         for word, value in schema.items():
-            inner = list(value.values()) if word in _MAPS else value if word in _LISTS else [value] if word in _APPLICATORS else []
+            inner = (
+                list(value.values())
+                if word in _MAPS
+                else value
+                if word in _LISTS
+                else [value]
+                if word in _APPLICATORS
+                else []
+            )
             for each in inner if isinstance(inner, list) else ():
                 yield from walk(each)
 
@@ -316,7 +480,9 @@ def _list_applied(schema: Json) -> Iterator[str]:
 
 
 def is_schema(schema: dict[str, Json]) -> bool:
-    """Return true for a schema that may be moved: one whose meaning does not depend on what stands beside it."""
+    """Return true for a schema that may be moved: one whose meaning does not depend on what stands
+    beside it.
+    """
     return not any(word.startswith("unevaluated") for word in schema)
 
 
@@ -325,6 +491,17 @@ def list_kinds(schema: dict[str, Json]) -> list[str]:
     kinds = schema.get("type")
     if kinds is not None:
         return kinds if isinstance(kinds, list) else [kinds]
-    if schema.keys() & {"properties", "required", "additionalProperties", "patternProperties", "dependentRequired", "unevaluatedProperties"}:
+    if schema.keys() & {
+        "properties",
+        "required",
+        "additionalProperties",
+        "patternProperties",
+        "dependentRequired",
+        "unevaluatedProperties",
+    }:
         return ["object"]
-    return ["array"] if schema.keys() & {"items", "prefixItems", "contains", "unevaluatedItems"} else []
+    return (
+        ["array"]
+        if schema.keys() & {"items", "prefixItems", "contains", "unevaluatedItems"}
+        else []
+    )

@@ -1,4 +1,6 @@
-"""Judges of the compatibility check that are not part of it: python-jsonschema, and ajv in a process of its own."""
+"""Judges of the compatibility check that are not part of it: python-jsonschema, and ajv in a
+process of its own.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ class Ajv:
     def __init__(self) -> None:
         script = Path(__file__).parents[1] / "peers" / "ajv_judge.mjs"
         command = ["node", str(script), str(environment("ajv-8.20.0").interpreter.parent)]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
 
     def judge(self, schema: Json, documents: list[Json]) -> list[bool] | None:
         """Say which documents are valid; `None` if ajv does not take the schema."""
@@ -68,12 +72,18 @@ class Outcome:
 
 def build_side(schema: Json) -> ContractSide:
     """Build a side of one file."""
-    return ContractSide({"schema.json": Document("schema.json", json.dumps(schema, indent=1), schema)}, "old", is_plain=True)
+    return ContractSide(
+        {"schema.json": Document("schema.json", json.dumps(schema, indent=1), schema)},
+        "old",
+        is_plain=True,
+    )
 
 
 def compare_reading(old: Json, new: Json) -> Report:
     """Compare two schemas that are read."""
-    return compare(build_side(old), build_side(new), CompareOptions("BACKWARD", frozenset({Usage.READ})))
+    return compare(
+        build_side(old), build_side(new), CompareOptions("BACKWARD", frozenset({Usage.READ}))
+    )
 
 
 def get_verdict(report: Report) -> str:
@@ -82,16 +92,25 @@ def get_verdict(report: Report) -> str:
     return {ChangeLevel.ERROR: "error", ChangeLevel.WARNING: "undecided"}.get(level, "safe")
 
 
-def shrink_unsound(old: dict[str, Json], new: dict[str, Json], document: Json) -> tuple[dict[str, Json], dict[str, Json]]:
+def shrink_unsound(
+    old: dict[str, Json], new: dict[str, Json], document: Json
+) -> tuple[dict[str, Json], dict[str, Json]]:
     """Cut what a pair does not need to be no error, although the document is refused."""
 
     def is_unsound(one: dict[str, Json], other: dict[str, Json]) -> bool:
-        if not all(isinstance(names, dict) and {"one", "two"} <= names.keys() for names in (one.get("$defs"), other.get("$defs"))):
+        if not all(
+            isinstance(names, dict) and {"one", "two"} <= names.keys()
+            for names in (one.get("$defs"), other.get("$defs"))
+        ):
             return False
         try:
             for each in (one, other):
                 jsonschema.Draft202012Validator.check_schema(each)
-            is_refused = not is_endless(one) and not is_endless(other) and any(True for _ in list_refused(None, one, other, [document]))
+            is_refused = (
+                not is_endless(one)
+                and not is_endless(other)
+                and any(True for _ in list_refused(None, one, other, [document]))
+            )
             return is_refused and get_verdict(compare_reading(one, other)) != "error"
         except (jsonschema.SchemaError, GeneratorError, Unresolvable):
             return False
@@ -104,21 +123,37 @@ def is_valid(schema: Json, document: Json) -> bool:
     return jsonschema.Draft202012Validator(schema, format_checker=FORMATS).is_valid(document)
 
 
-def list_refused(ajv: Ajv | None, old: dict[str, Json], new: dict[str, Json], documents: list[Json]) -> Iterator[Json]:
+def list_refused(
+    ajv: Ajv | None, old: dict[str, Json], new: dict[str, Json], documents: list[Json]
+) -> Iterator[Json]:
     """List the documents that a sender of the old schema writes and the new schema refuses."""
     sent = as_sent(old)
     if ajv is not None:
         answers = [ajv.judge(schema, documents) for schema in (old, sent, new)]
         if None not in answers:
-            suspects = [each for each, was, writes, now in zip(documents, *answers, strict=True) if was and writes and not now]
-            yield from (each for each in suspects if is_valid(old, each) and is_valid(sent, each) and not is_valid(new, each))
+            suspects = [
+                each
+                for each, was, writes, now in zip(documents, *answers, strict=True)
+                if was and writes and not now
+            ]
+            yield from (
+                each
+                for each in suspects
+                if is_valid(old, each) and is_valid(sent, each) and not is_valid(new, each)
+            )
             return
     refusing = jsonschema.Draft202012Validator(new, format_checker=FORMATS)
-    yield from (each for each in documents if not refusing.is_valid(each) and is_valid(old, each) and is_valid(sent, each))
+    yield from (
+        each
+        for each in documents
+        if not refusing.is_valid(each) and is_valid(old, each) and is_valid(sent, each)
+    )
 
 
 def try_pairs(seed: int, count: int, *, ajv: Ajv | None) -> Outcome:
-    """Compare random pairs, each a schema that reads and a version of it, and judge what the check says."""
+    """Compare random pairs, each a schema that reads and a version of it, and judge what the check
+    says.
+    """
     outcome = Outcome()
     for index in range(count):
         maker = SchemaMaker(Random(f"{seed} {index}"))  # noqa: S311 - reproducible, not secret
@@ -135,18 +170,29 @@ def try_pairs(seed: int, count: int, *, ajv: Ajv | None) -> Outcome:
             continue
         report = _compare_spelled(outcome, (old, new), SPELLINGS[index // 6 % len(SPELLINGS)])
         if report is not None:
-            _judge_pair(outcome, maker, (old, new), report, ajv if index % _PAIRS_PER_AJV == 0 else None, is_refactoring=is_refactoring)
+            _judge_pair(
+                outcome,
+                maker,
+                (old, new),
+                report,
+                ajv if index % _PAIRS_PER_AJV == 0 else None,
+                is_refactoring=is_refactoring,
+            )
     return outcome
 
 
-def _compare_spelled(outcome: Outcome, pair: tuple[dict[str, Json], dict[str, Json]], spell: Spelling) -> Report | None:
+def _compare_spelled(
+    outcome: Outcome, pair: tuple[dict[str, Json], dict[str, Json]], spell: Spelling
+) -> Report | None:
     """Compare a pair in one way to write it, or as one file where that way does not exist."""
     sides = [spell(schema) for schema in pair]
     spelled = [side for side in sides if side is not None]
     try:
         if len(spelled) == len(pair):
             outcome.count[spell.__name__] += 1
-            return compare(spelled[0], spelled[1], CompareOptions("BACKWARD", frozenset({Usage.READ})))
+            return compare(
+                spelled[0], spelled[1], CompareOptions("BACKWARD", frozenset({Usage.READ}))
+            )
         return compare_reading(*pair)
     except GeneratorError:
         outcome.count["refused as too large"] += 1
@@ -154,7 +200,13 @@ def _compare_spelled(outcome: Outcome, pair: tuple[dict[str, Json], dict[str, Js
 
 
 def _judge_pair(
-    outcome: Outcome, maker: SchemaMaker, pair: tuple[dict[str, Json], dict[str, Json]], report: Report, ajv: Ajv | None, *, is_refactoring: bool
+    outcome: Outcome,
+    maker: SchemaMaker,
+    pair: tuple[dict[str, Json], dict[str, Json]],
+    report: Report,
+    ajv: Ajv | None,
+    *,
+    is_refactoring: bool,
 ) -> None:
     old, new = pair
     verdict = get_verdict(report)
@@ -162,9 +214,20 @@ def _judge_pair(
     if verdict == "error":
         if is_refactoring:
             outcome.false_errors.append(pair)
-        of_root = [finding for finding in report.findings if finding.new.file.endswith("schema.json")]
-        witnesses = [witness.document for finding in of_root for witness in finding.witnesses if not witness.definition]
-        outcome.unconfirmed += [(old, new, each) for each in witnesses[:1] if is_valid(new, each) or not is_valid(old, each)]
+        of_root = [
+            finding for finding in report.findings if finding.new.file.endswith("schema.json")
+        ]
+        witnesses = [
+            witness.document
+            for finding in of_root
+            for witness in finding.witnesses
+            if not witness.definition
+        ]
+        outcome.unconfirmed += [
+            (old, new, each)
+            for each in witnesses[:1]
+            if is_valid(new, each) or not is_valid(old, each)
+        ]
         return
     documents = maker.make_documents(pair, _DOCUMENTS)
     refused = next(list_refused(ajv, old, new, documents), ...)

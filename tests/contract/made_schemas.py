@@ -1,4 +1,6 @@
-"""Typed schemas made of any schema, without a project: the type is built and executed in a module of its own."""
+"""Typed schemas made of any schema, without a project: the type is built and executed in a module
+of its own.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,21 @@ PAYMENT: JsonObject = {
     "type": "object",
     "properties": {"payment": {"oneOf": [{"$ref": "#/$defs/Paid"}, {"$ref": "#/$defs/Billed"}]}},
     "$defs": {
-        "Paid": {"type": "object", "required": ["kind", "card"], "properties": {"kind": {"const": "card"}, "card": {"$ref": "#/$defs/Card"}}},
-        "Billed": {"type": "object", "required": ["kind"], "properties": {"kind": {"const": "invoice"}}},
-        "Card": {"type": "object", "required": ["pan"], "properties": {"pan": {"type": "string", "pattern": "^[0-9]{12,19}$"}}},
+        "Paid": {
+            "type": "object",
+            "required": ["kind", "card"],
+            "properties": {"kind": {"const": "card"}, "card": {"$ref": "#/$defs/Card"}},
+        },
+        "Billed": {
+            "type": "object",
+            "required": ["kind"],
+            "properties": {"kind": {"const": "invoice"}},
+        },
+        "Card": {
+            "type": "object",
+            "required": ["pan"],
+            "properties": {"pan": {"type": "string", "pattern": "^[0-9]{12,19}$"}},
+        },
     },
 }
 """A union whose tag picks a branch with a member inside it that may be wrong."""
@@ -33,7 +47,9 @@ _FOLDER = TemporaryDirectory(prefix="made-schemas-")
 
 
 def make(schema: object) -> tuple[TypedSchema[object], tuple[Problem, ...]]:
-    """Make the typed schema of a schema, and list the warnings; raise ``ContractError`` where it is refused."""
+    """Make the typed schema of a schema, and list the warnings; raise ``ContractError`` where it is
+    refused.
+    """
     with TemporaryDirectory() as folder:
         Path(folder, "made.json").write_text(json.dumps(schema))
         library = Library(Path(folder))
@@ -46,9 +62,14 @@ def make(schema: object) -> tuple[TypedSchema[object], tuple[Problem, ...]]:
     types = TypeBuilder(catalogue)
     module = ModuleType("made_schema_of_a_test")
     module.__file__ = str(Path(mkdtemp(dir=_FOLDER.name), "made.py"))
-    Path(module.__file__).with_name("schemas.json").write_bytes(branches.emit(types.definitions, catalogue))
+    Path(module.__file__).with_name("schemas.json").write_bytes(
+        branches.emit(types.definitions, catalogue)
+    )
     sys.modules[module.__name__] = module  # where Pydantic looks for names
     for code in models.emit(types.definitions, assign_modules(types.definitions)).values():
         exec(code, vars(module))  # noqa: S102 - what was just generated
     of = getattr(module, catalogue.names[root]) if types.definitions else object
-    return TypedSchema(of, json.loads(bundle(root, catalogue, "urn:test"))), (*found, *types.warnings)
+    return TypedSchema(of, json.loads(bundle(root, catalogue, "urn:test"))), (
+        *found,
+        *types.warnings,
+    )

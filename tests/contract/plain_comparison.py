@@ -1,7 +1,9 @@
-"""Comparison of packages of plain schemas with the bare datamodel-codegen, on the same schemas and documents: a table of `docs/models.md`.
+"""Comparison of packages of plain schemas with the bare datamodel-codegen, on the same schemas and
+documents: a table of `docs/models.md`.
 
-Run as a script it writes the table into the page. A tool does a row right if it reads and writes back all of `accepted` and refuses all of `refused`.
-The bare tool runs with the switches below, with and without strict types and unknown members, and its best result counts.
+Run as a script it writes the table into the page. A tool does a row right if it reads and writes
+back all of `accepted` and refuses all of `refused`. The bare tool runs with the switches below,
+with and without strict types and unknown members, and its best result counts.
 """
 
 from __future__ import annotations
@@ -25,7 +27,10 @@ from datamodel_code_generator.parser import LiteralType
 from pydantic import TypeAdapter
 
 PAGE = Path(__file__).parents[2] / "docs" / "models.md"
-BEGIN, END = "<!-- comparison: made by tests/contract/plain_comparison.py -->\n", "<!-- /comparison -->"
+BEGIN, END = (
+    "<!-- comparison: made by tests/contract/plain_comparison.py -->\n",
+    "<!-- /comparison -->",
+)
 
 Document = Any
 
@@ -47,28 +52,80 @@ def _object(**properties: object) -> dict[str, Any]:
 
 
 _TEXT, _INTEGER = {"type": "string"}, {"type": "integer"}
-_BASE = {"type": "object", "properties": {"kind": _TEXT, "size": {"type": "number"}}, "required": ["kind"]}
+_BASE = {
+    "type": "object",
+    "properties": {"kind": _TEXT, "size": {"type": "number"}},
+    "required": ["kind"],
+}
 _PETS = {
     **_object(pet={"oneOf": [{"$ref": "#/$defs/Dog"}, {"$ref": "#/$defs/Cat"}]}),
     "$defs": {
         "Base": _BASE,
-        "Dog": {"allOf": [{"$ref": "#/$defs/Base"}, {"properties": {"kind": {"const": "dog"}, "size": _INTEGER}}]},
+        "Dog": {
+            "allOf": [
+                {"$ref": "#/$defs/Base"},
+                {"properties": {"kind": {"const": "dog"}, "size": _INTEGER}},
+            ]
+        },
         "Cat": {"allOf": [{"$ref": "#/$defs/Base"}, {"properties": {"kind": {"const": "cat"}}}]},
     },
 }
-_NAMES = ("class", "fooBar", "foo_bar", "foo-bar", "$id", "", "model_config", "copy", "1st", "l", "schema", "field_", "__init__")
+_NAMES = (
+    "class",
+    "fooBar",
+    "foo_bar",
+    "foo-bar",
+    "$id",
+    "",
+    "model_config",
+    "copy",
+    "1st",
+    "l",
+    "schema",
+    "field_",
+    "__init__",
+)
 _HOSTILE = "a\"\"\"b\\\n'''{{ x }} %s \u202e"
 
 TOPICS = (
-    Topic("integers of any length, and nothing else", _object(n=_INTEGER), ({"n": 10**30}, {"n": 1.0}), ({"n": "5"}, {"n": True}, {"n": 1.5})),
-    Topic("numbers keep all digits", _object(x={"type": "number"}), ({"x": 10**30}, {"x": 0.1}), ({"x": "1"}, {"x": True})),
-    Topic("null and absent differ", _object(a={"type": ["string", "null"]}, b=_TEXT), ({"a": None}, {}), ({"b": None},)),
-    Topic("names on the wire", _object(**dict.fromkeys(_NAMES, _INTEGER)), ({name: index for index, name in enumerate(_NAMES)}, {})),
+    Topic(
+        "integers of any length, and nothing else",
+        _object(n=_INTEGER),
+        ({"n": 10**30}, {"n": 1.0}),
+        ({"n": "5"}, {"n": True}, {"n": 1.5}),
+    ),
+    Topic(
+        "numbers keep all digits",
+        _object(x={"type": "number"}),
+        ({"x": 10**30}, {"x": 0.1}),
+        ({"x": "1"}, {"x": True}),
+    ),
+    Topic(
+        "null and absent differ",
+        _object(a={"type": ["string", "null"]}, b=_TEXT),
+        ({"a": None}, {}),
+        ({"b": None},),
+    ),
+    Topic(
+        "names on the wire",
+        _object(**dict.fromkeys(_NAMES, _INTEGER)),
+        ({name: index for index, name in enumerate(_NAMES)}, {}),
+    ),
     Topic("unknown members are kept", _object(a=_TEXT), ({"a": "x", "b": [1, None]},)),
-    Topic("closed objects", {**_object(a=_TEXT), "additionalProperties": False}, ({"a": "x"},), ({"a": "x", "b": 1},)),
+    Topic(
+        "closed objects",
+        {**_object(a=_TEXT), "additionalProperties": False},
+        ({"a": "x"},),
+        ({"a": "x", "b": 1},),
+    ),
     Topic(
         "closed by unevaluatedProperties",
-        {"type": "object", "allOf": [_object(a=_TEXT)], "properties": {"b": _TEXT}, "unevaluatedProperties": False},
+        {
+            "type": "object",
+            "allOf": [_object(a=_TEXT)],
+            "properties": {"b": _TEXT},
+            "unevaluatedProperties": False,
+        },
         ({"a": "x", "b": "y"},),
         ({"a": "x", "c": 1},),
     ),
@@ -81,20 +138,40 @@ TOPICS = (
     ),
     Topic(
         "branches that only their values tell apart",
-        _object(v={"anyOf": [_object(a={**_INTEGER, "maximum": 5}), {**_object(b=_INTEGER), "required": ["b"]}]}),
+        _object(
+            v={
+                "anyOf": [
+                    _object(a={**_INTEGER, "maximum": 5}),
+                    {**_object(b=_INTEGER), "required": ["b"]},
+                ]
+            }
+        ),
         ({"v": {"a": 5}}, {"v": {"a": 9, "b": 1}}),
         ({"v": {"a": 9}},),
     ),
-    Topic("exactly one of oneOf", _object(v={"oneOf": [{**_INTEGER, "minimum": 3}, {**_INTEGER, "maximum": 5}]}), ({"v": 1}, {"v": 9}), ({"v": 4},)),
+    Topic(
+        "exactly one of oneOf",
+        _object(v={"oneOf": [{**_INTEGER, "minimum": 3}, {**_INTEGER, "maximum": 5}]}),
+        ({"v": 1}, {"v": 9}),
+        ({"v": 4},),
+    ),
     Topic(
         "if, then and else",
-        {**_object(kind=_TEXT, n=_INTEGER), "if": {"properties": {"kind": {"const": "a"}}, "required": ["kind"]}, "then": {"required": ["n"]}},
+        {
+            **_object(kind=_TEXT, n=_INTEGER),
+            "if": {"properties": {"kind": {"const": "a"}}, "required": ["kind"]},
+            "then": {"required": ["n"]},
+        },
         ({"kind": "a", "n": 1}, {"kind": "b"}),
         ({"kind": "a"},),
     ),
     Topic(
         "not, dependentRequired",
-        {**_object(a=_INTEGER, b=_INTEGER), "dependentRequired": {"a": ["b"]}, "not": {"properties": {"b": {"const": 0}}, "required": ["b"]}},
+        {
+            **_object(a=_INTEGER, b=_INTEGER),
+            "dependentRequired": {"a": ["b"]},
+            "not": {"properties": {"b": {"const": 0}}, "required": ["b"]},
+        },
         ({"a": 1, "b": 2}, {"b": 1}, {}),
         ({"a": 1}, {"b": 0}),
     ),
@@ -118,7 +195,9 @@ TOPICS = (
     ),
     Topic(
         "contains and uniqueItems, in order",
-        _object(t={"type": "array", "items": _INTEGER, "contains": {"minimum": 5}, "uniqueItems": True}),
+        _object(
+            t={"type": "array", "items": _INTEGER, "contains": {"minimum": 5}, "uniqueItems": True}
+        ),
         ({"t": [9, 1, 7]},),
         ({"t": [1]}, {"t": [9, 9]}, {"t": []}),
     ),
@@ -133,14 +212,27 @@ TOPICS = (
         ),
         (
             {"lasts": "P1Y2M"},
-            {"at": "2024-05-01T10:00:00.1200+02:00", "by": "10:00:00.50Z", "id": "0F8FAD5B-D9CB-469F-A165-70867728950E"},
+            {
+                "at": "2024-05-01T10:00:00.1200+02:00",
+                "by": "10:00:00.50Z",
+                "id": "0F8FAD5B-D9CB-469F-A165-70867728950E",
+            },
             {"at": "2016-12-31T23:59:60Z", "on": "2024-02-29", "lasts": "PT36H"},
         ),
-        ({"at": "2024-05-01"}, {"on": "2023-02-29"}, {"at": 0}, {"on": "2024-05-01T00:00:00Z"}, {"lasts": 3}),
+        (
+            {"at": "2024-05-01"},
+            {"on": "2023-02-29"},
+            {"at": 0},
+            {"on": "2024-05-01T00:00:00Z"},
+            {"lasts": 3},
+        ),
     ),
     Topic(
         "defaults of lists and objects",
-        _object(tags={"type": "array", "items": _TEXT, "default": ["a"]}, place={**_object(x=_INTEGER), "default": {"x": 3}}),
+        _object(
+            tags={"type": "array", "items": _TEXT, "default": ["a"]},
+            place={**_object(x=_INTEGER), "default": {"x": 3}},
+        ),
         ({}, {"tags": []}),
         holds=lambda value: value.tags == ["a"] and value.place.x == 3,
     ),
@@ -150,7 +242,12 @@ TOPICS = (
         ({"a": {"x": [1]}, "b": None}, {"b": 1.0}),
         ({"a": {}}, {"b": True}),
     ),
-    Topic("multiples of fractions", _object(x={"type": "number", "multipleOf": 0.1}), ({"x": 0.3}, {"x": 4}), ({"x": 0.35},)),
+    Topic(
+        "multiples of fractions",
+        _object(x={"type": "number", "multipleOf": 0.1}),
+        ({"x": 0.3}, {"x": 4}),
+        ({"x": 0.35},),
+    ),
     Topic(
         "length and patterns as in ECMA 262",
         _object(s={**_TEXT, "maxLength": 1}, d={**_TEXT, "pattern": "^\\d+$"}),
@@ -163,10 +260,21 @@ TOPICS = (
         ({"n": 1, "next": {"n": 2, "next": {"n": 3}}},),
         ({"n": 1, "next": {}},),
     ),
-    Topic("anchors", {**_object(a={"$ref": "#item"}), "$defs": {"Item": {"$anchor": "item", **_INTEGER}}}, ({"a": 1},), ({"a": "x"},)),
+    Topic(
+        "anchors",
+        {**_object(a={"$ref": "#item"}), "$defs": {"Item": {"$anchor": "item", **_INTEGER}}},
+        ({"a": 1},),
+        ({"a": "x"},),
+    ),
     Topic(
         "hostile strings",
-        {**_object(a={**_TEXT, "description": _HOSTILE, "default": _HOSTILE}, b={"enum": [_HOSTILE, "x"]}), "description": _HOSTILE},
+        {
+            **_object(
+                a={**_TEXT, "description": _HOSTILE, "default": _HOSTILE},
+                b={"enum": [_HOSTILE, "x"]},
+            ),
+            "description": _HOSTILE,
+        },
         ({"a": _HOSTILE, "b": _HOSTILE},),
         ({"b": "y"},),
     ),
@@ -185,7 +293,9 @@ def judge(topic: Topic, read: Read, write: Write) -> str:
             written = json.loads(write(value))
         except Exception:  # noqa: BLE001 - generated code of others may raise anything
             return f"refuses `{text}`"
-        if json.dumps(written, sort_keys=True) != json.dumps(document, sort_keys=True) and not _is_equal_number(written, document):
+        if json.dumps(written, sort_keys=True) != json.dumps(
+            document, sort_keys=True
+        ) and not _is_equal_number(written, document):
             return f"writes `{text}` as `{json.dumps(written, ensure_ascii=False)}`"
         if index == 0 and not _holds(topic, value):
             return f"reads `{text}` as another value"
@@ -208,7 +318,9 @@ def _holds(topic: Topic, value: object) -> bool:
 
 def _is_equal_number(written: Document, document: Document) -> bool:
     """JSON knows one number 1: an integer may be written as 1 or as 1.0."""
-    return bool(written == document) and all(type(each) is not bool for each in (*written.values(), *document.values()))
+    return bool(written == document) and all(
+        type(each) is not bool for each in (*written.values(), *document.values())
+    )
 
 
 # --- both tools ---
@@ -216,16 +328,23 @@ def _is_equal_number(written: Document, document: Document) -> bool:
 
 def run_ours(topic: Topic) -> Iterator[str]:
     """Judge the typed schema, and the model by itself."""
-    with TemporaryDirectory() as folder, imported(Path(folder), {"model.json": topic.schema}) as name:
+    with (
+        TemporaryDirectory() as folder,
+        imported(Path(folder), {"model.json": topic.schema}) as name,
+    ):
         form = import_module(f"{name}.schemas").MODEL
         yield judge(topic, form.read, form.write)
         model = import_module(name).Model
         if isinstance(model, type):
-            yield judge(topic, model.model_validate_json, lambda value: value.model_dump_json().encode())
+            yield judge(
+                topic, model.model_validate_json, lambda value: value.model_dump_json().encode()
+            )
 
 
 def run_bare(topic: Topic) -> Iterator[str]:
-    """Judge the models of the bare tool, once with each combination of the switches that help in one place and hurt in another."""
+    """Judge the models of the bare tool, once with each combination of the switches that help in
+    one place and hurt in another.
+    """
     for is_strict, keeps_unknown in product((False, True), repeat=2):
         with TemporaryDirectory() as folder:
             file = Path(folder, "model.json")
@@ -233,15 +352,33 @@ def run_bare(topic: Topic) -> Iterator[str]:
             module = ModuleType(f"bare_{is_strict}_{keeps_unknown}")
             sys.modules[module.__name__] = module
             try:
-                with warnings.catch_warnings(action="ignore"):  # deprecated options of Pydantic are no fault of the models
-                    exec(str(generate(file, config=bare_config(is_strict=is_strict, keeps_unknown=keeps_unknown))), vars(module))  # noqa: S102 - what was just generated
+                with warnings.catch_warnings(
+                    action="ignore"
+                ):  # deprecated options of Pydantic are no fault of the models
+                    exec(  # noqa: S102 - what was just generated
+                        str(
+                            generate(
+                                file,
+                                config=bare_config(
+                                    is_strict=is_strict, keeps_unknown=keeps_unknown
+                                ),
+                            )
+                        ),
+                        vars(module),
+                    )
                     adapter: TypeAdapter[Any] = TypeAdapter(module.Model)
             except Exception as error:  # noqa: BLE001 - as above
                 yield f"no module: {type(error).__name__}"
                 continue
             finally:
                 del sys.modules[module.__name__]
-            yield judge(topic, adapter.validate_json, lambda value, adapter=adapter: adapter.dump_json(value, by_alias=True, exclude_unset=True))
+            yield judge(
+                topic,
+                adapter.validate_json,
+                lambda value, adapter=adapter: adapter.dump_json(
+                    value, by_alias=True, exclude_unset=True
+                ),
+            )
 
 
 def bare_config(*, is_strict: bool, keeps_unknown: bool) -> GenerateConfig:
@@ -277,7 +414,10 @@ def bare_config(*, is_strict: bool, keeps_unknown: bool) -> GenerateConfig:
 
 def results() -> list[tuple[str, str, str]]:
     """List the topics with what each tool does wrong."""
-    return [(topic.name, next(filter(None, run_ours(topic)), ""), _best(run_bare(topic))) for topic in TOPICS]
+    return [
+        (topic.name, next(filter(None, run_ours(topic)), ""), _best(run_bare(topic)))
+        for topic in TOPICS
+    ]
 
 
 def _best(outcomes: Iterator[str]) -> str:
@@ -287,7 +427,14 @@ def _best(outcomes: Iterator[str]) -> str:
 def table(rows: list[tuple[str, str, str]]) -> str:
     """Render the table."""
     lines = [f"| {name} | {ours or 'yes'} | {bare or 'yes'} |" for name, ours, bare in rows]
-    return "\n".join(["| | `a2a-gen build` | `datamodel-codegen` |", "|---|---|---|", *(line.replace("\\\\n", " ") for line in lines), ""])
+    return "\n".join(
+        [
+            "| | `a2a-gen build` | `datamodel-codegen` |",
+            "|---|---|---|",
+            *(line.replace("\\\\n", " ") for line in lines),
+            "",
+        ]
+    )
 
 
 def main() -> None:

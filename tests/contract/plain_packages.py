@@ -24,7 +24,9 @@ def make_project(folder: Path, package: str, files: Mapping[str, object]) -> Pro
         file = folder / "schemas" / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(schema if isinstance(schema, str) else json.dumps(schema), encoding="utf-8")
-    return Project(folder, "models", folder / "a2a-gen.toml", folder / "schemas", package, folder / package)
+    return Project(
+        folder, "models", folder / "a2a-gen.toml", folder / "schemas", package, folder / package
+    )
 
 
 def emit(folder: Path, package: str, files: Mapping[str, object]) -> dict[str, bytes]:
@@ -34,7 +36,9 @@ def emit(folder: Path, package: str, files: Mapping[str, object]) -> dict[str, b
 
 @contextmanager
 def imported(folder: Path, files: Mapping[str, object]) -> Iterator[str]:
-    """Make a package under a name of its own, and make it importable; ``import_module(f"{name}.schemas")`` has its typed schemas."""
+    """Make a package under a name of its own, and make it importable;
+    ``import_module(f"{name}.schemas")`` has its typed schemas.
+    """
     name = f"plain_package_{next(_NUMBERS)}"
     for path, body in emit(folder, name, files).items():
         target = folder / name / path

@@ -1,4 +1,6 @@
-"""Random schemas, random edits of them, and random documents: what the comparison of contracts is tried with."""
+"""Random schemas, random edits of them, and random documents: what the comparison of contracts is
+tried with.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,32 @@ def sparse(**keywords: SearchStrategy[object]) -> SearchStrategy[dict[str, objec
 INTEGERS = st.integers(-3, 4)
 SIZES = st.integers(0, 3)
 SCALARS: SearchStrategy[object] = st.one_of(
-    sparse(minimum=INTEGERS, maximum=INTEGERS, exclusiveMinimum=INTEGERS, multipleOf=st.sampled_from([1, 2, 0.5])).map(
-        lambda each: {"type": "number", **each}
+    sparse(
+        minimum=INTEGERS,
+        maximum=INTEGERS,
+        exclusiveMinimum=INTEGERS,
+        multipleOf=st.sampled_from([1, 2, 0.5]),
+    ).map(lambda each: {"type": "number", **each}),
+    sparse(minimum=INTEGERS, exclusiveMaximum=INTEGERS, multipleOf=st.sampled_from([1, 2, 3])).map(
+        lambda each: {"type": "integer", **each}
     ),
-    sparse(minimum=INTEGERS, exclusiveMaximum=INTEGERS, multipleOf=st.sampled_from([1, 2, 3])).map(lambda each: {"type": "integer", **each}),
-    sparse(minLength=SIZES, maxLength=SIZES, pattern=st.sampled_from(["^x", "y$", "^[xy]+$"])).map(lambda each: {"type": "string", **each}),
-    st.lists(st.sampled_from([*WORDS, 1, 2, None, True]), min_size=1, max_size=3, unique_by=repr).map(lambda each: {"enum": each}),
+    sparse(minLength=SIZES, maxLength=SIZES, pattern=st.sampled_from(["^x", "y$", "^[xy]+$"])).map(
+        lambda each: {"type": "string", **each}
+    ),
+    st.lists(
+        st.sampled_from([*WORDS, 1, 2, None, True]), min_size=1, max_size=3, unique_by=repr
+    ).map(lambda each: {"enum": each}),
     st.sampled_from([*WORDS, 1]).map(lambda each: {"const": each}),
-    st.sampled_from([{"type": "boolean"}, {"type": "null"}, {}, True, {"type": ["string", "null"]}, {"type": ["integer", "boolean"]}]),
+    st.sampled_from(
+        [
+            {"type": "boolean"},
+            {"type": "null"},
+            {},
+            True,
+            {"type": ["string", "null"]},
+            {"type": ["integer", "boolean"]},
+        ]
+    ),
     st.sampled_from([{"$ref": "#/$defs/One"}, {"$ref": "#/$defs/Two"}]),
 )
 
@@ -39,23 +59,43 @@ def _richer(inner: SearchStrategy[object]) -> SearchStrategy[object]:
     properties = st.dictionaries(st.sampled_from(NAMES), inner, max_size=3)
     required = st.lists(st.sampled_from(NAMES), max_size=2, unique=True)
     plain = sparse(
-        properties=properties, required=required, additionalProperties=st.sampled_from([False]) | inner, minProperties=SIZES, maxProperties=SIZES
+        properties=properties,
+        required=required,
+        additionalProperties=st.sampled_from([False]) | inner,
+        minProperties=SIZES,
+        maxProperties=SIZES,
     )
-    groups = st.lists(st.sampled_from(NAMES), min_size=2, max_size=3, unique=True).map(lambda names: [{"required": [name]} for name in names])
+    groups = st.lists(st.sampled_from(NAMES), min_size=2, max_size=3, unique=True).map(
+        lambda names: [{"required": [name]} for name in names]
+    )
     return st.one_of(
         plain.map(lambda each: {"type": "object", **each}),
         st.tuples(plain, groups).map(lambda both: {"type": "object", **both[0], "oneOf": both[1]}),
-        sparse(items=inner, minItems=SIZES, maxItems=SIZES, uniqueItems=st.booleans()).map(lambda each: {"type": "array", **each}),
-        sparse(prefixItems=st.lists(inner, min_size=1, max_size=2), items=inner).map(lambda each: {"type": "array", **each}),
+        sparse(items=inner, minItems=SIZES, maxItems=SIZES, uniqueItems=st.booleans()).map(
+            lambda each: {"type": "array", **each}
+        ),
+        sparse(prefixItems=st.lists(inner, min_size=1, max_size=2), items=inner).map(
+            lambda each: {"type": "array", **each}
+        ),
         st.lists(inner, min_size=1, max_size=3).map(lambda each: {"anyOf": each}),
         st.lists(inner, min_size=2, max_size=3).map(lambda each: {"oneOf": each}),
         st.lists(inner, min_size=1, max_size=2).map(lambda each: {"allOf": each}),
         SCALARS.map(lambda each: {"not": each}),
         st.tuples(plain, plain).map(lambda both: {"type": "object", **both[0], "allOf": [both[1]]}),
-        st.dictionaries(st.sampled_from(["^a", "i"]), inner, min_size=1, max_size=1).map(lambda each: {"type": "object", "patternProperties": each}),
-        inner.map(lambda each: {"type": "object", "properties": {"a": each}, "dependentRequired": {"a": ["b"]}}),
+        st.dictionaries(st.sampled_from(["^a", "i"]), inner, min_size=1, max_size=1).map(
+            lambda each: {"type": "object", "patternProperties": each}
+        ),
+        inner.map(
+            lambda each: {
+                "type": "object",
+                "properties": {"a": each},
+                "dependentRequired": {"a": ["b"]},
+            }
+        ),
         SCALARS.map(lambda each: {"type": "array", "contains": each}),
-        st.sampled_from([{"maxLength": 1}, {"pattern": "^[ab]"}]).map(lambda each: {"type": "object", "propertyNames": each}),
+        st.sampled_from([{"maxLength": 1}, {"pattern": "^[ab]"}]).map(
+            lambda each: {"type": "object", "propertyNames": each}
+        ),
     )
 
 
@@ -92,7 +132,11 @@ def _edit(draw: DrawFn, bundle: dict[str, object]) -> None:
             if isinstance(schema, dict):
                 holder[key] = {**holder[key], **schema}
         case 2:
-            holder[key] = {"anyOf": [holder[key], copy.deepcopy(draw(SCHEMAS))]} if isinstance(holder[key], dict) else holder[key]
+            holder[key] = (
+                {"anyOf": [holder[key], copy.deepcopy(draw(SCHEMAS))]}
+                if isinstance(holder[key], dict)
+                else holder[key]
+            )
         case _:
             holder[key] = copy.deepcopy(draw(_like(holder[key], key)))
 
@@ -106,13 +150,24 @@ def _like(value: object, key: object) -> SearchStrategy[object]:
         return st.sampled_from([1, 2, 0.5]) if key == "multipleOf" else SIZES
     if isinstance(value, str):
         return st.sampled_from(["string", "integer", "object"]) if key == "type" else st.just(value)
-    if isinstance(value, dict) and key not in {"properties", "$defs", "patternProperties", "dependentRequired"}:
+    if isinstance(value, dict) and key not in {
+        "properties",
+        "$defs",
+        "patternProperties",
+        "dependentRequired",
+    }:
         return SCHEMAS
     return st.just(value)
 
 
 def _places(data: object) -> Iterator[tuple[dict | list, str | int]]:
-    items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    items = (
+        data.items()
+        if isinstance(data, dict)
+        else enumerate(data)
+        if isinstance(data, list)
+        else ()
+    )
     for key, value in items:
         if isinstance(data, list) and not isinstance(value, dict | bool):
             continue
@@ -121,22 +176,31 @@ def _places(data: object) -> Iterator[tuple[dict | list, str | int]]:
 
 
 VALUES: SearchStrategy[object] = st.recursive(
-    st.sampled_from([None, True, False, *WORDS, "", "xx", "yyyy", "xyx"]) | st.integers(-4, 5) | st.sampled_from([0.5, 1.5, -2.5, 2.0]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*NAMES, "other"]), inner, max_size=3),
+    st.sampled_from([None, True, False, *WORDS, "", "xx", "yyyy", "xyx"])
+    | st.integers(-4, 5)
+    | st.sampled_from([0.5, 1.5, -2.5, 2.0]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from([*NAMES, "other"]), inner, max_size=3)
+    ),
     max_leaves=5,
 )
 """Any documents, of the words that the schemas are made of."""
 
 
 def as_sent(bundle: dict[str, object]) -> dict[str, object]:
-    """Close the schemas of a bundle where members have names: a strict writer sends no other members.
+    """Close the schemas of a bundle where members have names: a strict writer sends no other
+    members.
 
-    Definitions stay as they are for references under ``not``; beside each is one that is closed and one that a union can close.
+    Definitions stay as they are for references under ``not``; beside each is one that is closed and
+    one that a union can close.
     """
     definitions = bundle["$defs"]
     assert isinstance(definitions, dict)
     closed = {f"{name} sent": _closed(schema, definitions) for name, schema in definitions.items()}
-    branches = {f"{name} branch": _branch(schema, definitions) for name, schema in definitions.items()}
+    branches = {
+        f"{name} branch": _branch(schema, definitions) for name, schema in definitions.items()
+    }
     return {**bundle, "$defs": {**definitions, **closed, **branches}}
 
 
@@ -171,4 +235,6 @@ def _has_names(schema: object, definitions: dict[str, object], depth: int) -> bo
         return False
     inner = [each for word in ("allOf", "anyOf", "oneOf") for each in schema.get(word, ())]
     inner += [definitions[str(schema["$ref"]).rpartition("/")[2]]] if "$ref" in schema else []
-    return bool(schema.get("properties")) or any(_has_names(each, definitions, depth - 1) for each in inner)
+    return bool(schema.get("properties")) or any(
+        _has_names(each, definitions, depth - 1) for each in inner
+    )

@@ -1,4 +1,5 @@
-"""The documents that a sender writes, as a schema: no member that its schema neither describes nor mentions.
+"""The documents that a sender writes, as a schema: no member that its schema neither describes nor
+mentions.
 
 Nothing here knows how the check works.
 """
@@ -12,15 +13,22 @@ from contract.fuzzing import Json, walk
 
 def as_sent(root: dict[str, Json]) -> dict[str, Json]:
     """Write a schema whose documents hold only members that it names, wherever it names any."""
-    root = copy.deepcopy(root)  # its only dynamic anchor, if it has one, is that of the first definition
+    root = copy.deepcopy(
+        root
+    )  # its only dynamic anchor, if it has one, is that of the first definition
     for schema in walk(root):
         if isinstance(schema, dict) and schema.pop("$dynamicRef", None):
             schema["allOf"] = [*schema.get("allOf", ()), {"$ref": "#/$defs/one"}]
     definitions = root["$defs"]
     target = {
-        f"{name} {form}": change(schema, root) for form, change in (("sent", _close), ("branch", _branch)) for name, schema in definitions.items()
+        f"{name} {form}": change(schema, root)
+        for form, change in (("sent", _close), ("branch", _branch))
+        for name, schema in definitions.items()
     }
-    return {**_close({word: value for word, value in root.items() if word != "$defs"}, root), "$defs": {**definitions, **target}}
+    return {
+        **_close({word: value for word, value in root.items() if word != "$defs"}, root),
+        "$defs": {**definitions, **target},
+    }
 
 
 def _close(schema: Json, root: dict[str, Json]) -> Json:
@@ -47,7 +55,9 @@ def _branch(schema: Json, root: dict[str, Json]) -> Json:
             parts += [{word: value}, {"anyOf": [_branch(each, root) for each in value]}]
         elif word == "$ref" and value.startswith("#/$defs/"):
             parts.append({"$ref": f"{value}%20branch"})
-        elif word in {"additionalProperties", "unevaluatedProperties"} and (value is True or value == {}):
+        elif word in {"additionalProperties", "unevaluatedProperties"} and (
+            value is True or value == {}
+        ):
             continue
         elif word not in {"$anchor", "$dynamicAnchor"} or schema is root:
             made[word] = _branch_keyword(word, value, root)
@@ -69,7 +79,9 @@ def _branch_keyword(word: str, value: Json, root: dict[str, Json]) -> Json:
 def _has_names(schema: Json, root: dict[str, Json], depth: int) -> bool:
     if not isinstance(schema, dict) or not depth:
         return False
-    return bool(schema.get("properties")) or any(_has_names(each, root, depth - 1) for each in _list_inner(schema, root))
+    return bool(schema.get("properties")) or any(
+        _has_names(each, root, depth - 1) for each in _list_inner(schema, root)
+    )
 
 
 def _list_inner(schema: dict[str, Json], root: dict[str, Json]) -> list[Json]:
@@ -78,7 +90,14 @@ def _list_inner(schema: dict[str, Json], root: dict[str, Json]) -> list[Json]:
     inner += [schema[word] for word in ("then", "else") if word in schema]
     inner += schema.get("dependentSchemas", {}).values()
     reference = schema.get("$ref", "")
-    return [*inner, *([root["$defs"].get(reference.rpartition("/")[2], root["$defs"]["one"])] if reference else [])]
+    return [
+        *inner,
+        *(
+            [root["$defs"].get(reference.rpartition("/")[2], root["$defs"]["one"])]
+            if reference
+            else []
+        ),
+    ]
 
 
 def _list_mentioned(schema: Json, root: dict[str, Json], depth: int) -> list[str]:
@@ -86,5 +105,17 @@ def _list_mentioned(schema: Json, root: dict[str, Json], depth: int) -> list[str
     if not isinstance(schema, dict) or not depth:
         return []
     needed = schema.get("dependentRequired", {})
-    names = [*schema.get("required", ()), *needed, *(name for each in needed.values() for name in each), *schema.get("dependentSchemas", {})]
-    return [*names, *(name for each in _list_inner(schema, root) for name in _list_mentioned(each, root, depth - 1))]
+    names = [
+        *schema.get("required", ()),
+        *needed,
+        *(name for each in needed.values() for name in each),
+        *schema.get("dependentSchemas", {}),
+    ]
+    return [
+        *names,
+        *(
+            name
+            for each in _list_inner(schema, root)
+            for name in _list_mentioned(each, root, depth - 1)
+        ),
+    ]

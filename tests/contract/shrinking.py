@@ -1,4 +1,6 @@
-"""Smaller pairs of schemas: what is left of a pair when everything is cut that it does not need to show what it shows."""
+"""Smaller pairs of schemas: what is left of a pair when everything is cut that it does not need to
+show what it shows.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ Path: TypeAlias = tuple[str | int, ...]
 _UNIONS = ("allOf", "anyOf", "oneOf")
 
 
-def shrink(old: Schema, new: Schema, shows: Callable[[Schema, Schema], bool]) -> tuple[Schema, Schema]:
+def shrink(
+    old: Schema, new: Schema, shows: Callable[[Schema, Schema], bool]
+) -> tuple[Schema, Schema]:
     """Cut both schemas, at the same places and each alone, as long as the rest still shows it."""
     candidates = _list_smaller(old, new)
     while (smaller := next(candidates, None)) is not None:
@@ -40,7 +44,13 @@ def _list_smaller(old: Schema, new: Schema) -> Iterator[tuple[Schema, Schema]]:
 def _list_paths(value: Json, path: Path = ()) -> Iterator[Path]:
     if path:
         yield path
-    for step, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+    for step, inner in (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    ):
         yield from _list_paths(inner, (*path, step))
 
 
@@ -59,7 +69,11 @@ def _edit(schema: Schema, path: Path, edit: Callable[[Json, str | int], bool]) -
 def _get(holder: Json, step: str | int) -> Json:
     if isinstance(holder, dict):
         return holder.get(str(step))
-    return holder[step] if isinstance(holder, list) and isinstance(step, int) and step < len(holder) else None
+    return (
+        holder[step]
+        if isinstance(holder, list) and isinstance(step, int) and step < len(holder)
+        else None
+    )
 
 
 def _set(holder: Json, step: str | int, value: Json) -> None:
@@ -80,7 +94,13 @@ def _cut(holder: Json, step: str | int) -> bool:
 def _lift(holder: Json, step: str | int) -> bool:
     """Write the first branch of a union in place of the union."""
     branches = _get(holder, step)
-    if step not in _UNIONS or not isinstance(holder, dict) or not isinstance(branches, list) or not branches or not isinstance(branches[0], dict):
+    if (
+        step not in _UNIONS
+        or not isinstance(holder, dict)
+        or not isinstance(branches, list)
+        or not branches
+        or not isinstance(branches[0], dict)
+    ):
         return False
     del holder[str(step)]
     holder |= branches[0]

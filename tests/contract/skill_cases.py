@@ -1,4 +1,6 @@
-"""The schemas in ``skill_schemas/``, each with documents that fit and documents that do not, and a judge that knows only the schema."""
+"""The schemas in ``skill_schemas/``, each with documents that fit and documents that do not, and a
+judge that knows only the schema.
+"""
 
 from __future__ import annotations
 
@@ -61,13 +63,15 @@ def _case(path: Path) -> Case:
     return Case(path.stem, str(data["source"]), files, data["accepted"], data["refused"])  # type: ignore[arg-type]  # as above
 
 
-# --- neighbours ------------------------------------------------------------------------------------------------------------------------------------
+# --- neighbours -----------------------------------------------------------------------------------
 
 _OTHERS: tuple[Json, ...] = (None, True, 0, -1, 1.0, 10**30, 0.5, "", "x", [], {}, [None], {"x": 1})
 
 
 def neighbours(value: Json) -> Iterator[Json]:
-    """Change one thing in a document, in every way: a member or item gone, doubled, replaced by something of each kind, or one more."""
+    """Change one thing in a document, in every way: a member or item gone, doubled, replaced by
+    something of each kind, or one more.
+    """
     yield from _OTHERS
     if isinstance(value, dict):
         yield {**value, "zz-unknown": None}
@@ -84,7 +88,7 @@ def neighbours(value: Json) -> Iterator[Json]:
         yield value[:-1]
 
 
-# --- comparing -----------------------------------------------------------------------------------------------------------------------------------
+# --- comparing ------------------------------------------------------------------------------------
 
 
 def same(one: Json, other: Json) -> bool:
@@ -93,7 +97,11 @@ def same(one: Json, other: Json) -> bool:
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(same, one, other))
-    return one == other or (isinstance(one, str) and isinstance(other, str) and _moment(one) == _moment(other) is not None)
+    return one == other or (
+        isinstance(one, str)
+        and isinstance(other, str)
+        and _moment(one) == _moment(other) is not None
+    )
 
 
 def _moment(text: str) -> datetime | None:

@@ -1,4 +1,7 @@
-"""Ways to write a random schema: as one file, as two files, or in draft-07. Each has the same documents, so that the same judge decides about all."""
+"""Ways to write a random schema: as one file, as two files, or in draft-07.
+
+Each has the same documents, so that the same judge decides about all.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +18,21 @@ from a2a_gen.source.documents import Document
 Spelling: TypeAlias = Callable[[dict[str, Json]], "ContractSide | None"]
 """Writes a schema; ``None`` if it cannot be written so."""
 
-_NEWER = frozenset({"$anchor", "$dynamicRef", "maxContains", "minContains", "unevaluatedItems", "unevaluatedProperties"})
+_NEWER = frozenset(
+    {
+        "$anchor",
+        "$dynamicRef",
+        "maxContains",
+        "minContains",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+    }
+)
 _MAPS = frozenset({"patternProperties", "properties"})
 _LISTS = frozenset({"allOf", "anyOf", "oneOf"})
-_SINGLE = frozenset({"additionalProperties", "contains", "else", "if", "not", "propertyNames", "then"})
+_SINGLE = frozenset(
+    {"additionalProperties", "contains", "else", "if", "not", "propertyNames", "then"}
+)
 
 
 def write_one_file(schema: dict[str, Json]) -> ContractSide:
@@ -45,13 +59,25 @@ def write_draft_7(schema: dict[str, Json]) -> ContractSide | None:
     """Write a schema in draft-07."""
     if any(isinstance(each, dict) and not _can_be_older(each) for each in walk(schema)):
         return None
-    return _build_side({"schema.json": {**_to_draft_7(schema), "$schema": "http://json-schema.org/draft-07/schema#"}})
+    return _build_side(
+        {
+            "schema.json": {
+                **_to_draft_7(schema),
+                "$schema": "http://json-schema.org/draft-07/schema#",
+            }
+        }
+    )
 
 
 def _can_be_older(schema: dict[str, Json]) -> bool:
-    """Return true if draft-07 has the keywords of a schema, and none stands beside a reference or describes the same member twice."""
+    """Return true if draft-07 has the keywords of a schema, and none stands beside a reference or
+    describes the same member twice.
+    """
     names = [{*schema.get(word, ())} for word in ("dependentRequired", "dependentSchemas")]
-    is_alone = "$ref" not in schema or len(schema.keys() - {"description", "title", "default", "deprecated"}) == 1
+    is_alone = (
+        "$ref" not in schema
+        or len(schema.keys() - {"description", "title", "default", "deprecated"}) == 1
+    )
     return is_alone and _NEWER.isdisjoint(schema) and names[0].isdisjoint(names[1])
 
 
@@ -71,7 +97,10 @@ def _to_draft_7(schema: Json) -> Json:
         elif word == "items":
             made["additionalItems" if "prefixItems" in schema else "items"] = _to_draft_7(value)
         elif word in {"dependentRequired", "dependentSchemas"}:
-            made["dependencies"] = {**made.get("dependencies", {}), **{name: _to_draft_7(each) for name, each in value.items()}}
+            made["dependencies"] = {
+                **made.get("dependencies", {}),
+                **{name: _to_draft_7(each) for name, each in value.items()},
+            }
         elif word == "$ref":
             made[word] = value.replace("#/$defs/", "#/definitions/")
         else:
@@ -80,7 +109,10 @@ def _to_draft_7(schema: Json) -> Json:
 
 
 def _build_side(schemas: Mapping[str, Json], entry: str = "") -> ContractSide:
-    documents = {path: Document(path, json.dumps(schema, indent=1), schema) for path, schema in schemas.items()}
+    documents = {
+        path: Document(path, json.dumps(schema, indent=1), schema)
+        for path, schema in schemas.items()
+    }
     return ContractSide(documents, "old", is_plain=True, entry=entry)
 
 

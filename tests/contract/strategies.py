@@ -1,4 +1,6 @@
-"""Documents of every type, as a good writer sends them, for hypothesis: made from the intermediate form and the limits in the schemas."""
+"""Documents of every type, as a good writer sends them, for hypothesis: made from the intermediate
+form and the limits in the schemas.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,20 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from a2a_gen.ir.build import build_contract
-from a2a_gen.ir.model import Alias, Constant, Contract, Enumeration, Field, ListOf, MapOf, OneOf, Primitive, Record, Ref, TypeExpr
+from a2a_gen.ir.model import (
+    Alias,
+    Constant,
+    Contract,
+    Enumeration,
+    Field,
+    ListOf,
+    MapOf,
+    OneOf,
+    Primitive,
+    Record,
+    Ref,
+    TypeExpr,
+)
 from a2a_gen.source.documents import Document, load_documents
 from a2a_gen.source.references import resolve_reference
 
@@ -23,8 +38,18 @@ SCHEMA = ROOT / "schema"
 # Without slashes: the ProtoJSON form of 0.3 names things by paths that ids are part of.
 CHARACTERS = st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], exclude_characters="/")
 TEXT = st.text(CHARACTERS, max_size=5)
-SCALARS = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False, allow_infinity=False) | TEXT
-JSON = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXT, inner, max_size=2), max_leaves=4)
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXT
+)
+JSON = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXT, inner, max_size=2),
+    max_leaves=4,
+)
 TIMES = st.datetimes(datetime(1971, 1, 1), datetime(2999, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - hypothesis takes naive limits
 
 
@@ -83,24 +108,37 @@ class Documents:
                 raise LookupError(f"{dialect} has no type {name}")
 
     def _record(self, dialect: str, record: Record) -> SearchStrategy[object]:
-        values = {member.wire: self._value(dialect, member.type, self._limits(member)) for member in record.fields}
+        values = {
+            member.wire: self._value(dialect, member.type, self._limits(member))
+            for member in record.fields
+        }
         required = {member.wire: values[member.wire] for member in record.fields if member.required}
         chosen = record.choice.members if record.choice else ()
-        optional = {name: value for name, value in values.items() if name not in required and name not in chosen}
+        optional = {
+            name: value
+            for name, value in values.items()
+            if name not in required and name not in chosen
+        }
         plain = st.fixed_dictionaries(required, optional=optional)
         if not chosen:
             return plain
         choice = st.one_of([st.fixed_dictionaries({name: values[name]}) for name in chosen])
         return st.builds(lambda first, second: {**first, **second}, plain, choice)
 
-    def _value(self, dialect: str, expression: TypeExpr, limits: Mapping[str, object]) -> SearchStrategy[object]:
+    def _value(
+        self, dialect: str, expression: TypeExpr, limits: Mapping[str, object]
+    ) -> SearchStrategy[object]:
         match expression:
             case Primitive():
                 return _within(PRIMITIVES[expression], expression, limits)
             case Ref(name):
                 return self.of(dialect, name)  # no type contains itself
             case ListOf(item):
-                return st.lists(self._value(dialect, item, {}), min_size=_number(limits, "minItems", 0), max_size=_number(limits, "maxItems", 2))
+                return st.lists(
+                    self._value(dialect, item, {}),
+                    min_size=_number(limits, "minItems", 0),
+                    max_size=_number(limits, "maxItems", 2),
+                )
             case MapOf(value):
                 return st.dictionaries(TEXT, self._value(dialect, value, {}), max_size=2)
             case OneOf(options):
@@ -109,7 +147,9 @@ class Documents:
                 return st.just(value)
 
     def _limits(self, member: Field) -> Mapping[str, object]:
-        """Find the schema of a member, or that of the scalar that it names, where its limits stand."""
+        """Find the schema of a member, or that of the scalar that it names, where its limits
+        stand.
+        """
         node = self._schema(member.place.file, member.place.pointer)
         if isinstance(member.type, Primitive) and isinstance(text := node.get("$ref"), str):
             meant = resolve_reference(self.files[member.place.file], text)
@@ -119,17 +159,25 @@ class Documents:
     def _schema(self, file: str, pointer: str) -> Mapping[str, object]:
         node: object = self.files[file].data
         for step in pointer.split("/")[1:]:
-            node = node.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(node, dict) else None
+            node = (
+                node.get(step.replace("~1", "/").replace("~0", "~"))
+                if isinstance(node, dict)
+                else None
+            )
         return node if isinstance(node, dict) else {}
 
 
-def _within(values: SearchStrategy[object], primitive: Primitive, limits: Mapping[str, object]) -> SearchStrategy[object]:
+def _within(
+    values: SearchStrategy[object], primitive: Primitive, limits: Mapping[str, object]
+) -> SearchStrategy[object]:
     pattern = limits.get("pattern")
     if isinstance(pattern, str):
         fitting = st.from_regex(pattern, fullmatch=True)
         return fitting if "/" in pattern else fitting.filter(lambda text: "/" not in text)
     if primitive is Primitive.INTEGER:
-        return st.integers(_number(limits, "minimum", -(2**31)), _number(limits, "maximum", 2**31 - 1))
+        return st.integers(
+            _number(limits, "minimum", -(2**31)), _number(limits, "maximum", 2**31 - 1)
+        )
     if "minLength" in limits:
         return st.text(CHARACTERS, min_size=_number(limits, "minLength", 0), max_size=5)
     return values

@@ -1,4 +1,6 @@
-"""Any schema at all: the model that is made of it takes whatever the schema takes, so that the validator alone decides."""
+"""Any schema at all: the model that is made of it takes whatever the schema takes, so that the
+validator alone decides.
+"""
 
 from __future__ import annotations
 

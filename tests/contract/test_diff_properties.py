@@ -1,4 +1,6 @@
-"""The breaking-change check against validators: compatible pairs are, witnesses are confirmed, and another tool agrees or is explained."""
+"""The breaking-change check against validators: compatible pairs are, witnesses are confirmed, and
+another tool agrees or is explained.
+"""
 
 from __future__ import annotations
 
@@ -32,13 +34,21 @@ ROOT = ("schema.json", "/$defs/Root")
 
 def build_side(bundle: Bundle) -> ContractSide:
     """Build a side of one file."""
-    return ContractSide({"schema.json": Document("schema.json", json.dumps(bundle, indent=1), bundle)}, "old", is_plain=True)
+    return ContractSide(
+        {"schema.json": Document("schema.json", json.dumps(bundle, indent=1), bundle)},
+        "old",
+        is_plain=True,
+    )
 
 
 def build_validator(bundle: Bundle, definition: str = "Root") -> jsonschema_rs.Validator:
-    """Build a validator of one definition; an invalid schema is no example, and neither is one that applies itself to the same value."""
+    """Build a validator of one definition; an invalid schema is no example, and neither is one that
+    applies itself to the same value.
+    """
     try:
-        validator = jsonschema_rs.validator_for({**bundle, "$ref": f"#/$defs/{definition}"}, validate_formats=True)
+        validator = jsonschema_rs.validator_for(
+            {**bundle, "$ref": f"#/$defs/{definition}"}, validate_formats=True
+        )
     except ValueError:
         assume(condition=False)
         raise
@@ -58,15 +68,25 @@ def build_samples(old: ContractSide, new: ContractSide) -> list[object]:
 
 @pytest.mark.parametrize("name", USAGES)
 @given(pair=pairs(), documents=st.lists(VALUES, max_size=40))
-def test_compatible_pairs_are_compatible(name: str, pair: tuple[Bundle, Bundle], documents: list[object]) -> None:
-    """Without a finding above info, no document of a well-behaved sender is accepted by one side and rejected by the other."""
+def test_compatible_pairs_are_compatible(
+    name: str, pair: tuple[Bundle, Bundle], documents: list[object]
+) -> None:
+    """Without a finding above info, no document of a well-behaved sender is accepted by one side
+    and rejected by the other.
+    """
     profile, usage = USAGES[name]
     sides = [build_side(bundle) for bundle in pair]
     sender, receiver = pair if usage is Usage.READ else pair[::-1]
     sends, takes = build_validator(as_sent(sender), "Root%20sent"), build_validator(receiver)
-    if compare(*sides, CompareOptions(profile, frozenset({usage}), find_witnesses=False)).findings_at_least(ChangeLevel.WARNING):
+    if compare(
+        *sides, CompareOptions(profile, frozenset({usage}), find_witnesses=False)
+    ).findings_at_least(ChangeLevel.WARNING):
         return
-    refused = [each for each in [*documents, *build_samples(*sides)] if sends.is_valid(each) and not takes.is_valid(each)]
+    refused = [
+        each
+        for each in [*documents, *build_samples(*sides)]
+        if sends.is_valid(each) and not takes.is_valid(each)
+    ]
     assert refused == []
 
 
@@ -78,7 +98,12 @@ def is_confirmed(witness: Witness, old: Bundle, new: Bundle) -> bool:
 
 
 @given(pair=pairs())
-@example(pair=({"$defs": {"Root": {}, "One": {"type": "number"}, "Two": {}}}, {"$defs": {"Root": {}, "One": {"$ref": "#/$defs/Two"}, "Two": {}}}))
+@example(
+    pair=(
+        {"$defs": {"Root": {}, "One": {"type": "number"}, "Two": {}}},
+        {"$defs": {"Root": {}, "One": {"$ref": "#/$defs/Two"}, "Two": {}}},
+    )
+)
 def test_every_witness_is_confirmed(pair: tuple[Bundle, Bundle]) -> None:
     """Every witness is accepted by one side and rejected by the other."""
     for bundle in pair:
@@ -97,7 +122,9 @@ def test_most_breaks_have_a_witness(record_property: pytest.RecordProperty) -> N
     def gather(pair: tuple[Bundle, Bundle]) -> None:
         for bundle in pair:
             build_validator(bundle)
-        for finding in compare(*map(build_side, pair), CompareOptions("WIRE")).findings_at_least(ChangeLevel.ERROR):
+        for finding in compare(*map(build_side, pair), CompareOptions("WIRE")).findings_at_least(
+            ChangeLevel.ERROR
+        ):
             count["without" if finding.lacks_witness else "with"] += 1
 
     gather()
@@ -108,25 +135,42 @@ def test_most_breaks_have_a_witness(record_property: pytest.RecordProperty) -> N
 
 @pytest.mark.parametrize("name", USAGES)
 @given(pair=pairs(), documents=st.lists(VALUES, max_size=20))
-def test_a_document_decides_where_another_tool_disagrees(name: str, pair: tuple[Bundle, Bundle], documents: list[object]) -> None:
-    """Jsoncompat may warn of more; then every such document has an unnamed member, which the check ignores on purpose.
+def test_a_document_decides_where_another_tool_disagrees(
+    name: str, pair: tuple[Bundle, Bundle], documents: list[object]
+) -> None:
+    """Jsoncompat may warn of more; then every such document has an unnamed member, which the check
+    ignores on purpose.
 
-    It may also warn of less: it ignores patterns, and guesses conditions and overlapping alternatives. Errors then have witnesses, or report that
-    none was found.
+    It may also warn of less: it ignores patterns, and guesses conditions and overlapping
+    alternatives. Errors then have witnesses, or report that none was found.
     """
     profile, usage = USAGES[name]
     sender, receiver = pair if usage is Usage.READ else pair[::-1]
-    takes, sends, as_good = build_validator(receiver), build_validator(sender), build_validator(as_sent(sender), "Root%20sent")
+    takes, sends, as_good = (
+        build_validator(receiver),
+        build_validator(sender),
+        build_validator(as_sent(sender), "Root%20sent"),
+    )
     sides = [build_side(bundle) for bundle in pair]
     report = compare(*sides, CompareOptions(profile, frozenset({usage})))
     try:
         words = [json.dumps({**bundle, "$ref": "#/$defs/Root"}) for bundle in pair]
-        agrees = jsoncompat.check_compat(*words, "deserializer" if usage is Usage.READ else "serializer")
+        agrees = jsoncompat.check_compat(
+            *words, "deserializer" if usage is Usage.READ else "serializer"
+        )
     except ValueError:
         return  # it does not take every schema
     if not agrees and not report.findings_at_least(ChangeLevel.WARNING):
-        meant = [each for each in [*documents, *build_samples(*sides)] if sends.is_valid(each) and not takes.is_valid(each)]
+        meant = [
+            each
+            for each in [*documents, *build_samples(*sides)]
+            if sends.is_valid(each) and not takes.is_valid(each)
+        ]
         assert not any(as_good.is_valid(each) for each in meant)
     if agrees:
         errors = report.findings_at_least(ChangeLevel.ERROR)
-        assert all(finding.witnesses or finding.lacks_witness for finding in errors if finding.can_have_witness)
+        assert all(
+            finding.witnesses or finding.lacks_witness
+            for finding in errors
+            if finding.can_have_witness
+        )

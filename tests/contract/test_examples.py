@@ -1,4 +1,6 @@
-"""The examples in the contract: what readers take, forgive and refuse, by JSON Schema and by the generated models."""
+"""The examples in the contract: what readers take, forgive and refuse, by JSON Schema and by the
+generated models.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,16 @@ import json
 
 import jsonschema_rs
 import pytest
-from contract.documents import Example, examples, pointer, pointers, read, read_leniently, validator, write
+from contract.documents import (
+    Example,
+    examples,
+    pointer,
+    pointers,
+    read,
+    read_leniently,
+    validator,
+    write,
+)
 from pydantic import ValidationError
 
 VALID, LENIENT, INVALID = (examples(kind) for kind in ("valid", "lenient", "invalid"))
@@ -14,7 +25,9 @@ VALID, LENIENT, INVALID = (examples(kind) for kind in ("valid", "lenient", "inva
 
 @pytest.mark.parametrize("example", VALID, ids=str)
 def test_a_valid_document_is_taken(example: Example) -> None:
-    """Any JSON Schema validator takes what a good writer sends, and what a reader takes of it is written again with the same meaning."""
+    """Any JSON Schema validator takes what a good writer sends, and what a reader takes of it is
+    written again with the same meaning.
+    """
     assert validator(example.dialect, example.type).is_valid(example.content)
     assert write(read(example, example.content)) == example.content
 
@@ -29,10 +42,15 @@ def test_a_lenient_document_is_read(example: Example) -> None:
 
 @pytest.mark.parametrize("example", INVALID, ids=str)
 def test_an_invalid_document_is_refused(example: Example) -> None:
-    """A reader refuses it with one error, at the place that the example names; so does any JSON Schema validator, unless only a reader can tell."""
+    """A reader refuses it with one error, at the place that the example names; so does any JSON
+    Schema validator, unless only a reader can tell.
+    """
     content = example.content
     assert isinstance(content, dict)
-    faults = {_place(error) for error in validator(example.dialect, example.type).iter_errors(content["document"])}
+    faults = {
+        _place(error)
+        for error in validator(example.dialect, example.type).iter_errors(content["document"])
+    }
     assert faults == (set() if content.get("schema") == "accepts" else {content["place"]})
     with pytest.raises(ValidationError) as refused:
         read(example, content["document"])

@@ -1,4 +1,6 @@
-"""The same report in every process: Python hashes names differently in each, so whatever loops over a set gives itself away."""
+"""The same report in every process: Python hashes names differently in each, so whatever loops over
+a set gives itself away.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ for index in range(90):
 def report_in(hash_seed: str) -> str:
     """Compare random pairs in a process of its own."""
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(TESTS)}
-    return subprocess.run([sys.executable, "-c", PAIRS], env=environment, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        [sys.executable, "-c", PAIRS], env=environment, check=True, capture_output=True, text=True
+    ).stdout
 
 
 @pytest.mark.slow

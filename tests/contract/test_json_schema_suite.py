@@ -1,6 +1,8 @@
-"""The JSON Schema Test Suite: what a schema accepts, its typed schema accepts and writes back; what is not supported is refused by name.
+"""The JSON Schema Test Suite: what a schema accepts, its typed schema accepts and writes back; what
+is not supported is refused by name.
 
-Formats are asserted here and only annotations in the suite, so ``format.json`` and the optional tests are left out.
+Formats are asserted here and only annotations in the suite, so ``format.json`` and the optional
+tests are left out.
 """
 
 from __future__ import annotations
@@ -22,10 +24,17 @@ DRAFTS = {
     "draft7": "http://json-schema.org/draft-07/schema#",
 }
 REFUSED = (
-    *("is not part of this project", "cannot be read", "does not resolve", "is outside the project"),
+    *(
+        "is not part of this project",
+        "cannot be read",
+        "does not resolve",
+        "is outside the project",
+    ),
     *("is not a supported draft", "several times", "nested $ids"),
 )
-"""Reasons to refuse a schema of the suite: it refers to other files, to a nested ``$id``, or to an ambiguous anchor."""
+"""Reasons to refuse a schema of the suite: it refers to other files, to a nested ``$id``, or to an
+ambiguous anchor.
+"""
 
 Group = dict[str, Any]
 
@@ -36,16 +45,23 @@ def groups(draft: str) -> list[Group]:
     assert peer.interpreter
     folder = next(peer.folder.glob("jsonschema-*/json/tests")) / draft
     return [
-        {**group, "file": file.stem} for file in sorted(folder.glob("*.json")) if file.stem != "format" for group in json.loads(file.read_bytes())
+        {**group, "file": file.stem}
+        for file in sorted(folder.glob("*.json"))
+        if file.stem != "format"
+        for group in json.loads(file.read_bytes())
     ]
 
 
 def differences(group: Group, draft: str) -> Iterator[str]:
-    """Compare a typed schema with the suite; values that it refuses after a warning of the build are no difference."""
+    """Compare a typed schema with the suite; values that it refuses after a warning of the build
+    are no difference.
+    """
     schema: object = group["schema"]
     name = f"{group['file']}: {group['description']}"
     try:
-        form, warnings = make({"$schema": DRAFTS[draft], **schema} if isinstance(schema, dict) else schema)
+        form, warnings = make(
+            {"$schema": DRAFTS[draft], **schema} if isinstance(schema, dict) else schema
+        )
     except ContractError as error:
         if not all(any(reason in problem.text for reason in REFUSED) for problem in error.problems):
             yield f"{name}: refused: {error}"
@@ -66,7 +82,9 @@ def differences(group: Group, draft: str) -> Iterator[str]:
 
 @pytest.mark.peer
 @pytest.mark.slow
-@pytest.mark.parametrize(("draft", "step"), [("draft2020-12", 1), ("draft2019-09", 10), ("draft7", 10)])
+@pytest.mark.parametrize(
+    ("draft", "step"), [("draft2020-12", 1), ("draft2019-09", 10), ("draft7", 10)]
+)
 def test_the_suite_finds_no_difference(draft: str, step: int) -> None:
     """Every schema of the current draft, and a tenth of those of the older ones."""
     assert [each for group in groups(draft)[::step] for each in differences(group, draft)] == []
@@ -81,8 +99,15 @@ def test_the_suites_of_older_drafts_find_none_either(draft: str) -> None:
 
 
 def test_anchors_that_stand_twice_are_refused() -> None:
-    """The schema of an anchor would depend on nested ``$id`` members, or on the path of the validator."""
-    schema = {"$ref": "#item", "$defs": {"A": {"$anchor": "item"}, "B": {"$id": "b", "$anchor": "item"}}}
+    """The schema of an anchor would depend on nested ``$id`` members, or on the path of the
+    validator.
+    """
+    schema = {
+        "$ref": "#item",
+        "$defs": {"A": {"$anchor": "item"}, "B": {"$id": "b", "$anchor": "item"}},
+    }
     with pytest.raises(ContractError) as raised:
         make(schema)
-    assert [each.text for each in raised.value.problems] == ["made.json has the anchor item several times: #/$defs/A, #/$defs/B"]
+    assert [each.text for each in raised.value.problems] == [
+        "made.json has the anchor item several times: #/$defs/A, #/$defs/B"
+    ]

@@ -11,8 +11,20 @@ pytestmark = pytest.mark.peer
 # What an SDK has no type for, by name; and what it refuses although the specification has it.
 NOT_IN_SDK = {
     "v1_0": set[str](),
-    "v0_3": {"ListTasksParams", "ListTasksResult", "ListTasksRequest", "ListTasksResponse", "ListTasksSuccessResponse"}
-    | {"SendMessageResult", "SendMessageReply", "StreamResult", "StreamReply", "TaskPushNotificationConfigs"}
+    "v0_3": {
+        "ListTasksParams",
+        "ListTasksResult",
+        "ListTasksRequest",
+        "ListTasksResponse",
+        "ListTasksSuccessResponse",
+    }
+    | {
+        "SendMessageResult",
+        "SendMessageReply",
+        "StreamResult",
+        "StreamReply",
+        "TaskPushNotificationConfigs",
+    }
     | {"ApiKeyLocation"},
     "v0_3_proto": set[str](),
 }
@@ -26,7 +38,11 @@ ENUMS = {"TaskState", "Role"}
 def judged(dialect: str) -> list[Example]:
     """Find the valid examples that an SDK has the type for."""
     left_out = NOT_IN_SDK[dialect] | (ENUMS if dialect != "v0_3" else set())
-    return [each for each in examples("valid") if each.dialect == dialect and each.type not in left_out and str(each) not in REFUSED_BY_SDK]
+    return [
+        each
+        for each in examples("valid")
+        if each.dialect == dialect and each.type not in left_out and str(each) not in REFUSED_BY_SDK
+    ]
 
 
 def both_ways(sdk: Peer, example: Example) -> None:

@@ -1,4 +1,6 @@
-"""Packages of plain schemas: their models are the schemas, they need nothing of a2a-gen, and a build, a check and a comparison work on them."""
+"""Packages of plain schemas: their models are the schemas, they need nothing of a2a-gen, and a
+build, a check and a comparison work on them.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,11 @@ PAGE = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
 NODE = {
     "type": "object",
     "required": ["name"],
-    "properties": {"name": {"type": "string", "minLength": 1}, "inner": {"type": "array", "items": {"$ref": "#"}}, "size": {"type": "integer"}},
+    "properties": {
+        "name": {"type": "string", "minLength": 1},
+        "inner": {"type": "array", "items": {"$ref": "#"}},
+        "size": {"type": "integer"},
+    },
 }
 
 
@@ -37,7 +43,9 @@ def test_models_are_their_schemas(topic: Topic) -> None:
 
 
 def test_the_page_says_what_was_measured() -> None:
-    """The table of the page is that of both tools today; run tests/contract/plain_comparison.py to update it."""
+    """The table of the page is that of both tools today; run tests/contract/plain_comparison.py to
+    update it.
+    """
     printed = PAGE.partition(plain_comparison.BEGIN)[2].partition(plain_comparison.END)[0]
     assert printed == plain_comparison.table(plain_comparison.results())
 
@@ -46,20 +54,31 @@ def test_a_judge_sees_every_kind_of_difference() -> None:
     """The comparison cannot be passed by a tool that accepts, refuses or changes anything."""
     topic = Topic("", {}, ({"a": 1},), ({"a": 2},))
     assert judge(topic, lambda text: text, lambda value: value) == 'accepts `{"a": 2}`'
-    assert judge(topic, lambda text: text, lambda _: b'{"a": true}') == 'writes `{"a": 1}` as `{"a": true}`'
+    assert (
+        judge(topic, lambda text: text, lambda _: b'{"a": true}')
+        == 'writes `{"a": 1}` as `{"a": true}`'
+    )
     assert judge(topic, lambda text: text, lambda _: b"{}") == 'writes `{"a": 1}` as `{}`'
     assert judge(topic, int, lambda _: b"{}") == 'refuses `{"a": 1}`'
 
 
 def test_the_page_can_be_followed(tmp_path: Path) -> None:
-    """Its schema and its settings give the package that its Python uses, in a process that has nothing of a2a-gen, with the results that it shows."""
+    """Its schema and its settings give the package that its Python uses, in a process that has
+    nothing of a2a-gen, with the results that it shows.
+    """
     blocks = re.findall(r"^```(\w+)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     toml, python = ([text for kind, text in blocks if kind == each] for each in ("toml", "py"))
     (tmp_path / "schemas").mkdir()
-    (tmp_path / "schemas" / "order.json").write_text(next(text for kind, text in blocks if kind == "json"), encoding="utf-8")
+    (tmp_path / "schemas" / "order.json").write_text(
+        next(text for kind, text in blocks if kind == "json"), encoding="utf-8"
+    )
     (tmp_path / "a2a-gen.toml").write_text("\n".join(toml), encoding="utf-8")
     project = find_project(tmp_path)
-    assert (project.kind, project.compat.baselines, project.compat.profile) == ("models", ("origin/main",), "BACKWARD")
+    assert (project.kind, project.compat.baselines, project.compat.profile) == (
+        "models",
+        ("origin/main",),
+        "BACKWARD",
+    )
     assert pipeline.build(project).warnings == ()
     assert not pipeline.compute_drift(project)[0]
 
@@ -71,19 +90,31 @@ def test_the_page_can_be_followed(tmp_path: Path) -> None:
             "import sys",
             "sys.path.insert(0, sys.argv[1])",
             *(
-                f"try:\n {line}\nexcept ValueError: pass\nelse: raise SystemExit(1)" if line.partition("  # ")[0] in refused else line
+                f"try:\n {line}\nexcept ValueError: pass\nelse: raise SystemExit(1)"
+                if line.partition("  # ")[0] in refused
+                else line
                 for line in lines
             ),
         ]
     )
-    program += "\nprint([name for name in sys.modules if name.startswith('a2a_') or name in ('litestar', 'asyncpg', 'httpx')])"
-    done = subprocess.run([sys.executable, "-I", "-c", program, str(tmp_path)], capture_output=True, text=True, check=False)
+    program += (
+        "\nprint([name for name in sys.modules if name.startswith('a2a_') or name in "
+        "('litestar', 'asyncpg', 'httpx')])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", program, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.returncode, done.stderr, done.stdout.splitlines()) == (0, "", [*results, "[]"])
     assert len(refused) == 2
 
 
 def test_schemas_of_files_folders_and_drafts_meet_in_one_package(tmp_path: Path) -> None:
-    """References lead from JSON to YAML and between folders; names that meet are told apart, and an older draft keeps its meaning."""
+    """References lead from JSON to YAML and between folders; names that meet are told apart, and an
+    older draft keeps its meaning.
+    """
     files = {
         "order.json": {
             "type": "object",
@@ -91,7 +122,11 @@ def test_schemas_of_files_folders_and_drafts_meet_in_one_package(tmp_path: Path)
             "$defs": {"Item": {"type": "integer"}},
         },
         "parts/item.yaml": "type: object\nrequired: [id]\nproperties: {id: {type: string}}\n",
-        "unit.json": {"$schema": "http://json-schema.org/draft-07/schema#", "type": "array", "items": [{"type": "string"}, {"type": "integer"}]},
+        "unit.json": {
+            "$schema": "http://json-schema.org/draft-07/schema#",
+            "type": "array",
+            "items": [{"type": "string"}, {"type": "integer"}],
+        },
         "examples/order.json": "no JSON",
     }
     with imported(tmp_path, files) as name:
@@ -104,11 +139,25 @@ def test_schemas_of_files_folders_and_drafts_meet_in_one_package(tmp_path: Path)
         assert set(schemas.ORDER.schema["$defs"]) == {"Item", "Order", "Unit"}
 
 
-@pytest.mark.parametrize("reference", ["https://e.org/a/inner#name", "inner#name", "/a/inner#/$defs/Y", "https://e.org/a/inner#/$defs/Y"])
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "https://e.org/a/inner#name",
+        "inner#name",
+        "/a/inner#/$defs/Y",
+        "https://e.org/a/inner#/$defs/Y",
+    ],
+)
 def test_references_begin_at_the_address_around_them(reference: str, tmp_path: Path) -> None:
     """A schema in another one may be named in full, or relative to the $id around the reference."""
     inner = {"$id": "inner", "$defs": {"Y": {"$anchor": "name", "type": "string"}}}
-    schema = {"$id": "https://e.org/a/root", "title": "Root", "type": "object", "properties": {"a": {"$ref": reference}}, "$defs": {"Inner": inner}}
+    schema = {
+        "$id": "https://e.org/a/root",
+        "title": "Root",
+        "type": "object",
+        "properties": {"a": {"$ref": reference}},
+        "$defs": {"Inner": inner},
+    }
     with imported(tmp_path, {"root.json": schema}) as name:
         schemas = import_module(f"{name}.schemas")
         assert schemas.ROOT.read(b'{"a": "x"}').a == "x"
@@ -132,13 +181,20 @@ def test_nested_models_are_checked_once_and_by_themselves(tmp_path: Path) -> Non
 
 
 def test_numbers_beyond_floats_are_refused_and_large_integers_are_read(tmp_path: Path) -> None:
-    """The models do what their typed schemas do: JSON text is read exactly or refused with its place, and nothing becomes null."""
+    """The models do what their typed schemas do: JSON text is read exactly or refused with its
+    place, and nothing becomes null.
+    """
     with imported(tmp_path, {"node.json": NODE}) as name:
         node, schema = import_module(name).Node, import_module(f"{name}.schemas").NODE
         for read in (node.model_validate_json, schema.read):
-            assert read('{"name": "a", "inner": [{"name": "b", "size": 1e20}]}').inner[0].size == 10**20
+            assert (
+                read('{"name": "a", "inner": [{"name": "b", "size": 1e20}]}').inner[0].size
+                == 10**20
+            )
         with pytest.raises(ValidationError) as refused:
-            node.model_validate_json('{"name": "a", "inner": [{"name": "b", "more": [1e400]}], "free": -1e400}')
+            node.model_validate_json(
+                '{"name": "a", "inner": [{"name": "b", "more": [1e400]}], "free": -1e400}'
+            )
         assert {each["loc"]: each["msg"] for each in refused.value.errors()} == dict.fromkeys(
             [("inner", 0, "more", 0), ("free",)], "the number is too large"
         )
@@ -158,27 +214,59 @@ def test_numbers_beyond_floats_are_refused_and_large_integers_are_read(tmp_path:
     ("member", "value", "place", "kind"),
     [
         ({"prefixItems": [{"type": "string"}, {"type": "integer"}]}, {"x": 1}, "t", "array"),
-        ({"anyOf": [{"prefixItems": [{"type": "string"}], "items": False}, {"type": "null"}]}, 5, "t", "array"),
-        ({"type": "array", "items": {"properties": {"a": {"items": {"type": "string"}}}}}, [{}, {"a": 5}], "t[1].a", "array"),
-        ({"prefixItems": [{"type": "string"}, {"properties": {"a": {}}}]}, ["x", 5], "t[1]", "object"),
+        (
+            {"anyOf": [{"prefixItems": [{"type": "string"}], "items": False}, {"type": "null"}]},
+            5,
+            "t",
+            "array",
+        ),
+        (
+            {"type": "array", "items": {"properties": {"a": {"items": {"type": "string"}}}}},
+            [{}, {"a": 5}],
+            "t[1].a",
+            "array",
+        ),
+        (
+            {"prefixItems": [{"type": "string"}, {"properties": {"a": {}}}]},
+            ["x", 5],
+            "t[1]",
+            "object",
+        ),
     ],
-    ids=["a tuple of every length", "a tuple in a union", "items of a member", "an item of a tuple"],
+    ids=[
+        "a tuple of every length",
+        "a tuple in a union",
+        "items of a member",
+        "an item of a tuple",
+    ],
 )
 def test_a_value_that_only_its_type_refuses_has_an_error_with_what_should_be_there(
     member: dict[str, object], value: object, place: str, kind: str, tmp_path: Path
 ) -> None:
-    """A schema without a type accepts every kind of value, its Python type one; the error has no names of branches, which no document has."""
-    with imported(tmp_path, {"root.json": {"title": "Root", "type": "object", "properties": {"t": member}}}) as name:
-        with pytest.raises(ValueError, match=f'^{re.escape(place)}: the value is not of type "{kind}"$'):
+    """A schema without a type accepts every kind of value, its Python type one; the error has no
+    names of branches, which no document has.
+    """
+    with imported(
+        tmp_path, {"root.json": {"title": "Root", "type": "object", "properties": {"t": member}}}
+    ) as name:
+        with pytest.raises(
+            ValueError, match=f'^{re.escape(place)}: the value is not of type "{kind}"$'
+        ):
             import_module(f"{name}.schemas").ROOT.parse({"t": value})
         with pytest.raises(ValidationError) as refused:
             import_module(name).Root.model_validate_json(json.dumps({"t": value}))
-        places = ["".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in each["loc"]) for each in refused.value.errors()]
+        places = [
+            "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in each["loc"])
+            for each in refused.value.errors()
+        ]
         assert places == [f".{place}"]
 
 
 CARD = {"if": {"properties": {"kind": {"const": "card"}}}, "then": {"required": ["pan"]}}
-PAY = {"type": "object", "properties": {"kind": {"enum": ["card", "bank"]}, "pan": {"type": "string"}}}
+PAY = {
+    "type": "object",
+    "properties": {"kind": {"enum": ["card", "bank"]}, "pan": {"type": "string"}},
+}
 
 
 @pytest.mark.parametrize(
@@ -194,7 +282,9 @@ PAY = {"type": "object", "properties": {"kind": {"enum": ["card", "bank"]}, "pan
     ids=lambda parts: " ".join(parts[-1]),
 )
 def test_all_parts_of_an_allof_count(parts: list[object], tmp_path: Path) -> None:
-    """The schema, the model and its validator have all of them, also those without members; the same holds in a member."""
+    """The schema, the model and its validator have all of them, also those without members; the
+    same holds in a member.
+    """
     pay = {"title": "Pay", "allOf": parts, "$defs": {"Base": {"type": "object"}}}
     holder = {"title": "Holder", "type": "object", "properties": {"pay": {"allOf": parts[-2:]}}}
     with imported(tmp_path, {"pay.json": pay, "holder.json": holder}) as name:
@@ -218,10 +308,17 @@ def test_all_parts_of_an_allof_count(parts: list[object], tmp_path: Path) -> Non
         ("boolean", ('"yes"', "1", "0.0", "[]")),
     ],
 )
-def test_json_is_never_converted_in_a_union_with_a_branch_without_a_type(kind: str, texts: tuple[str, ...], tmp_path: Path) -> None:
-    """The branch accepts whatever is no object; what the types have no place for is refused with a sentence, alone and as a member."""
+def test_json_is_never_converted_in_a_union_with_a_branch_without_a_type(
+    kind: str, texts: tuple[str, ...], tmp_path: Path
+) -> None:
+    """The branch accepts whatever is no object; what the types have no place for is refused with a
+    sentence, alone and as a member.
+    """
     union = {"anyOf": [{"type": kind}, {"properties": {"b": {"type": "string"}}}]}
-    files = {"either.json": {"title": "Either", **union}, "holder.json": {"title": "Holder", "type": "object", "properties": {"x": union}}}
+    files = {
+        "either.json": {"title": "Either", **union},
+        "holder.json": {"title": "Holder", "type": "object", "properties": {"x": union}},
+    }
     with imported(tmp_path, files) as name:
         schemas = import_module(f"{name}.schemas")
         for text in texts:
@@ -240,13 +337,22 @@ def test_json_is_never_converted_in_a_union_with_a_branch_without_a_type(kind: s
         {"items": {"type": "string"}},
         {"$ref": "#/$defs/Rules"},
         {"anyOf": [{"properties": {"a": {"type": "string"}}}, {"type": "null"}]},
-        {"allOf": [{"$ref": "#/$defs/Rules"}, {"not": {"type": "string"}}], "if": {"type": "object"}, "then": {"required": ["a"]}},
+        {
+            "allOf": [{"$ref": "#/$defs/Rules"}, {"not": {"type": "string"}}],
+            "if": {"type": "object"},
+            "then": {"required": ["a"]},
+        },
     ],
     ids=str,
 )
 def test_a_null_stays_where_the_schema_accepts_it(rules: dict[str, object], tmp_path: Path) -> None:
     """A member without a type may be null, which is not the same as absent."""
-    schema = {"title": "Root", "type": "object", "properties": {"rules": rules}, "$defs": {"Rules": {"properties": {"a": {"type": "string"}}}}}
+    schema = {
+        "title": "Root",
+        "type": "object",
+        "properties": {"rules": rules},
+        "$defs": {"Rules": {"properties": {"a": {"type": "string"}}}},
+    }
     with imported(tmp_path, {"root.json": schema}) as name:
         root = import_module(f"{name}.schemas").ROOT
         for text in (b'{"rules":null}', b"{}"):
@@ -265,7 +371,10 @@ def test_equal_schemas_give_equal_bytes(tmp_path: Path) -> None:
     ("files", "text"),
     [
         ({}, "the folder has no schemas"),
-        ({"a.json": {"$schema": "http://json-schema.org/draft-04/schema#"}}, "'http://json-schema.org/draft-04/schema#' is not a supported draft"),
+        (
+            {"a.json": {"$schema": "http://json-schema.org/draft-04/schema#"}},
+            "'http://json-schema.org/draft-04/schema#' is not a supported draft",
+        ),
         ({"a.json": {"type": "objet"}}, "not a valid JSON Schema"),
         ({"a.json": {"$ref": "b.json"}}, "b.json cannot be read"),
         ({"a.json": {"openapi": "3.1.0", "paths": {}}}, "an OpenAPI document"),
@@ -273,7 +382,9 @@ def test_equal_schemas_give_equal_bytes(tmp_path: Path) -> None:
     ],
     ids=["none", "an old draft", "no schema", "a dangling reference", "OpenAPI", "broken YAML"],
 )
-def test_what_cannot_be_built_is_refused_by_name(tmp_path: Path, files: dict[str, object], text: str) -> None:
+def test_what_cannot_be_built_is_refused_by_name(
+    tmp_path: Path, files: dict[str, object], text: str
+) -> None:
     """Nothing is generated of schemas that would be read wrongly."""
     (tmp_path / "schemas").mkdir()
     with pytest.raises(ContractError) as refused:

@@ -13,7 +13,10 @@ from a2a_runtime.project.file import parse_project_file
 
 KINDS = json.loads((EXAMPLES / "project.json").read_bytes())
 VALID = [pytest.param("\n".join(lines), id=reason) for reason, lines in KINDS["valid"].items()]
-INVALID = [pytest.param("\n".join(each["document"]), each["place"], id=reason) for reason, each in KINDS["invalid"].items()]
+INVALID = [
+    pytest.param("\n".join(each["document"]), each["place"], id=reason)
+    for reason, each in KINDS["invalid"].items()
+]
 
 
 @pytest.mark.parametrize("text", VALID)
@@ -33,4 +36,6 @@ def test_an_invalid_file_is_refused(text: str, place: str) -> None:
 def test_one_file_has_every_section() -> None:
     """The longest example names every key and table that a file can have at its top."""
     schema = json.loads((SCHEMA / "meta" / "project.schema.json").read_bytes())
-    assert set(tomllib.loads("\n".join(KINDS["valid"]["every-section"]))) == set(schema["properties"])
+    assert set(tomllib.loads("\n".join(KINDS["valid"]["every-section"]))) == set(
+        schema["properties"]
+    )

@@ -1,4 +1,6 @@
-"""Random schemas through built packages: each document that the schema accepts is written as it was read, each other one is refused."""
+"""Random schemas through built packages: each document that the schema accepts is written as it was
+read, each other one is refused.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ def check_package(schema: dict[str, object]) -> None:
         made = import_module(f"{name}.schemas").MADE
         for document in DOCUMENTS:
             if judge.is_valid(document):
-                assert same(document, json.loads(made.write(made.read(json.dumps(document))))), document
+                assert same(document, json.loads(made.write(made.read(json.dumps(document))))), (
+                    document
+                )
             else:
                 with pytest.raises(ValueError, match=r".+"):
                     made.read(json.dumps(document))

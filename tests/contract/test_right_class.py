@@ -11,8 +11,17 @@ PETS = {
     "type": "object",
     "properties": {"pet": {"oneOf": [{"$ref": "#/$defs/Dog"}, {"$ref": "#/$defs/Cat"}]}},
     "$defs": {
-        "Base": {"type": "object", "properties": {"kind": {"type": "string"}, "size": {"type": "number"}}, "required": ["kind"]},
-        "Dog": {"allOf": [{"$ref": "#/$defs/Base"}, {"properties": {"kind": {"const": "dog"}, "size": {"type": "integer"}}}]},
+        "Base": {
+            "type": "object",
+            "properties": {"kind": {"type": "string"}, "size": {"type": "number"}},
+            "required": ["kind"],
+        },
+        "Dog": {
+            "allOf": [
+                {"$ref": "#/$defs/Base"},
+                {"properties": {"kind": {"const": "dog"}, "size": {"type": "integer"}}},
+            ]
+        },
         "Cat": {"allOf": [{"$ref": "#/$defs/Base"}, {"properties": {"kind": {"const": "cat"}}}]},
     },
 }
@@ -20,7 +29,9 @@ PETS = {
 
 @pytest.mark.parametrize("kind", ["Dog", "Cat"])
 def test_narrowed_tags_select_the_class(kind: str) -> None:
-    """A tag that a part of ``allOf`` narrows is one: each pet arrives as what it is, and no member became free JSON."""
+    """A tag that a part of ``allOf`` narrows is one: each pet arrives as what it is, and no member
+    became free JSON.
+    """
     form, warnings = make(PETS)
     document = {"pet": {"kind": kind.lower(), "size": 2}}
     value = form.parse(document)
@@ -39,10 +50,16 @@ def test_narrowed_tags_select_the_class(kind: str) -> None:
     ids=["no type", "an open branch", "conditional"],
 )
 def test_members_without_a_type_are_listed(member: object, reason: str) -> None:
-    """A member that may be any JSON is a warning with the reason, unless its author left it open."""
+    """A member that may be any JSON is a warning with the reason, unless its author left it
+    open.
+    """
     schema = {"type": "object", "properties": {"open": {"description": "Anything."}, "b": member}}
     if member is None:
-        schema |= {"properties": {}, "if": {"required": ["a"]}, "then": {"properties": {"b": {"type": "integer"}}}}
+        schema |= {
+            "properties": {},
+            "if": {"required": ["a"]},
+            "then": {"properties": {"b": {"type": "integer"}}},
+        }
     (warning,) = make(schema)[1]
     assert (warning.rule, warning.text) == ("A2A-K11", f"the member 'b' may be any JSON: {reason}")
 
@@ -50,9 +67,18 @@ def test_members_without_a_type_are_listed(member: object, reason: str) -> None:
 @pytest.mark.parametrize(
     ("schema", "text"),
     [
-        ({"properties": {"a": {}}}, "properties without a type: values other than objects are valid too"),
-        ({"items": {"type": "string"}}, "items without a type: values other than arrays are valid too"),
-        ({"allOf": [{"properties": {"a": {}}}, {"required": ["a"]}]}, "properties without a type: values other than objects are valid too"),
+        (
+            {"properties": {"a": {}}},
+            "properties without a type: values other than objects are valid too",
+        ),
+        (
+            {"items": {"type": "string"}},
+            "items without a type: values other than arrays are valid too",
+        ),
+        (
+            {"allOf": [{"properties": {"a": {}}}, {"required": ["a"]}]},
+            "properties without a type: values other than objects are valid too",
+        ),
     ],
     ids=["properties", "items", "in allOf"],
 )
@@ -77,11 +103,22 @@ WORD = {"enum": ["x", "y"], "default": "y"}
         ({"type": ["string", "null"], "default": "x"}, "x"),
         ({"type": "integer", "default": 3}, "3"),
     ],
-    ids=["list", "object", "date", "enum by $ref", "enum in allOf", "empty object", "text or null", "number"],
+    ids=[
+        "list",
+        "object",
+        "date",
+        "enum by $ref",
+        "enum in allOf",
+        "empty object",
+        "text or null",
+        "number",
+    ],
 )
 def test_defaults_are_kept(member: object, default: str) -> None:
     """A default of any kind is the value of an absent member; it is not written."""
-    form, warnings = make({"type": "object", "properties": {"a": member}, "$defs": {"Address": ADDRESS, "Word": WORD}})
+    form, warnings = make(
+        {"type": "object", "properties": {"a": member}, "$defs": {"Address": ADDRESS, "Word": WORD}}
+    )
     value, other = form.parse({}), form.parse({})
     assert str(vars(value)["a"]) in {default, default.partition("(")[2].rstrip(")")}
     assert form.serialize(value) == {}
@@ -91,16 +128,33 @@ def test_defaults_are_kept(member: object, default: str) -> None:
 
 def test_defaults_that_do_not_match_are_listed() -> None:
     """A default that its schema refuses is ignored, with a warning."""
-    form, (warning,) = make({"type": "object", "properties": {"a": {"type": "array", "items": {"type": "string"}, "default": [1]}}})
+    form, (warning,) = make(
+        {
+            "type": "object",
+            "properties": {"a": {"type": "array", "items": {"type": "string"}, "default": [1]}},
+        }
+    )
     assert vars(form.parse({}))["a"] is None
-    assert (warning.rule, warning.text) == ("A2A-K12", 'the default [1] is ignored: [0]: the value is not of type "string"')
+    assert (warning.rule, warning.text) == (
+        "A2A-K12",
+        'the default [1] is ignored: [0]: the value is not of type "string"',
+    )
 
 
 def test_a_default_that_others_narrow_is_listed_once() -> None:
-    """However many schemas narrow it, with the place of the first one; the default is at its own."""
+    """However many schemas narrow it, with the place of the first one; the default is at its
+    own.
+    """
     base = {"type": "object", "properties": {"kind": {"type": "string", "default": "any"}}}
-    narrow = [{"allOf": [{"$ref": "#/$defs/Base"}, {"properties": {"kind": {"const": word}}}]} for word in ("a", "b", "c")]
-    schema = {"type": "object", "properties": dict(zip("xyz", narrow, strict=True)), "$defs": {"Base": base}}
+    narrow = [
+        {"allOf": [{"$ref": "#/$defs/Base"}, {"properties": {"kind": {"const": word}}}]}
+        for word in ("a", "b", "c")
+    ]
+    schema = {
+        "type": "object",
+        "properties": dict(zip("xyz", narrow, strict=True)),
+        "$defs": {"Base": base},
+    }
     _, (warning,) = make(schema)
     assert warning.rule == "A2A-K12"
     assert warning.place.pointer.endswith("/$defs/Base/properties/kind")
@@ -111,25 +165,46 @@ def test_a_default_that_others_narrow_is_listed_once() -> None:
 @pytest.mark.parametrize(
     ("payment", "reason"),
     [
-        ({"kind": "card", "card": {"pan": "12"}}, 'payment.card.pan: the value does not match "^[0-9]{12,19}$"'),
+        (
+            {"kind": "card", "card": {"pan": "12"}},
+            'payment.card.pan: the value does not match "^[0-9]{12,19}$"',
+        ),
         ({"kind": "card", "card": {}}, 'payment.card.pan: "pan" is a required property'),
         ({"kind": "cash"}, 'payment.kind: the value is none of "card", "invoice"'),
     ],
     ids=["pattern", "missing", "tag"],
 )
-def test_an_example_in_a_union_is_refused_by_the_branch_of_its_tag(payment: object, reason: str) -> None:
-    """The warning has the place inside the branch that the tag picks; a default and a value give the same reason."""
+def test_an_example_in_a_union_is_refused_by_the_branch_of_its_tag(
+    payment: object, reason: str
+) -> None:
+    """The warning has the place inside the branch that the tag picks; a default and a value give
+    the same reason.
+    """
     example, valid = {"payment": payment}, {"payment": {"kind": "invoice"}}
     form, (warning,) = make({**PAYMENT, "examples": [valid, example]})
-    assert (warning.rule, warning.text) == ("A2A-K15", f"examples[1] does not match the schema: {reason}")
-    _, (warning,) = make({"type": "object", "properties": {"order": {**PAYMENT, "default": example}}, "$defs": PAYMENT["$defs"]})
+    assert (warning.rule, warning.text) == (
+        "A2A-K15",
+        f"examples[1] does not match the schema: {reason}",
+    )
+    _, (warning,) = make(
+        {
+            "type": "object",
+            "properties": {"order": {**PAYMENT, "default": example}},
+            "$defs": PAYMENT["$defs"],
+        }
+    )
     assert (warning.rule, warning.text.partition(" is ignored: ")[2]) == ("A2A-K12", reason)
     with pytest.raises(SchemaMismatchError) as refused:
         form.parse(example)
     assert [": ".join(each) for each in refused.value.fields] == [reason]
 
 
-PAIR = {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "items": False, "minItems": 2}
+PAIR = {
+    "type": "array",
+    "prefixItems": [{"type": "string"}, {"type": "integer"}],
+    "items": False,
+    "minItems": 2,
+}
 
 
 @pytest.mark.parametrize(
@@ -157,16 +232,40 @@ POINT = SIZE = {"type": "object", "properties": {"x": {"type": "integer"}}}
 @pytest.mark.parametrize(
     ("schema", "second", "documents"),
     [
-        ({"prefixItems": [POINT, SIZE], "items": False}, "MadeItem2", [[], [{"x": 1}], [{"x": 1}, {}]]),
-        ({"prefixItems": [POINT, SIZE], "items": False, "minItems": 1}, "MadeItem2", [[{}], [{}, {"x": 2}]]),
+        (
+            {"prefixItems": [POINT, SIZE], "items": False},
+            "MadeItem2",
+            [[], [{"x": 1}], [{"x": 1}, {}]],
+        ),
+        (
+            {"prefixItems": [POINT, SIZE], "items": False, "minItems": 1},
+            "MadeItem2",
+            [[{}], [{}, {"x": 2}]],
+        ),
         ({"prefixItems": [POINT], "items": SIZE}, "MadeRest", [[], [{}], [{}, {}, {"x": 3}]]),
-        ({"prefixItems": [POINT, SIZE]}, "MadeItem2", [[], [{}, {}], [{}, {}, None, {"x": [1]}, "text"]]),
-        ({"items": [POINT, SIZE], "additionalItems": False, "$schema": "http://json-schema.org/draft-07/schema#"}, "MadeItem2", [[], [{}], [{}, {}]]),
+        (
+            {"prefixItems": [POINT, SIZE]},
+            "MadeItem2",
+            [[], [{}, {}], [{}, {}, None, {"x": [1]}, "text"]],
+        ),
+        (
+            {
+                "items": [POINT, SIZE],
+                "additionalItems": False,
+                "$schema": "http://json-schema.org/draft-07/schema#",
+            },
+            "MadeItem2",
+            [[], [{}], [{}, {}]],
+        ),
     ],
     ids=["closed", "at least one", "the rest has a type", "open", "draft-07"],
 )
-def test_tuples_of_several_lengths_are_typed_by_position(schema: dict[str, object], second: str, documents: list[list[object]]) -> None:
-    """Each item of an array gets the class of its position, whatever the length, and writing gives the same back."""
+def test_tuples_of_several_lengths_are_typed_by_position(
+    schema: dict[str, object], second: str, documents: list[list[object]]
+) -> None:
+    """Each item of an array gets the class of its position, whatever the length, and writing gives
+    the same back.
+    """
     form, warnings = make({"type": "array", **schema})
     for document in documents:
         value = form.parse(document)
@@ -190,7 +289,9 @@ def test_tuples_of_several_lengths_are_typed_by_position(schema: dict[str, objec
     ids=["kebab", "l", "nothing", "camel"],
 )
 def test_natural_names_come_first(names: tuple[str, ...], natural: str) -> None:
-    """A member that has a Python name in JSON keeps it, wherever it stands; a member that is not set is not written."""
+    """A member that has a Python name in JSON keeps it, wherever it stands; a member that is not
+    set is not written.
+    """
     form, _ = make({"type": "object", "properties": {name: {"type": "string"} for name in names}})
     of = form.type
     assert isinstance(of, type)
@@ -200,19 +301,46 @@ def test_natural_names_come_first(names: tuple[str, ...], natural: str) -> None:
 
 
 def test_validators_select_the_branch() -> None:
-    """Without a tag, the class of an object is that of the branch whose schema accepts it, also deep in a document."""
-    narrow = {"title": "Narrow", "type": "object", "properties": {"a": {"type": "string", "pattern": "^x"}}, "required": ["a"]}
-    wide = {"title": "Wide", "type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "integer"}}, "required": ["a"]}
-    form, _ = make({"type": "object", "properties": {"items": {"type": "array", "items": {"anyOf": [narrow, wide, {"type": "null"}]}}}})
+    """Without a tag, the class of an object is that of the branch whose schema accepts it, also
+    deep in a document.
+    """
+    narrow = {
+        "title": "Narrow",
+        "type": "object",
+        "properties": {"a": {"type": "string", "pattern": "^x"}},
+        "required": ["a"],
+    }
+    wide = {
+        "title": "Wide",
+        "type": "object",
+        "properties": {"a": {"type": "string"}, "b": {"type": "integer"}},
+        "required": ["a"],
+    }
+    form, _ = make(
+        {
+            "type": "object",
+            "properties": {
+                "items": {"type": "array", "items": {"anyOf": [narrow, wide, {"type": "null"}]}}
+            },
+        }
+    )
     document = {"items": [{"a": "y"}, {"a": "x"}, {"a": "x", "b": 1}, None]}
     value = form.parse(document)
-    assert [type(each).__name__.removeprefix("MadeItemsItem") for each in vars(value)["items"]] == ["Wide", "Narrow", "Wide", "NoneType"]
+    assert [type(each).__name__.removeprefix("MadeItemsItem") for each in vars(value)["items"]] == [
+        "Wide",
+        "Narrow",
+        "Wide",
+        "NoneType",
+    ]
     assert form.serialize(value) == document
 
 
 def test_explicit_nulls_survive_in_unions() -> None:
     """A null that only another branch allows stays in the document."""
-    branch = {"properties": {"a": {"anyOf": [{"type": "number"}]}}, "dependentRequired": {"a": ["b"]}}
+    branch = {
+        "properties": {"a": {"anyOf": [{"type": "number"}]}},
+        "dependentRequired": {"a": ["b"]},
+    }
     form, _ = make({"anyOf": [branch, {"type": "object"}]})
     assert form.serialize(form.parse({"a": None, "b": 1})) == {"a": None, "b": 1}
     assert type(form.parse({"a": 1, "b": 1})).__name__ == "MadeOption1"
@@ -221,19 +349,56 @@ def test_explicit_nulls_survive_in_unions() -> None:
 
 def test_lists_and_recursive_unions_are_selected_too() -> None:
     """Arrays of different items, and a union that contains itself."""
-    leaf = {"type": "object", "properties": {"value": {"type": "integer", "minimum": 0}}, "required": ["value"], "additionalProperties": False}
-    node = {"type": "object", "properties": {"value": {"type": "integer"}, "next": {"$ref": "#"}}, "required": ["value"]}
-    form, _ = make({"title": "Tree", "anyOf": [{"$ref": "#/$defs/Leaf"}, {"$ref": "#/$defs/Node"}], "$defs": {"Leaf": leaf, "Node": node}})
+    leaf = {
+        "type": "object",
+        "properties": {"value": {"type": "integer", "minimum": 0}},
+        "required": ["value"],
+        "additionalProperties": False,
+    }
+    node = {
+        "type": "object",
+        "properties": {"value": {"type": "integer"}, "next": {"$ref": "#"}},
+        "required": ["value"],
+    }
+    form, _ = make(
+        {
+            "title": "Tree",
+            "anyOf": [{"$ref": "#/$defs/Leaf"}, {"$ref": "#/$defs/Node"}],
+            "$defs": {"Leaf": leaf, "Node": node},
+        }
+    )
     value = form.parse({"value": -1, "next": {"value": 1}})
     assert (type(value).__name__, type(vars(value)["next"]).__name__) == ("Node", "Leaf")
-    lists, _ = make({"anyOf": [{"type": "array", "items": each} for each in ({"type": "string", "maxLength": 1}, {"type": "string"})]})
+    lists, _ = make(
+        {
+            "anyOf": [
+                {"type": "array", "items": each}
+                for each in ({"type": "string", "maxLength": 1}, {"type": "string"})
+            ]
+        }
+    )
     assert lists.parse(["x", "yy"]) == ["x", "yy"]
 
 
 def test_lists_of_models_in_unions_are_written() -> None:
-    """A list of objects, or of objects of another kind: the validators that select the branch know JSON, not models."""
-    kinds = [{"type": "object", "properties": {name: {"type": "string"}}, "required": [name], "additionalProperties": False} for name in ("a", "b")]
-    form, _ = make({"type": "object", "properties": {"list": {"oneOf": [{"type": "array", "items": each} for each in kinds]}}})
+    """A list of objects, or of objects of another kind: the validators that select the branch know
+    JSON, not models.
+    """
+    kinds = [
+        {
+            "type": "object",
+            "properties": {name: {"type": "string"}},
+            "required": [name],
+            "additionalProperties": False,
+        }
+        for name in ("a", "b")
+    ]
+    form, _ = make(
+        {
+            "type": "object",
+            "properties": {"list": {"oneOf": [{"type": "array", "items": each} for each in kinds]}},
+        }
+    )
     for document in ({"list": [{"a": "x"}]}, {"list": [{"b": "x"}, {"b": "y"}]}):
         assert form.serialize(form.parse(document)) == document
 
@@ -241,8 +406,21 @@ def test_lists_of_models_in_unions_are_written() -> None:
 @pytest.mark.parametrize("name", ['input[type="image"]', "a b", "100%", "ä", "a/b~c", "x#y?z"])
 def test_unions_below_names_of_any_text(name: str) -> None:
     """The schema of a branch is found below a member of any name, as oxlint has them."""
-    narrow = {"type": "object", "properties": {"a": {"type": "string", "pattern": "^x"}}, "required": ["a"]}
-    form, _ = make({"type": "object", "properties": {name: {"anyOf": [narrow, {"type": "object", "properties": {"a": {"type": "string"}}}]}}})
+    narrow = {
+        "type": "object",
+        "properties": {"a": {"type": "string", "pattern": "^x"}},
+        "required": ["a"],
+    }
+    form, _ = make(
+        {
+            "type": "object",
+            "properties": {
+                name: {
+                    "anyOf": [narrow, {"type": "object", "properties": {"a": {"type": "string"}}}]
+                }
+            },
+        }
+    )
     for document in ({name: {"a": "y"}}, {name: {"a": "x"}}):
         assert form.serialize(form.parse(document)) == document
 
@@ -251,24 +429,45 @@ def _tagged(tag: str, word: str, **members: object) -> dict[str, object]:
     return {"type": "object", "properties": {tag: {"const": word}, **members}, "required": [tag]}
 
 
-ANIMAL = {"oneOf": [_tagged("kind", "dog", barks={"type": "boolean"}), _tagged("kind", "cat", lives={"type": "integer"}), {"type": "null"}]}
-SIZED = {"anyOf": [_tagged("size", "big", weight={"type": "number"}), _tagged("size", "small", born={"type": "string", "format": "date"})]}
+ANIMAL = {
+    "oneOf": [
+        _tagged("kind", "dog", barks={"type": "boolean"}),
+        _tagged("kind", "cat", lives={"type": "integer"}),
+        {"type": "null"},
+    ]
+}
+SIZED = {
+    "anyOf": [
+        _tagged("size", "big", weight={"type": "number"}),
+        _tagged("size", "small", born={"type": "string", "format": "date"}),
+    ]
+}
 
 
 @pytest.mark.parametrize(
     "pet",
-    [{"allOf": [ANIMAL, SIZED]}, {"allOf": [{"$ref": "#/$defs/Animal"}, {"$ref": "#/$defs/Sized"}]}, {**ANIMAL, **SIZED}],
+    [
+        {"allOf": [ANIMAL, SIZED]},
+        {"allOf": [{"$ref": "#/$defs/Animal"}, {"$ref": "#/$defs/Sized"}]},
+        {**ANIMAL, **SIZED},
+    ],
     ids=["in allOf", "by reference", "beside each other"],
 )
 def test_unions_that_all_apply_type_the_members_of_both(pet: dict[str, object]) -> None:
-    """A value has the members of one branch of each union, all with their types; combinations that cannot be are no types."""
-    form, warnings = make({"type": "object", "properties": {"pet": pet}, "$defs": {"Animal": ANIMAL, "Sized": SIZED}})
+    """A value has the members of one branch of each union, all with their types; combinations that
+    cannot be are no types.
+    """
+    form, warnings = make(
+        {"type": "object", "properties": {"pet": pet}, "$defs": {"Animal": ANIMAL, "Sized": SIZED}}
+    )
     for document in (
         {"kind": "dog", "barks": True, "size": "small", "born": "2024-01-02"},
         {"kind": "cat", "lives": 9, "size": "big", "weight": 1.5},
     ):
         value = form.parse({"pet": document})
-        declared = {name: each for name, each in vars(vars(value)["pet"]).items() if name in document}
+        declared = {
+            name: each for name, each in vars(vars(value)["pet"]).items() if name in document
+        }
         assert list(declared) == list(document)
         assert str(declared.get("born", "2024-01-02")) == "2024-01-02"
         assert form.serialize(value) == {"pet": document}
@@ -279,12 +478,29 @@ def test_unions_that_all_apply_type_the_members_of_both(pet: dict[str, object]) 
 
 def test_validators_select_the_class_of_combined_branches() -> None:
     """No tag says which combination a value is of, only the schemas of both branches together."""
-    bounds = {"high": ("a", {"minimum": 5}), "low": ("a", {"maximum": 4}), "long": ("b", {"minimum": 5}), "short": ("b", {"maximum": 4})}
+    bounds = {
+        "high": ("a", {"minimum": 5}),
+        "low": ("a", {"maximum": 4}),
+        "long": ("b", {"minimum": 5}),
+        "short": ("b", {"maximum": 4}),
+    }
     numbers = [
-        {"type": "object", "required": [name], "properties": {name: {"type": "number", **bound}, member: {"type": "string", "format": "date"}}}
+        {
+            "type": "object",
+            "required": [name],
+            "properties": {
+                name: {"type": "number", **bound},
+                member: {"type": "string", "format": "date"},
+            },
+        }
         for member, (name, bound) in bounds.items()
     ]
-    form, _ = make({"type": "object", "properties": {"x": {"allOf": [{"oneOf": numbers[:2]}, {"oneOf": numbers[2:]}]}}})
+    form, _ = make(
+        {
+            "type": "object",
+            "properties": {"x": {"allOf": [{"oneOf": numbers[:2]}, {"oneOf": numbers[2:]}]}},
+        }
+    )
     value = form.parse({"x": {"a": 1, "b": 9, "low": "2024-01-02", "long": "2024-01-03"}})
     dates = {name: str(each) for name, each in vars(vars(value)["x"]).items() if name in bounds}
     assert dates == {"low": "2024-01-02", "long": "2024-01-03"}
@@ -292,7 +508,12 @@ def test_validators_select_the_class_of_combined_branches() -> None:
 
 def test_unions_of_the_same_tag_are_combined_by_it() -> None:
     """A branch of one union is combined with those of the other that its tag allows."""
-    more = {"oneOf": [_tagged("kind", "dog", owner={"type": "string"}), _tagged("kind", "cat", owner={"type": "integer"})]}
+    more = {
+        "oneOf": [
+            _tagged("kind", "dog", owner={"type": "string"}),
+            _tagged("kind", "cat", owner={"type": "integer"}),
+        ]
+    }
     form, _ = make({"type": "object", "properties": {"pet": {"allOf": [ANIMAL, more]}}})
     value = form.parse({"pet": {"kind": "cat", "lives": 9, "owner": 3}})
     assert vars(vars(value)["pet"]) == {"kind": "cat", "lives": 9, "owner": 3}
@@ -300,6 +521,9 @@ def test_unions_of_the_same_tag_are_combined_by_it() -> None:
 
 def test_too_many_combinations_are_a_warning() -> None:
     """The branches of one union are typed, and the build says so."""
-    unions = [{"oneOf": [_tagged(f"tag{number}", f"w{index}") for index in range(5)]} for number in range(3)]
+    unions = [
+        {"oneOf": [_tagged(f"tag{number}", f"w{index}") for index in range(5)]}
+        for number in range(3)
+    ]
     (warning,) = make({"type": "object", "properties": {"x": {"allOf": unions}}})[1]
     assert (warning.rule, "more than 64 combinations" in warning.text) == ("A2A-K11", True)

@@ -48,7 +48,9 @@ class TestSqlite(StoreContract):
 
 
 class TestSimple(StoreContract):
-    """The store made of a storage with nine methods, except for what it says that it does not do."""
+    """The store made of a storage with nine methods, except for what it says that it does not
+    do.
+    """
 
     @pytest.fixture
     async def store(self, options: StoreOptions) -> AsyncIterator[Store]:
@@ -79,9 +81,15 @@ _LEFT_OUT = {
         "test_the_tasks_of_a_dialect_may_be_kept_for_a_shorter_time",
         "test_the_cleanup_waits_for_deliveries",
     ),
-    "a key without a conversation gives the task one that follows from it": ("test_without_a_given_conversation_the_key_belongs_to_the_scope",),
-    "every list is counted for its first page": ("test_the_total_of_a_counted_list_is_that_of_its_first_page",),
-    "the data of a conversation without tasks cannot be found by its owner": ("test_an_operator_lists_and_deletes_scopes",),
+    "a key without a conversation gives the task one that follows from it": (
+        "test_without_a_given_conversation_the_key_belongs_to_the_scope",
+    ),
+    "every list is counted for its first page": (
+        "test_the_total_of_a_counted_list_is_that_of_its_first_page",
+    ),
+    "the data of a conversation without tasks cannot be found by its owner": (
+        "test_an_operator_lists_and_deletes_scopes",
+    ),
 }
 for _name in (each for names in _LEFT_OUT.values() for each in names):
     if not callable(getattr(StoreContract, _name)):

@@ -1,4 +1,6 @@
-"""The JSON Schema Test Suite over HTTP: an agent takes the values that the schemas of its skills allow, answers with them, and refuses the others."""
+"""The JSON Schema Test Suite over HTTP: an agent takes the values that the schemas of its skills
+allow, answers with them, and refuses the others.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,10 @@ BATCH = 60
 SAMPLE = 8
 PACKAGE = "suite_skills"
 _JSON = {"content-type": "application/json"}
-_HEAD = f'[agent]\nname = "suite"\ndescription = "Takes JSON."\nversion = "1.0.0"\n\n[outputs]\npackage = "{PACKAGE}"\n'
+_HEAD = (
+    '[agent]\nname = "suite"\ndescription = "Takes JSON."\nversion = '
+    f'"1.0.0"\n\n[outputs]\npackage = "{PACKAGE}"\n'
+)
 
 
 async def answer(request: object, _context: object) -> object:
@@ -39,7 +44,13 @@ async def answer(request: object, _context: object) -> object:
 
 def describe_agent(folder: Path, schemas: Mapping[str, object]) -> Project:
     """Write an agent with a skill for each schema, and read its project."""
-    tables = [f'\n[skills.{name}]\ndescription = "Takes it."\ninput = "schema/{name}.json"\noutput = "schema/{name}.json"\n' for name in schemas]
+    tables = [
+        (
+            f'\n[skills.{name}]\ndescription = "Takes it."\ninput = "schema/{name}.json"\noutput '
+            f'= "schema/{name}.json"\n'
+        )
+        for name in schemas
+    ]
     (folder / "schema").mkdir(parents=True)
     (folder / "a2a.toml").write_text(_HEAD + "".join(tables))
     for name, schema in schemas.items():
@@ -84,17 +95,27 @@ def compare(client: httpx.Client, skill: str, group: Group, *, is_narrower: bool
 
 
 def compare_agent(folder: Path, draft: str, chosen: Sequence[Group]) -> Iterator[str]:
-    """Serve an agent with the schemas of some groups, and compare each; a schema that a build may refuse is left out."""
+    """Serve an agent with the schemas of some groups, and compare each; a schema that a build may
+    refuse is left out.
+    """
     by_name = {f"group-{index}": group for index, group in enumerate(chosen)}
-    project = describe_agent(folder / "all", {name: build_schema(group, draft) for name, group in by_name.items()})
+    project = describe_agent(
+        folder / "all", {name: build_schema(group, draft) for name, group in by_name.items()}
+    )
     errors = [each for each in agents.problems(project) if has_errors([each])]
-    yield from (f"refused: {each}" for each in errors if not any(reason in each.text for reason in REFUSED))
+    yield from (
+        f"refused: {each}" for each in errors if not any(reason in each.text for reason in REFUSED)
+    )
     refused = {Path(each.place.file).stem for each in errors}
     kept = {name: group for name, group in by_name.items() if name not in refused}
     assert len(kept) > len(by_name) / 2
     root = folder / "kept"
-    project = describe_agent(root, {name: build_schema(group, draft) for name, group in kept.items()})
-    warned = {Path(each.place.file).stem for each in agents.problems(project) if each.rule == "A2A-K07"}
+    project = describe_agent(
+        root, {name: build_schema(group, draft) for name, group in kept.items()}
+    )
+    warned = {
+        Path(each.place.file).stem for each in agents.problems(project) if each.rule == "A2A-K07"
+    }
     with served(root, project) as client:
         for name, group in kept.items():
             yield from compare(client, name, group, is_narrower=name in warned)

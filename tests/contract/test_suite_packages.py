@@ -1,4 +1,6 @@
-"""The JSON Schema Test Suite through built packages of models, read and written as JSON text, in every draft that is supported."""
+"""The JSON Schema Test Suite through built packages of models, read and written as JSON text, in
+every draft that is supported.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def build_schema(group: Group, draft: str) -> object:
 
 
 def compare(schema: Any, group: Group, *, is_narrower: bool) -> Iterator[str]:  # noqa: ANN401 - of a package that was just built
-    """Compare a typed schema with the verdicts of a group; values that it refuses after a warning of the build are no difference."""
+    """Compare a typed schema with the verdicts of a group; values that it refuses after a warning
+    of the build are no difference.
+    """
     for test in group["tests"]:
         name = f"{group['file']}: {group['description']}: {test['description']}"
         try:
@@ -54,17 +58,29 @@ def compare_packages(folder: Path, draft: str, merged: Sequence[Group]) -> Itera
         if 0 < len(rest) < len(merged):
             yield from compare_packages(folder / "rest", draft, rest)
         return
-    warned = {Path(problem.place.file).name for problem in package.problems if problem.rule == "A2A-K07"}
+    warned = {
+        Path(problem.place.file).name for problem in package.problems if problem.rule == "A2A-K07"
+    }
     with imported(folder, files) as name:
-        found = {key.lower(): each for key, each in vars(import_module(f"{name}.schemas")).items() if key.isupper()}
+        found = {
+            key.lower(): each
+            for key, each in vars(import_module(f"{name}.schemas")).items()
+            if key.isupper()
+        }
         for index, group in enumerate(merged):
-            yield from compare(found[f"group{index}"], group, is_narrower=f"group{index}.json" in warned)
+            yield from compare(
+                found[f"group{index}"], group, is_narrower=f"group{index}.json" in warned
+            )
 
 
 def has_names(group: Group) -> bool:
     """Check that a schema has a name or refers to one, which others in its package may have too."""
     text = json.dumps(group["schema"])
-    return any(f'"{keyword}"' in text for keyword in ("$id", "$anchor", "title")) or '"$ref": "http' in text or '"$ref": "urn' in text
+    return (
+        any(f'"{keyword}"' in text for keyword in ("$id", "$anchor", "title"))
+        or '"$ref": "http' in text
+        or '"$ref": "urn' in text
+    )
 
 
 @pytest.mark.peer
@@ -82,5 +98,9 @@ def test_a_package_of_a_part_of_the_suite_differs_nowhere(draft: str, tmp_path: 
 def test_packages_of_the_whole_suite_differ_nowhere(draft: str, tmp_path: Path) -> None:
     """Every group of each draft, in a package of its own."""
     listed = groups(draft)
-    found = [each for index, group in enumerate(listed) for each in compare_packages(tmp_path / str(index), draft, [group])]
+    found = [
+        each
+        for index, group in enumerate(listed)
+        for each in compare_packages(tmp_path / str(index), draft, [group])
+    ]
     assert found == []

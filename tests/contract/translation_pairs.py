@@ -1,4 +1,6 @@
-"""Every pair of types that has translations: its functions, and what becomes of a document that goes there and back."""
+"""Every pair of types that has translations: its functions, and what becomes of a document that
+goes there and back.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,30 @@ from a2a_gen.ir.model import Enumeration, Loss, Record, Ref
 
 Step = tuple[str, str]
 
-LIMITS = frozenset({"oneof", "string_too_short", "too_short", "too_long", "greater_than_equal", "less_than_equal", "string_pattern_mismatch", "enum"})
+LIMITS = frozenset(
+    {
+        "oneof",
+        "string_too_short",
+        "too_short",
+        "too_long",
+        "greater_than_equal",
+        "less_than_equal",
+        "string_pattern_mismatch",
+        "enum",
+    }
+)
 
 DOCUMENTS = Documents()
 CONTRACT = DOCUMENTS.contract
 EPOCH = "1970-01-01T00:00:00.000Z"
-UNSPECIFIED = {each.values[0].wire for each in CONTRACT.types(CONTRACT.canonical) if isinstance(each, Enumeration)}
-DIALECTS = {dialect.name: dialect for dialect in CONTRACT.dialects if is_translated(CONTRACT, dialect.name)}
+UNSPECIFIED = {
+    each.values[0].wire
+    for each in CONTRACT.types(CONTRACT.canonical)
+    if isinstance(each, Enumeration)
+}
+DIALECTS = {
+    dialect.name: dialect for dialect in CONTRACT.dialects if is_translated(CONTRACT, dialect.name)
+}
 
 
 @dataclass(frozen=True)
@@ -47,17 +66,26 @@ class Translated:
     @property
     def source(self) -> tuple[str, str]:
         """The dialect and the type that the translation starts from."""
-        return (self.dialect, self.pair.theirs) if self.direction is Direction.READ else (CONTRACT.canonical, self.pair.ours)
+        return (
+            (self.dialect, self.pair.theirs)
+            if self.direction is Direction.READ
+            else (CONTRACT.canonical, self.pair.ours)
+        )
 
     @property
     def back(self) -> Translated:
         """The other direction."""
-        return Translated(self.dialect, self.pair, Direction.WRITE if self.direction is Direction.READ else Direction.READ)
+        return Translated(
+            self.dialect,
+            self.pair,
+            Direction.WRITE if self.direction is Direction.READ else Direction.READ,
+        )
 
     def translate(self, document: object) -> object:
         """Translate a document: from JSON of one side to JSON of the other."""
         function: Callable[[object], object] = getattr(
-            importlib.import_module(f"a2a_contract.translate.{self.dialect}"), function_name(self.pair, self.direction)
+            importlib.import_module(f"a2a_contract.translate.{self.dialect}"),
+            function_name(self.pair, self.direction),
         )
         model = adapter(*self.source).validate_json(json.dumps(document))
         if self.direction is Direction.WRITE:
@@ -69,13 +97,21 @@ class Translated:
         before = settled(*self.source, document)
         after = self._there_and_back(before)
         dialect, name = self.source
-        found = DocumentComparison(CONTRACT, dialect).find_differences(Ref(name), before, {} if after is None else after)
+        found = DocumentComparison(CONTRACT, dialect).find_differences(
+            Ref(name), before, {} if after is None else after
+        )
         dropped = [difference for difference in found if not self._is_no_loss(difference)]
         # What cannot be read back for want of a member is lost whole: the member is what counts.
-        return dropped if after is not None else [each for each in dropped if losses(self, each)] or dropped
+        return (
+            dropped
+            if after is not None
+            else [each for each in dropped if losses(self, each)] or dropped
+        )
 
     def _there_and_back(self, document: object) -> object:
-        """Translate a document and back: nothing comes back without its member, and what the other side has no form for as it is."""
+        """Translate a document and back: nothing comes back without its member, and what the other
+        side has no form for as it is.
+        """
         try:
             there = self.translate(document)
         except UntranslatableError:
@@ -97,19 +133,35 @@ class Translated:
         dialect, _ = self.source
         name, member = difference.path[-1]
         record = CONTRACT.type(dialect, name)
-        if difference.first is MISSING and isinstance(record, Record) and record.choice and member in record.choice.members:
+        if (
+            difference.first is MISSING
+            and isinstance(record, Record)
+            and record.choice
+            and member in record.choice.members
+        ):
             return True  # the member that was there before is missing too
         marks = marks_of(self.dialect, self.direction)
-        if is_empty(difference.first) and difference.steps & (marks.loose if is_empty(difference.second) else marks.made_up):
+        if is_empty(difference.first) and difference.steps & (
+            marks.loose if is_empty(difference.second) else marks.made_up
+        ):
             return True
-        return any((name, path) in marks.derived or (name, path.partition(".")[0]) in marks.derived for name, path in difference.steps)
+        return any(
+            (name, path) in marks.derived or (name, path.partition(".")[0]) in marks.derived
+            for name, path in difference.steps
+        )
 
 
 def is_empty(value: object) -> bool:
-    """Say whether a value says no more than its absence, where one side of a translation must have the member."""
+    """Say whether a value says no more than its absence, where one side of a translation must have
+    the member.
+    """
     if isinstance(value, dict):
         return all(map(is_empty, value.values()))
-    return value is MISSING or not value or (isinstance(value, str) and (value == EPOCH or value in UNSPECIFIED))
+    return (
+        value is MISSING
+        or not value
+        or (isinstance(value, str) and (value == EPOCH or value in UNSPECIFIED))
+    )
 
 
 def _kinds(error: ValidationError) -> set[str]:
@@ -118,7 +170,9 @@ def _kinds(error: ValidationError) -> set[str]:
 
 @dataclass(frozen=True)
 class Marks:
-    """Members, as the types on one side name them: those that may be empty instead of absent, made of others, or made up."""
+    """Members, as the types on one side name them: those that may be empty instead of absent, made
+    of others, or made up.
+    """
 
     loose: frozenset[Step]
     derived: frozenset[Step]
@@ -137,9 +191,16 @@ def marks_of(dialect: str, direction: Direction) -> Marks:
     loose, derived, made_up = set[Step](), set[Step](), set[Step]()
     loose |= set(DIALECTS[dialect].wrappers.items())
     for pair, found in pairs_of(dialect).found.items():
-        links = [link for link in found.links if link.sets(direction)] if isinstance(found, LinkedPair) else []
+        links = (
+            [link for link in found.links if link.sets(direction)]
+            if isinstance(found, LinkedPair)
+            else []
+        )
         for link in links:
-            steps = {(pair.theirs if direction is Direction.READ else pair.ours, leaf.name) for leaf in link.sources(direction)}
+            steps = {
+                (pair.theirs if direction is Direction.READ else pair.ours, leaf.name)
+                for leaf in link.sources(direction)
+            }
             above = {(name, path.rpartition(".")[0]) for name, path in steps}
             loose |= steps if _is_uneven(link) or _has_rivals(link, links, direction) else above
             derived |= steps if direction is Direction.READ and link.kind == "derive" else set()
@@ -151,18 +212,35 @@ def marks_of(dialect: str, direction: Direction) -> Marks:
 
 def _is_uneven(link: Link) -> bool:
     """Say whether only one of the sides requires the member."""
-    return link.kind in ("not", "only", "resource", "derive", "wrap") or len({leaf.last.is_nullable for leaf in (*link.theirs, *link.ours)}) > 1
+    return (
+        link.kind in ("not", "only", "resource", "derive", "wrap")
+        or len({leaf.last.is_nullable for leaf in (*link.theirs, *link.ours)}) > 1
+    )
 
 
 def _has_rivals(link: Link, links: list[Link], direction: Direction) -> bool:
     """Say whether several members become one, which then comes back in all of them."""
     targets = {leaf.path for leaf in link.targets(direction)}
-    return len(link.sources(direction)) > 1 or sum(bool(targets & {leaf.path for leaf in each.targets(direction)}) for each in links) > 1
+    return (
+        len(link.sources(direction)) > 1
+        or sum(bool(targets & {leaf.path for leaf in each.targets(direction)}) for each in links)
+        > 1
+    )
 
 
 def _fresh(dialect: str) -> set[Step]:
-    found = ((pair, each) for pair, each in pairs_of(dialect).found.items() if isinstance(each, LinkedPair))
-    return {(pair.ours, leaf.name) for pair, each in found for link in each.links if link.kind == "fresh" for leaf in link.ours}
+    found = (
+        (pair, each)
+        for pair, each in pairs_of(dialect).found.items()
+        if isinstance(each, LinkedPair)
+    )
+    return {
+        (pair.ours, leaf.name)
+        for pair, each in found
+        for link in each.links
+        if link.kind == "fresh"
+        for leaf in link.ours
+    }
 
 
 def losses(translated: Translated, difference: Difference) -> list[Loss]:
@@ -174,7 +252,11 @@ def losses(translated: Translated, difference: Difference) -> list[Loss]:
         if line.direction == translated.direction
         and any(
             (path == line.member or path.startswith(f"{line.member}."))
-            and (line.type in ("*", name) if translated.direction is Direction.READ else line.type == "*" or (line.type, name) in owners)
+            and (
+                line.type in ("*", name)
+                if translated.direction is Direction.READ
+                else line.type == "*" or (line.type, name) in owners
+            )
             for name, path in difference.steps
         )
     ]
@@ -187,7 +269,9 @@ def adapter(dialect: str, name: str) -> TypeAdapter[object]:
 
 
 def settled(dialect: str, name: str, document: object) -> object:
-    """Read a document and write it again, so that defaults are there and the order of members does not matter."""
+    """Read a document and write it again, so that defaults are there and the order of members does
+    not matter.
+    """
     return plain(adapter(dialect, name).validate_json(json.dumps(document)))
 
 

@@ -1,4 +1,5 @@
-"""A process with a skill that blocks the event loop for longer than the lease, and one that does not.
+"""A process with a skill that blocks the event loop for longer than the lease, and one that does
+not.
 
 python blocking_process.py URL TASKS    start a task that blocks and this many others, then run until killed
 """
@@ -52,12 +53,25 @@ async def main() -> None:
     """Do what the command line says."""
     url, tasks = sys.argv[1], int(sys.argv[2])
     logging.basicConfig(level=logging.WARNING)
-    skills = Skills(Skill("blocks", blocks, max_restarts=1), Skill("innocent", innocent, max_restarts=0))
+    skills = Skills(
+        Skill("blocks", blocks, max_restarts=1), Skill("innocent", innocent, max_restarts=0)
+    )
     store = PostgresStore(url, StoreOptions(lease_seconds=LEASE_SECONDS))
     settings = replace(FAST_SETTINGS, lease_duration=LEASE_SECONDS)
-    async with Engine(store, skills, EngineOptions(settings=settings, notifier=PostgresNotifier(url))) as engine:
+    async with Engine(
+        store, skills, EngineOptions(settings=settings, notifier=PostgresNotifier(url))
+    ) as engine:
         for number in range(tasks + 1 if tasks else 0):
-            await engine.start(SCOPE, NewTask("c-1", build_user_message("go"), "innocent" if number else "blocks", "v1_0", wire_id=f"t-{number}"))
+            await engine.start(
+                SCOPE,
+                NewTask(
+                    "c-1",
+                    build_user_message("go"),
+                    "innocent" if number else "blocks",
+                    "v1_0",
+                    wire_id=f"t-{number}",
+                ),
+            )
         say("open")
         await asyncio.sleep(3600)
 

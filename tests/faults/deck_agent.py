@@ -1,4 +1,5 @@
-"""Agents for the fault deck: a skill that streams, on workers where the environment says so, and one whose tasks are lost with its process.
+"""Agents for the fault deck: a skill that streams, on workers where the environment says so, and
+one whose tasks are lost with its process.
 
 The clock of a process steps by the seconds in the file that ``DECK_CLOCK`` names.
 """
@@ -50,6 +51,10 @@ def follow_clock_file(path: Path) -> None:
 if name := os.environ.get(CLOCK_VARIABLE):
     follow_clock_file(Path(name))
 agent = Agent("deck", "Streams", version="1")
-agent.skill("stream", description="Streams", **({"retries": 3, "retry_delay": 0.05} if os.environ.get("A2A_RUNS_ON") else {}))(stream)
+agent.skill(
+    "stream",
+    description="Streams",
+    **({"retries": 3, "retry_delay": 0.05} if os.environ.get("A2A_RUNS_ON") else {}),
+)(stream)
 app = create_app(agent)
 forgetful = create_app(agent, store="memory")

@@ -1,6 +1,8 @@
-"""Databases that fall back to an earlier state under running processes, as after a promotion of a standby that was behind, or a restored backup.
+"""Databases that fall back to an earlier state under running processes, as after a promotion of a
+standby that was behind, or a restored backup.
 
-The tables are put back in one transaction of another connection. So the processes notice nothing but what they read afterwards.
+The tables are put back in one transaction of another connection. So the processes notice nothing
+but what they read afterwards.
 """
 
 from __future__ import annotations
@@ -27,13 +29,18 @@ SELECT tablename FROM pg_tables
 WHERE schemaname = 'public' AND starts_with(tablename, 'a2a_') AND tablename <> 'a2a_counts'
 ORDER BY tablename <> 'a2a_tasks', tablename
 """
-"""Counters are unlogged, so no standby has them. Tasks come first, as in the statements of the store: no deadlock."""
+"""Counters are unlogged, so no standby has them.
+
+Tasks come first, as in the statements of the store: no deadlock.
+"""
 
 Happening = Callable[[], Awaitable[None]]
 
 
 class LostAnswers:
-    """A store whose next commit of a run succeeds without an answer; something happens before the run repeats it."""
+    """A store whose next commit of a run succeeds without an answer; something happens before the
+    run repeats it.
+    """
 
     before_retry: Happening | None = None
 
@@ -113,7 +120,9 @@ class FallibleServer(FallibleDatabase):
             await connection.execute("DROP SCHEMA IF EXISTS saved CASCADE; CREATE SCHEMA saved")
             async with connection.transaction(isolation="repeatable_read"):
                 for row in await connection.fetch(_SAVED_TABLES):
-                    await connection.execute(f"CREATE TABLE saved.{row['tablename']} AS TABLE {row['tablename']}")
+                    await connection.execute(
+                        f"CREATE TABLE saved.{row['tablename']} AS TABLE {row['tablename']}"
+                    )
         finally:
             await connection.close()
 
@@ -123,11 +132,15 @@ class FallibleServer(FallibleDatabase):
         try:
             names = [str(row["tablename"]) for row in await connection.fetch(_SAVED_TABLES)]
             async with connection.transaction():
-                await connection.execute("SET LOCAL session_replication_role = replica")  # no foreign keys
+                await connection.execute(
+                    "SET LOCAL session_replication_role = replica"
+                )  # no foreign keys
                 for name in names:
                     await connection.execute(f"LOCK TABLE {name} IN ACCESS EXCLUSIVE MODE")
                 for name in names:
                     await connection.execute(f"DELETE FROM {name}")  # noqa: S608 - names of our tables
-                    await connection.execute(f"INSERT INTO {name} OVERRIDING SYSTEM VALUE TABLE saved.{name}")
+                    await connection.execute(
+                        f"INSERT INTO {name} OVERRIDING SYSTEM VALUE TABLE saved.{name}"
+                    )
         finally:
             await connection.close()

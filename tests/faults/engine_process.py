@@ -1,4 +1,5 @@
-"""A process with an agent that drives one task to its end, however often it has to be started for that; what it has seen acknowledged, it prints.
+"""A process with an agent that drives one task to its end, however often it has to be started for
+that; what it has seen acknowledged, it prints.
 
     python engine_process.py URL            drive the task `t-1`
     python engine_process.py URL bystander  work slowly on a task of one's own, `t-2`
@@ -81,7 +82,9 @@ def store_of(url: str) -> Store:
 async def drive(engine: Engine, wire_id: str, skill: str) -> None:
     """See the task to its end, answering what it asks."""
     try:
-        await engine.start(SCOPE, NewTask("c-1", build_user_message("go"), skill, "v1_0", wire_id=wire_id))
+        await engine.start(
+            SCOPE, NewTask("c-1", build_user_message("go"), skill, "v1_0", wire_id=wire_id)
+        )
     except TaskIdInUseError:
         say("found")
     cursor, answered = 0, 0
@@ -97,7 +100,11 @@ async def drive(engine: Engine, wire_id: str, skill: str) -> None:
         if stored.state is State.INPUT_REQUIRED and stored.last_seq > answered:
             question = stored.task.model.status.message
             accepted = await engine.send_message(
-                SCOPE, wire_id, build_user_message(f"to {question.parts[0].text}", message_id=f"m-{stored.last_seq}")
+                SCOPE,
+                wire_id,
+                build_user_message(
+                    f"to {question.parts[0].text}", message_id=f"m-{stored.last_seq}"
+                ),
             )
             answered = accepted.cursor
             say("answered")
@@ -108,7 +115,9 @@ async def main() -> None:
     url, *what = sys.argv[1:]
     notifier = PostgresNotifier(url) if url.startswith("postgresql") else None
     skills = Skills(Skill("thorough", thorough), Skill("slowly", slowly))
-    async with Engine(store_of(url), skills, EngineOptions(settings=FAST_SETTINGS, notifier=notifier)) as engine:
+    async with Engine(
+        store_of(url), skills, EngineOptions(settings=FAST_SETTINGS, notifier=notifier)
+    ) as engine:
         say("open")
         await drive(engine, *(("t-2", "slowly") if what else ("t-1", "thorough")))
 

@@ -25,7 +25,9 @@ READER_ERRORS = (EventsGoneError, InvalidParamsError, TaskNotFoundError)
 
 
 @asynccontextmanager
-async def run(database: FallibleDatabase, *skills: Skill | Handler) -> AsyncIterator[InProcessAgent]:
+async def run(
+    database: FallibleDatabase, *skills: Skill | Handler
+) -> AsyncIterator[InProcessAgent]:
     """Run an agent on a database, whose readers soon look into the log."""
     notifier = PostgresNotifier(database.url) if isinstance(database, FallibleServer) else None
     options = EngineOptions(settings=FAST_SETTINGS, notifier=notifier)
@@ -55,9 +57,15 @@ class Pause:
 class Reader:
     """Follows a task from a cursor, or waits for its end as a blocking call does."""
 
-    def __init__(self, one: InProcessAgent, stored: StoredTask, cursor: int, *, is_waiting: bool = False) -> None:
+    def __init__(
+        self, one: InProcessAgent, stored: StoredTask, cursor: int, *, is_waiting: bool = False
+    ) -> None:
         self.events: list[LoggedEvent] = []
-        read = one.engine.wait(stored, cursor, TERMINAL) if is_waiting else self._read(one, stored, cursor)
+        read = (
+            one.engine.wait(stored, cursor, TERMINAL)
+            if is_waiting
+            else self._read(one, stored, cursor)
+        )
         self.task = asyncio.create_task(read)
 
     async def _read(self, one: InProcessAgent, stored: StoredTask, cursor: int) -> LoggedEvent:
@@ -72,7 +80,9 @@ class Reader:
         await wait_until(lambda: bool(self.events) and self.events[-1].seq >= seq)
 
     async def check_end(self) -> bool:
-        """See that it gets the end of the task, or an error after which it begins anew; return whether it was the end."""
+        """See that it gets the end of the task, or an error after which it begins anew; return
+        whether it was the end.
+        """
         try:
             last = await self.task
         except READER_ERRORS:
@@ -94,7 +104,9 @@ class Reader:
 
 
 class Stream:
-    """A handler that yields chunks in bursts, and pauses after each but the last; a later run yields the bursts of ``later``."""
+    """A handler that yields chunks in bursts, and pauses after each but the last; a later run
+    yields the bursts of ``later``.
+    """
 
     def __init__(self, *bursts: int, later: Sequence[int] = (), name: str = "") -> None:
         self._bursts, self._later, self._name = bursts, later or bursts, name
@@ -120,7 +132,11 @@ class Stream:
     def result(self) -> list[str | None]:
         """The chunks of the last run."""
         bursts = self._bursts if self.runs == 1 else self._later
-        return [f"{self._name}{number}.{chunk}" for number, count in enumerate(bursts) for chunk in range(count)]
+        return [
+            f"{self._name}{number}.{chunk}"
+            for number, count in enumerate(bursts)
+            for chunk in range(count)
+        ]
 
 
 async def wait_until(is_so: Callable[[], bool]) -> None:
@@ -129,8 +145,12 @@ async def wait_until(is_so: Callable[[], bool]) -> None:
         await asyncio.sleep(0.01)
 
 
-async def wait_for(one: InProcessAgent, stored: StoredTask, is_there: Callable[[StoredTask], bool]) -> StoredTask:
-    """Wait until a task is as expected, by looking at it again and again: readers are what is tested here."""
+async def wait_for(
+    one: InProcessAgent, stored: StoredTask, is_there: Callable[[StoredTask], bool]
+) -> StoredTask:
+    """Wait until a task is as expected, by looking at it again and again: readers are what is
+    tested here.
+    """
     while True:
         now = await one.engine.load(one.scope, stored.wire_id)
         if is_there(now):

@@ -40,15 +40,22 @@ class Pooler:
         self.url, self._config, self._process = url, config, process
 
     def turn_to(self, url: str) -> None:
-        """Send the statements of all clients, which stay connected, to another server from now on."""
+        """Send the statements of all clients, which stay connected, to another server from now
+        on.
+        """
         old, new = self._config.read_text(encoding="utf-8"), urlsplit(url)
-        self._config.write_text(re.sub(r"host=\S+ port=\d+", f"host={new.hostname} port={new.port}", old), encoding="utf-8")
+        self._config.write_text(
+            re.sub(r"host=\S+ port=\d+", f"host={new.hostname} port={new.port}", old),
+            encoding="utf-8",
+        )
         self._process.send_signal(signal.SIGHUP)
 
 
 @contextmanager
 def run_pgbouncer(url: str) -> Iterator[str]:
-    """Run it in transaction mode in front of a server, and yield the URL of a database behind it."""
+    """Run it in transaction mode in front of a server, and yield the URL of a database behind
+    it.
+    """
     with run_pooler(url) as pooler:
         yield pooler.url
 
@@ -61,7 +68,13 @@ def run_pooler(url: str) -> Iterator[Pooler]:
     with TemporaryDirectory() as folder:
         config = Path(folder) / "pgbouncer.ini"
         config.write_text(
-            CONFIG.format(host=target.hostname, port=target.port, listen_port=listen_port, user=target.username or "postgres"), encoding="utf-8"
+            CONFIG.format(
+                host=target.hostname,
+                port=target.port,
+                listen_port=listen_port,
+                user=target.username or "postgres",
+            ),
+            encoding="utf-8",
         )
         Path(folder).chmod(0o755)
         libraries = str(next((root / "usr/lib").glob("*-linux-gnu")))
@@ -72,11 +85,21 @@ def run_pooler(url: str) -> Iterator[Pooler]:
             (Path(folder) / library.name).write_bytes(library.read_bytes())
         user = "nobody" if os.geteuid() == 0 else None
         environment = {"LD_LIBRARY_PATH": folder}
-        process = subprocess.Popen([binary, config], env=environment, user=user, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            [binary, config],
+            env=environment,
+            user=user,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         try:
             _wait_for(listen_port, process)
             login, _, _ = target.netloc.rpartition("@")
-            yield Pooler(urlunsplit(target._replace(netloc=f"{login}@127.0.0.1:{listen_port}")), config, process)
+            yield Pooler(
+                urlunsplit(target._replace(netloc=f"{login}@127.0.0.1:{listen_port}")),
+                config,
+                process,
+            )
         finally:
             process.kill()
             process.wait()

@@ -1,8 +1,10 @@
-"""A process that writes to a Postgres store until it is killed, by a test or by itself at a named point of a write.
+"""A process that writes to a Postgres store until it is killed, by a test or by itself at a named
+point of a write.
 
     postgres_writer.py URL PROCESS [POINT NUMBER]
 
-It says on its standard output what was acknowledged: the task's wire id, then the number of each change.
+It says on its standard output what was acknowledged: the task's wire id, then the number of each
+change.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ LEASE = 1.0
 
 
 def killed_at(point: str, number: int) -> StoreOptions:
-    """Make options with which the process dies the moment that it comes to a point for the n-th time."""
+    """Make options with which the process dies the moment that it comes to a point for the n-th
+    time.
+    """
     left = iter(range(number - 1, -1, -1))
 
     def fault(reached: str) -> None:
@@ -35,7 +39,11 @@ def killed_at(point: str, number: int) -> StoreOptions:
 
 def change(process: str, number: int) -> TaskChange:
     """Make the n-th change: a chunk that says its number, under a key that lets it be repeated."""
-    return TaskChange(chunks=[append_artifact("log", str(number))], idempotency_key=IdempotencyKey(f"{process}-{number}", b""), epoch=1)
+    return TaskChange(
+        chunks=[append_artifact("log", str(number))],
+        idempotency_key=IdempotencyKey(f"{process}-{number}", b""),
+        epoch=1,
+    )
 
 
 def tell(what: object) -> None:
@@ -61,4 +69,12 @@ async def write(url: str, process: str, options: StoreOptions) -> None:
 
 if __name__ == "__main__":
     url, process, *fail_point = sys.argv[1:]
-    asyncio.run(write(url, process, killed_at(fail_point[0], int(fail_point[1])) if fail_point else StoreOptions(lease_seconds=LEASE)))
+    asyncio.run(
+        write(
+            url,
+            process,
+            killed_at(fail_point[0], int(fail_point[1]))
+            if fail_point
+            else StoreOptions(lease_seconds=LEASE),
+        )
+    )

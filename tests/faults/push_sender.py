@@ -15,7 +15,15 @@ from a2a_runtime.settings import Settings
 from a2a_runtime.stores import StoreOptions, create_store
 from a2a_runtime.testing import fail_points
 
-RULES = SenderOptions(Settings(push_initial_delay=0.05, push_max_delay=0.2, push_concurrency=8, push_poll_interval=0.05, outbound_timeout=0.25))
+RULES = SenderOptions(
+    Settings(
+        push_initial_delay=0.05,
+        push_max_delay=0.2,
+        push_concurrency=8,
+        push_poll_interval=0.05,
+        outbound_timeout=0.25,
+    )
+)
 
 
 async def deliver(url: str) -> None:
@@ -23,7 +31,9 @@ async def deliver(url: str) -> None:
     store = create_store(url, StoreOptions(fail_point=fail_points.fail_point_from_environment()))
     await store.open()
     async with (
-        GuardedHttpClient(OutboundPolicy(allow_loopback=True), OutboundLimits(timeout_seconds=0.4)) as client,
+        GuardedHttpClient(
+            OutboundPolicy(allow_loopback=True), OutboundLimits(timeout_seconds=0.4)
+        ) as client,
         PushSender(store, client, RULES),
     ):
         await asyncio.Event().wait()

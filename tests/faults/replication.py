@@ -1,4 +1,6 @@
-"""A primary and its standby, at one address that names both; the standby may stop receiving before it is promoted."""
+"""A primary and its standby, at one address that names both; the standby may stop receiving before
+it is promoted.
+"""
 
 from __future__ import annotations
 

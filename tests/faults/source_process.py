@@ -1,4 +1,5 @@
-"""A process with an agent whose skills append a line to a file and wait; it starts a task of one of them, or sees a task to its end.
+"""A process with an agent whose skills append a line to a file and wait; it starts a task of one of
+them, or sees a task to its end.
 
 python source_process.py STORE FILE start SKILL      prints the id of the task; the tool never returns
 python source_process.py STORE FILE follow TASK      prints the end of the task; the tool returns
@@ -48,7 +49,12 @@ def source_of(file: Path, *, returns: bool) -> FunctionSource:
 
     source = FunctionSource()
     source.add(SkillDescriptor("append", "Appends a line."), append)
-    source.add(SkillDescriptor("append-again", "Appends a line, which may happen twice.", is_idempotent=True), append)
+    source.add(
+        SkillDescriptor(
+            "append-again", "Appends a line, which may happen twice.", is_idempotent=True
+        ),
+        append,
+    )
     return source
 
 
@@ -70,7 +76,11 @@ class Append:
     """The tool as a module of apcore; its annotations say whether it may be repeated."""
 
     description = "Appends a line."
-    input_schema: Any = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}  # noqa: RUF012 - of the framework
+    input_schema: Any = {  # noqa: RUF012 - of the framework
+        "type": "object",
+        "properties": {"word": {"type": "string"}},
+        "required": ["word"],
+    }
     output_schema: Any = {"type": "object"}  # noqa: RUF012 - as above
 
     def __init__(self, file: Path, annotations: object, *, returns: bool) -> None:
@@ -93,7 +103,10 @@ def modules_of(file: Path, *, returns: bool) -> SkillSource:
 
     apcore: Any = import_module("apcore")
     registry = apcore.Registry()
-    for name, said in (("files.append", apcore.ModuleAnnotations()), ("files.append_again", apcore.ModuleAnnotations(idempotent=True))):
+    for name, said in (
+        ("files.append", apcore.ModuleAnnotations()),
+        ("files.append_again", apcore.ModuleAnnotations(idempotent=True)),
+    ):
         registry.register(name, Append(file, said, returns=returns))
     return ApcoreSource(apcore.Executor(registry))
 
@@ -105,16 +118,27 @@ async def main() -> None:
     is_server = rest == ["mcp"]
     surface = Surface(Agent("writer", sources=[build(Path(file), returns=what == "follow")]))
     scope = Caller("ada").task_scope(surface.storage_key)
-    async with AgentRuntime([surface], SqliteStore(store, StoreOptions(lease_seconds=LEASE)), FAST_SETTINGS) as runtime:
+    async with AgentRuntime(
+        [surface], SqliteStore(store, StoreOptions(lease_seconds=LEASE)), FAST_SETTINGS
+    ) as runtime:
         if what == "start":
-            started = await runtime.engine.start(scope, NewTask("c-1", build_user_message({} if is_server else "go"), name, "v1_0"), Caller("ada"))
+            started = await runtime.engine.start(
+                scope,
+                NewTask("c-1", build_user_message({} if is_server else "go"), name, "v1_0"),
+                Caller("ada"),
+            )
             say("task", started.stored.wire_id)
             if is_server:
-                await wait_begun(Path(file), asyncio.ensure_future(runtime.engine.wait(started.stored, 1, SETTLED)))
+                await wait_begun(
+                    Path(file),
+                    asyncio.ensure_future(runtime.engine.wait(started.stored, 1, SETTLED)),
+                )
             await asyncio.Event().wait()
         stored = await runtime.engine.load(scope, name)
         if stored.state is State.INPUT_REQUIRED:
-            await runtime.engine.send_message(scope, name, build_user_message("tea", message_id="m-2"))
+            await runtime.engine.send_message(
+                scope, name, build_user_message("tea", message_id="m-2")
+            )
         if stored.state not in TERMINAL:
             await runtime.engine.wait(stored, stored.last_seq, TERMINAL)
         task = (await runtime.engine.load(scope, name)).task.model

@@ -3,7 +3,8 @@
 python storage_process.py FILE start          prints each task that is acknowledged, its end, and that it asks
 python storage_process.py FILE read TASK …    prints each task as it is found; one that asks is answered
 
-``A2A_FAULT``, such as ``before:7``, is the write of the storage before or after which the process dies.
+``A2A_FAULT``, such as ``before:7``, is the write of the storage before or after which the process
+dies.
 """
 
 from __future__ import annotations
@@ -47,13 +48,17 @@ class FileStorage(DictStorage):
         self._where, _, number = os.environ.get("A2A_FAULT", "").partition(":")
         self._writes_left = int(number or 0)
 
-    async def create_task(self, context_id: str, message: Message, *, idempotency_key: str | None = None) -> Task:
+    async def create_task(
+        self, context_id: str, message: Message, *, idempotency_key: str | None = None
+    ) -> Task:
         """Create a task."""
         task = await super().create_task(context_id, message, idempotency_key=idempotency_key)
         self._save()
         return task
 
-    async def update_task(self, task_id: str, state: TaskState | None = None, **change: Unpack[StorageChange]) -> int:
+    async def update_task(
+        self, task_id: str, state: TaskState | None = None, **change: Unpack[StorageChange]
+    ) -> int:
         """Apply one change."""
         version = await super().update_task(task_id, state, **change)
         self._save()
@@ -69,7 +74,15 @@ class FileStorage(DictStorage):
         if self._where == "before" and self._writes_left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
         draft = self._file.with_suffix(".draft")
-        draft.write_bytes(pickle.dumps({name: value for name, value in vars(self).items() if name in {"_entries", "_contexts"}}))
+        draft.write_bytes(
+            pickle.dumps(
+                {
+                    name: value
+                    for name, value in vars(self).items()
+                    if name in {"_entries", "_contexts"}
+                }
+            )
+        )
         draft.replace(self._file)
         if self._where == "after" and self._writes_left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -91,7 +104,9 @@ async def start_tasks(runtime: AgentRuntime) -> None:
     """Start one task after another."""
     scope = CALLER.task_scope(SURFACE.storage_key)
     for kind in cycle(KINDS):
-        accepted = await runtime.engine.start(scope, NewTask("c-1", build_user_message(kind), "work", "v1_0"), CALLER)
+        accepted = await runtime.engine.start(
+            scope, NewTask("c-1", build_user_message(kind), "work", "v1_0"), CALLER
+        )
         say("task", accepted.stored.wire_id)
         if kind != "stream":
             settled = await runtime.engine.wait_settled(accepted)
@@ -105,7 +120,9 @@ async def read_tasks(runtime: AgentRuntime, task_ids: list[str]) -> None:
         stored = await runtime.engine.load(scope, task_id)
         say_task("found", stored)
         if stored.state.name == "INPUT_REQUIRED":
-            accepted = await runtime.engine.send_message(scope, task_id, build_user_message("enough"))
+            accepted = await runtime.engine.send_message(
+                scope, task_id, build_user_message("enough")
+            )
             say_task("answered", await runtime.engine.wait_settled(accepted))
     say("listed", (await runtime.store.list_tasks(scope, TaskQuery())).total_size)
 
@@ -125,7 +142,9 @@ SURFACE = Surface(agent)
 async def main() -> None:
     """Do what the command line says."""
     file, what, *task_ids = sys.argv[1:]
-    async with AgentRuntime([SURFACE], SimpleStore(FileStorage(Path(file))), FAST_SETTINGS) as runtime:
+    async with AgentRuntime(
+        [SURFACE], SimpleStore(FileStorage(Path(file))), FAST_SETTINGS
+    ) as runtime:
         await (read_tasks(runtime, task_ids) if what == "read" else start_tasks(runtime))
 
 

@@ -1,4 +1,6 @@
-"""A coroutine blocks the event loops of all processes, one after another, for longer than a lease."""
+"""A coroutine blocks the event loops of all processes, one after another, for longer than a
+lease.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def start(url: str, tasks: int) -> subprocess.Popen[str]:
     """Start a process, and wait until it runs."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, str(PROGRAM), url, str(tasks)]
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     assert process.stdout is not None
     assert process.stdout.readline() == "open\n"
     return process
@@ -50,7 +54,9 @@ async def wait_terminal(url: str) -> dict[str, StoredTask]:
 
 
 def test_only_the_task_that_blocks_fails(postgres_url: str) -> None:
-    """Its neighbours, which must not crash once, complete elsewhere; each process warns once, with the skill and the seconds."""
+    """Its neighbours, which must not crash once, complete elsewhere; each process warns once, with
+    the skill and the seconds.
+    """
     others = [start(postgres_url, 0) for _ in range(2)]
     processes = [start(postgres_url, NEIGHBOURS), *others]
     try:
@@ -62,6 +68,9 @@ def test_only_the_task_that_blocks_fails(postgres_url: str) -> None:
     assert tasks["t-0"].state is State.FAILED
     assert TOO_MANY_RESTARTS in tasks["t-0"].task.json.decode()
     assert {tasks[f"t-{number}"].state for number in range(1, NEIGHBOURS + 1)} == {State.COMPLETED}
-    warnings = re.findall(r"event loop blocked: for (\S+) s by skill blocks, task t-0, at \S+blocking_process.py:\d+;", logs[0])
+    warnings = re.findall(
+        r"event loop blocked: for (\S+) s by skill blocks, task t-0, at \S+blocking_process.py:\d+;",
+        logs[0],
+    )
     assert len(warnings) == 1
     assert 0 < float(warnings[0]) < LEASE_SECONDS

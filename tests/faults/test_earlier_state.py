@@ -1,4 +1,6 @@
-"""A database that falls back to an earlier state under running processes: no task ends with a hole, and no reader waits for ever."""
+"""A database that falls back to an earlier state under running processes: no task ends with a hole,
+and no reader waits for ever.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,25 @@ from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.execution.run import NOT_RESTARTABLE
 from a2a_runtime.stores.models import NewTask, StoredTask
-from a2a_runtime.testing.agent import CALLER, SURFACE, InProcessAgent, artifact_texts, build_user_message
+from a2a_runtime.testing.agent import (
+    CALLER,
+    SURFACE,
+    InProcessAgent,
+    artifact_texts,
+    build_user_message,
+)
 
 from .earlier_state import FallibleDatabase, FallibleFile, FallibleServer, LostAnswers
-from .paused_agents import Pause, Reader, Stream, check_whole, run, wait_for, wait_for_end, wait_until
+from .paused_agents import (
+    Pause,
+    Reader,
+    Stream,
+    check_whole,
+    run,
+    wait_for,
+    wait_for_end,
+    wait_until,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -39,7 +56,7 @@ async def lose(database: FallibleDatabase, saved_at: Pause, lost_at: Pause) -> N
     await database.fall_back()
 
 
-# --- runs ------------------------------------------------------------------------------------------------------------------------------------------
+# --- runs -----------------------------------------------------------------------------------------
 
 
 async def test_a_shorter_log(database: FallibleDatabase) -> None:
@@ -73,7 +90,9 @@ async def test_an_end_after_a_loss(database: FallibleDatabase) -> None:
 
 
 @pytest.mark.parametrize("messages", [1, 2, 3])
-async def test_messages_of_clients_take_the_lost_numbers(database: FallibleDatabase, messages: int) -> None:
+async def test_messages_of_clients_take_the_lost_numbers(
+    database: FallibleDatabase, messages: int
+) -> None:
     """Fewer, as many, or more of them than events were lost."""
     stream = Stream(2, 2, 5)
     async with run(database, stream.skill(accepts_messages=True)) as one:
@@ -84,7 +103,10 @@ async def test_messages_of_clients_take_the_lost_numbers(database: FallibleDatab
         stream.pauses[1].release()
         await check_whole(one, stored, stream)
         history = (await one.engine.load(one.scope, stored.wire_id)).task.model.history or []
-        assert [each.parts[0].text for each in history] == ["go", *(f"message {number}" for number in range(messages))]
+        assert [each.parts[0].text for each in history] == [
+            "go",
+            *(f"message {number}" for number in range(messages)),
+        ]
 
 
 async def test_a_skill_that_must_not_be_restarted(database: FallibleDatabase) -> None:
@@ -103,8 +125,12 @@ async def test_a_skill_that_must_not_be_restarted(database: FallibleDatabase) ->
 
 @pytest.mark.parametrize("messages", [0, 2])
 @pytest.mark.parametrize("is_earlier", [True, False], ids=["two chunks before", "just before"])
-async def test_a_commit_without_an_answer(database: FallibleDatabase, messages: int, *, is_earlier: bool) -> None:
-    """The change is lost, alone or with those before it; messages of clients may have come before it is repeated."""
+async def test_a_commit_without_an_answer(
+    database: FallibleDatabase, messages: int, *, is_earlier: bool
+) -> None:
+    """The change is lost, alone or with those before it; messages of clients may have come before
+    it is repeated.
+    """
     stream = Stream(2, 2, 1)
     async with run(database, stream.skill(accepts_messages=True)) as one:
         stored = await one.start("go")
@@ -140,7 +166,7 @@ async def test_an_end_that_was_lost(database: FallibleDatabase) -> None:
         assert stream.runs == 2
 
 
-# --- runs that write nothing for a while -----------------------------------------------------------------------------------------------------------
+# --- runs that write nothing for a while ----------------------------------------------------------
 
 
 async def test_a_lost_question(database: FallibleDatabase) -> None:
@@ -160,7 +186,11 @@ async def test_a_lost_question(database: FallibleDatabase) -> None:
         question = await wait_for(one, stored, lambda now: now.state is State.INPUT_REQUIRED)
         reader = Reader(one, question, question.last_seq)
         await database.fall_back()
-        await wait_for(one, stored, lambda now: now.state is not State.INPUT_REQUIRED or now.epoch > question.epoch)
+        await wait_for(
+            one,
+            stored,
+            lambda now: now.state is not State.INPUT_REQUIRED or now.epoch > question.epoch,
+        )
         question = await wait_for(one, stored, lambda now: now.state is State.INPUT_REQUIRED)
         await one.send_to_task(question, "yes")
         assert artifact_texts(await wait_for_end(one, stored)) == {"result": ["yes"]}
@@ -168,7 +198,9 @@ async def test_a_lost_question(database: FallibleDatabase) -> None:
 
 
 async def test_a_lost_answer(database: FallibleDatabase) -> None:
-    """The task waits for it again; the run that has the lost answer does not end it, and the next answer is the one that counts."""
+    """The task waits for it again; the run that has the lost answer does not end it, and the next
+    answer is the one that counts.
+    """
     pause = Pause()
 
     async def asks(ctx: TaskContext) -> str:
@@ -197,7 +229,9 @@ async def test_a_lost_push_configuration(database: FallibleDatabase) -> None:
         stored = await one.start("go")
         await stream.pauses[0].reached.wait()
         await database.save()
-        config = TaskPushNotificationConfig(task_id=stored.wire_id, id="p-1", url="https://hooks.example.org/a2a")
+        config = TaskPushNotificationConfig(
+            task_id=stored.wire_id, id="p-1", url="https://hooks.example.org/a2a"
+        )
         await one.engine.store.put_push_config(one.scope, stored.wire_id, config)
         await database.fall_back()
         stream.pauses[0].release()
@@ -206,7 +240,9 @@ async def test_a_lost_push_configuration(database: FallibleDatabase) -> None:
 
 
 async def test_a_lost_task(database: FallibleDatabase) -> None:
-    """Its readers get an error at once, though the run writes nothing; the run ends, and others go on."""
+    """Its readers get an error at once, though the run writes nothing; the run ends, and others go
+    on.
+    """
     pause = Pause()
 
     async def waits(ctx: TaskContext) -> str:
@@ -231,7 +267,9 @@ async def test_a_lost_task(database: FallibleDatabase) -> None:
 
 
 async def test_a_lost_claim(postgres_url: str) -> None:
-    """Another process claims the task with the same number; of the two runs, one writes the result."""
+    """Another process claims the task with the same number; of the two runs, one writes the
+    result.
+    """
     database = FallibleServer(postgres_url)
     first, second = Stream(2, 2, 2, name="first "), Stream(2, 2, 2, name="second ")
     store = database.make_store()
@@ -247,20 +285,26 @@ async def test_a_lost_claim(postgres_url: str) -> None:
         await database.fall_back()
         await wait_until(lambda: second.pauses[0].reached.is_set() or first.runs == 2)
         first.pauses[0].release()
-        await wait_until(lambda: first.pauses[1].reached.is_set() or not one.engine.runner.running_tasks)
+        await wait_until(
+            lambda: first.pauses[1].reached.is_set() or not one.engine.runner.running_tasks
+        )
         for pause in (*second.pauses, first.pauses[1]):
             pause.release()
         task = await wait_for_end(other, stored)
         assert artifact_texts(task)["result"] in (first.result, second.result)
 
 
-# --- readers ---------------------------------------------------------------------------------------------------------------------------------------
+# --- readers --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("later", [2, 40], ids=["stays shorter", "grows past"])
 @pytest.mark.parametrize("is_waiting", [False, True], ids=["stream", "call"])
-async def test_a_reader_beyond_the_log(database: FallibleDatabase, later: int, *, is_waiting: bool) -> None:
-    """It gets the end with everything before it, or an error after which it begins anew; it never waits for ever."""
+async def test_a_reader_beyond_the_log(
+    database: FallibleDatabase, later: int, *, is_waiting: bool
+) -> None:
+    """It gets the end with everything before it, or an error after which it begins anew; it never
+    waits for ever.
+    """
     stream = Stream(2, 20, 1, later=(later,))
     async with run(database, stream.skill()) as one:
         stored = await one.start("go")
@@ -269,7 +313,9 @@ async def test_a_reader_beyond_the_log(database: FallibleDatabase, later: int, *
 
 @pytest.mark.parametrize("later", [2, 40], ids=["stays shorter", "grows past"])
 @pytest.mark.parametrize("is_waiting", [False, True], ids=["stream", "call"])
-async def test_a_reader_of_another_process(postgres_url: str, later: int, *, is_waiting: bool) -> None:
+async def test_a_reader_of_another_process(
+    postgres_url: str, later: int, *, is_waiting: bool
+) -> None:
     """The same, where the reader knows nothing of the run."""
     database = FallibleServer(postgres_url)
     stream = Stream(2, 20, 1, later=(later,))
@@ -279,9 +325,16 @@ async def test_a_reader_of_another_process(postgres_url: str, later: int, *, is_
 
 
 async def check_reader(
-    database: FallibleDatabase, processes: tuple[InProcessAgent, InProcessAgent], stored: StoredTask, stream: Stream, *, is_waiting: bool
+    database: FallibleDatabase,
+    processes: tuple[InProcessAgent, InProcessAgent],
+    stored: StoredTask,
+    stream: Stream,
+    *,
+    is_waiting: bool,
 ) -> None:
-    """Let the log fall back below what a reader in the second process has read, and see what it gets."""
+    """Let the log fall back below what a reader in the second process has read, and see what it
+    gets.
+    """
     one, other = processes
     reader = None if is_waiting else Reader(other, stored, 0)
     await stream.pauses[0].reached.wait()

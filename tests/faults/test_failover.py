@@ -1,4 +1,6 @@
-"""A standby is promoted under load: with synchronous commit nothing acknowledged is lost, without it only what was committed just before."""
+"""A standby is promoted under load: with synchronous commit nothing acknowledged is lost, without
+it only what was committed just before.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +43,12 @@ async def stream(ctx: TaskContext) -> str:
     return ctx.text
 
 
-async def accept(one: InProcessAgent, acknowledged: dict[str, float], promoted: asyncio.Event) -> None:
-    """Start tasks until one is accepted after the failover; a caller who gets ``UnavailableError`` tries again."""
+async def accept(
+    one: InProcessAgent, acknowledged: dict[str, float], promoted: asyncio.Event
+) -> None:
+    """Start tasks until one is accepted after the failover; a caller who gets ``UnavailableError``
+    tries again.
+    """
     is_served_again = False
     while not is_served_again:
         may_be_last = promoted.is_set()
@@ -53,8 +59,12 @@ async def accept(one: InProcessAgent, acknowledged: dict[str, float], promoted: 
         await asyncio.sleep(0.01)
 
 
-async def test_a_promoted_standby_has_what_was_acknowledged(replicated: tuple[Replicated, bool]) -> None:
-    """Every task that it has comes to one end; with synchronous commit it has all of them, else those that are older than the lag."""
+async def test_a_promoted_standby_has_what_was_acknowledged(
+    replicated: tuple[Replicated, bool],
+) -> None:
+    """Every task that it has comes to one end; with synchronous commit it has all of them, else
+    those that are older than the lag.
+    """
     servers, is_synchronous = replicated
     acknowledged: dict[str, float] = {}
     store = PostgresStore(servers.url, StoreOptions(lease_seconds=2.0))
@@ -70,7 +80,10 @@ async def test_a_promoted_standby_has_what_was_acknowledged(replicated: tuple[Re
             stored = await store.load_task(one.scope, wire_id)
             if stored is None:
                 assert not is_synchronous, f"{wire_id} was acknowledged and is lost"
-                assert killed_at - LAG_SECONDS < at, f"{wire_id} was acknowledged {killed_at - at:.1f} s before the failover and is lost"
+                assert killed_at - LAG_SECONDS < at, (
+                    f"{wire_id} was acknowledged {killed_at - at:.1f} s before the failover "
+                    "and is lost"
+                )
                 continue
             while stored is not None and stored.state not in TERMINAL:
                 await asyncio.sleep(0.05)

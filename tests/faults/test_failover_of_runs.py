@@ -1,4 +1,6 @@
-"""A standby that was behind is promoted under running tasks and readers, which survive: each task ends whole, and each reader ends."""
+"""A standby that was behind is promoted under running tasks and readers, which survive: each task
+ends whole, and each reader ends.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ STREAMS = 8
 CHUNKS = 400
 MANY, FEW = 60, 3
 BEFORE, LOST = 40, 30
-"""Events that a reader has when the standby stops receiving, and those that it gets after it: they are lost."""
+"""Events that a reader has when the standby stops receiving, and those that it gets after it: they
+are lost.
+"""
 SETTINGS = replace(FAST_SETTINGS, lease_renew_interval=0.5, orphan_scan_interval=0.5)
 
 
@@ -59,7 +63,9 @@ class Deployment:
     pooler: Pooler | None
 
     async def fail_over(self) -> None:
-        """Kill the primary and promote the standby; the pooler keeps the connections of its clients."""
+        """Kill the primary and promote the standby; the pooler keeps the connections of its
+        clients.
+        """
         await self.servers.promote()
         if self.pooler is not None:
             self.pooler.turn_to(self.servers.standby.url)
@@ -70,7 +76,11 @@ async def deployment(request: pytest.FixtureRequest) -> AsyncIterator[Deployment
     """Two processes, and an asynchronous standby."""
     async with replicate(is_synchronous=False) as servers, AsyncExitStack() as stack:
         with ExitStack() as poolers:
-            pooler = poolers.enter_context(run_pooler(servers.primary.url)) if request.param == "pgbouncer" else None
+            pooler = (
+                poolers.enter_context(run_pooler(servers.primary.url))
+                if request.param == "pgbouncer"
+                else None
+            )
             url = servers.url if pooler is None else pooler.url
             agents = [await stack.enter_async_context(run(url, servers.url)) for _ in range(2)]
             yield Deployment(servers, agents[0], agents[1], pooler)
@@ -84,11 +94,18 @@ def run(url: str, direct_address: str) -> AbstractAsyncContextManager[InProcessA
     return run_agent(Skill("count", count), Skill("shrink", shrink), store=store, options=options)
 
 
-async def test_runs_and_readers_survive_a_failover(deployment: Deployment, record_property: pytest.RecordProperty) -> None:
-    """A lost task is an error for its readers; every other one ends with what one run wrote, and so do those who follow it to its end."""
+async def test_runs_and_readers_survive_a_failover(
+    deployment: Deployment, record_property: pytest.RecordProperty
+) -> None:
+    """A lost task is an error for its readers; every other one ends with what one run wrote, and so
+    do those who follow it to its end.
+    """
     one, other = deployment.one, deployment.other
     async with asyncio.timeout(120):
-        started = [await one.start("go", skill="count", context_id=f"c-{number}") for number in range(STREAMS)]
+        started = [
+            await one.start("go", skill="count", context_id=f"c-{number}")
+            for number in range(STREAMS)
+        ]
         started.append(await one.start("go", skill="shrink"))
         readers = [(task, Reader(process, task, 0)) for task in started for process in (one, other)]
         await wait_until(lambda: all(len(reader.events) > BEFORE for _, reader in readers))
@@ -97,7 +114,12 @@ async def test_runs_and_readers_survive_a_failover(deployment: Deployment, recor
         late = await one.start("go", skill="count")
         readers.append((late, Reader(one, late, 0)))
         counted = readers[: 2 * STREAMS]
-        await wait_until(lambda: all(len(reader.events) > number + LOST for number, (_, reader) in zip(seen, counted, strict=True)))
+        await wait_until(
+            lambda: all(
+                len(reader.events) > number + LOST
+                for number, (_, reader) in zip(seen, counted, strict=True)
+            )
+        )
         await deployment.fail_over()
         await wait_for_service(one, started[0])
         for task in started:
@@ -125,7 +147,9 @@ async def check_task(one: InProcessAgent, task: StoredTask) -> None:
     ended = await wait_for_end(one, task)
     assert ended.status.state.name == State.COMPLETED.name
     numbers = CHUNKS if task.skill == "count" else FEW
-    assert "".join(await read_result(one, task)) == "".join(f"{number};" for number in range(numbers))
+    assert "".join(await read_result(one, task)) == "".join(
+        f"{number};" for number in range(numbers)
+    )
 
 
 async def read_result(one: InProcessAgent, task: StoredTask) -> list[str]:

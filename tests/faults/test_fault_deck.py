@@ -1,4 +1,6 @@
-"""Agents in processes of their own are killed, frozen and cut off under load, with the deck that ships for users. Every promise is kept."""
+"""Agents in processes of their own are killed, frozen and cut off under load, with the deck that
+ships for users. Every promise is kept.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +32,18 @@ WORKERS = {"A2A_RUNS_ON": "workers"}
 END_SECONDS = 180.0
 """A busy machine starts a process in ten seconds; a quiet one needs none of this time."""
 CLOCK_STEPS = (3600, -3600, 0)
-_CUT_LISTENERS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query ILIKE 'LISTEN %' AND pid <> pg_backend_pid()"
-_TABLES = "SELECT oid::regclass::text FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace AND NOT relispartition"
-_BEFORE_WRITE = "CREATE OR REPLACE FUNCTION before_write() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {}; END $$"
+_CUT_LISTENERS = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query ILIKE 'LISTEN %' AND pid "
+    "<> pg_backend_pid()"
+)
+_TABLES = (
+    "SELECT oid::regclass::text FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = "
+    "'public'::regnamespace AND NOT relispartition"
+)
+_BEFORE_WRITE = (
+    "CREATE OR REPLACE FUNCTION before_write() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {}; "
+    "END $$"
+)
 _REFUSE = "RAISE 'no space left on device' USING ERRCODE = 'disk_full'"
 _ALLOW = "RETURN NULL"
 
@@ -82,9 +93,13 @@ class Victims:
             connection = await asyncpg.connect(self._server.url)
             await connection.execute(_BEFORE_WRITE.format(_REFUSE))
             try:
-                # One transaction a table, and none at the end: locks on several would wait for writers that wait for them.
+                # One transaction a table, and none at the end: locks on several would wait for
+                # writers that wait for them.
                 for (table,) in await connection.fetch(_TABLES):
-                    await connection.execute(f"CREATE OR REPLACE TRIGGER disk BEFORE INSERT OR UPDATE ON {table} EXECUTE FUNCTION before_write()")
+                    await connection.execute(
+                        f"CREATE OR REPLACE TRIGGER disk BEFORE INSERT OR UPDATE ON {table} "
+                        "EXECUTE FUNCTION before_write()"
+                    )
                 await asyncio.to_thread(self.deck.pause_leases, 1)
             finally:
                 await connection.execute(_BEFORE_WRITE.format(_ALLOW))
@@ -93,7 +108,9 @@ class Victims:
         asyncio.run(fill())
 
     def step_clock(self) -> None:
-        """Step the clock of the machine of the agent: by an hour forward, back, and to the right time."""
+        """Step the clock of the machine of the agent: by an hour forward, back, and to the right
+        time.
+        """
         for seconds in CLOCK_STEPS:
             self._clock.write_text(str(seconds), encoding="utf-8")
             self.deck.pause_leases(0.25)
@@ -113,51 +130,110 @@ def victims(fault_deck: BuildDeck, server: PostgresServer, tmp_path: Path) -> It
     """One process that accepts tasks, and two workers."""
     clock = tmp_path / "clock"
     environment = {**WORKERS, CLOCK_VARIABLE: str(clock)}
-    with fault_deck(APP, server.url, workers=2, message=str, environment=environment, check=check, end_seconds=END_SECONDS) as deck:
+    with fault_deck(
+        APP,
+        server.url,
+        workers=2,
+        message=str,
+        environment=environment,
+        check=check,
+        end_seconds=END_SECONDS,
+    ) as deck:
         yield Victims(deck, server, clock)
 
 
 def test_workers_and_their_database_lose_nothing(victims: Victims) -> None:
-    """Killed, frozen and cut off, one after the other; the database dies too, notifications are lost, and its disk is full."""
+    """Killed, frozen and cut off, one after the other; the database dies too, notifications are
+    lost, and its disk is full.
+    """
     deck = victims.deck
     of_the_database = (victims.kill_database, victims.drop_notifications, victims.fill_database)
-    report = deck.run(deck.kill_worker, deck.kill, deck.cut_store, deck.freeze_worker, *of_the_database)
+    report = deck.run(
+        deck.kill_worker, deck.kill, deck.cut_store, deck.freeze_worker, *of_the_database
+    )
     assert report.completed
     assert report.canceled
 
 
 def test_a_file_loses_nothing(fault_deck: BuildDeck, tmp_path: Path) -> None:
-    """One process on SQLite is killed, its callers are cut off, its disk is full for a while, and its clock steps."""
+    """One process on SQLite is killed, its callers are cut off, its disk is full for a while, and
+    its clock steps.
+    """
     clock = tmp_path / "clock"
     environment = {CLOCK_VARIABLE: str(clock)}
-    with fault_deck(APP, f"sqlite:///{tmp_path}/tasks.db", message=str, environment=environment, check=check, end_seconds=END_SECONDS) as deck:
-        report = deck.run(deck.kill, deck.cut, deck.fill_disk, *(lambda step=step: clock.write_text(str(step)) for step in CLOCK_STEPS))
+    with fault_deck(
+        APP,
+        f"sqlite:///{tmp_path}/tasks.db",
+        message=str,
+        environment=environment,
+        check=check,
+        end_seconds=END_SECONDS,
+    ) as deck:
+        report = deck.run(
+            deck.kill,
+            deck.cut,
+            deck.fill_disk,
+            *(lambda step=step: clock.write_text(str(step)) for step in CLOCK_STEPS),
+        )
         assert "available again after" in deck.processes[0].read_log()
     assert report.completed
     assert report.canceled
 
 
 def test_a_broken_promise_is_found(fault_deck: BuildDeck, tmp_path: Path) -> None:
-    """An agent with a memory store loses its tasks with its process; the deck says which, and that it cannot use such a store."""
+    """An agent with a memory store loses its tasks with its process; the deck says which, and that
+    it cannot use such a store.
+    """
     with (
-        fault_deck("faults.deck_agent:forgetful", f"sqlite:///{tmp_path}/tasks.db", message=str) as deck,
-        pytest.raises(AssertionError, match=r"broken promises:\ntask \S+: AssertionError: acknowledged, and lost"),
+        fault_deck(
+            "faults.deck_agent:forgetful", f"sqlite:///{tmp_path}/tasks.db", message=str
+        ) as deck,
+        pytest.raises(
+            AssertionError,
+            match=r"broken promises:\ntask \S+: AssertionError: acknowledged, and lost",
+        ),
     ):
         deck.run(deck.kill)
-    with pytest.raises(ValueError, match=r"a memory store does not outlive its process; use sqlite"):
+    with pytest.raises(
+        ValueError, match=r"a memory store does not outlive its process; use sqlite"
+    ):
         fault_deck(APP, "memory")
-    with pytest.raises(RuntimeError, match=r"(?s)the agent did not start; its log ends with:.*missing"):
+    with pytest.raises(
+        RuntimeError, match=r"(?s)the agent did not start; its log ends with:.*missing"
+    ):
         fault_deck("faults.deck_agent:missing", f"sqlite:///{tmp_path}/tasks.db").__enter__()
 
 
 def test_the_deck_is_a_plugin_of_pytest(tmp_path: Path) -> None:
     """Its fixture is there as soon as the plugin is named."""
-    words = [sys.executable, "-m", "pytest", "-p", "a2a_runtime.testing.faults", "--fixtures", "-c", os.devnull, str(tmp_path)]
-    done = subprocess.run(words, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True, text=True, check=False)
+    words = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "a2a_runtime.testing.faults",
+        "--fixtures",
+        "-c",
+        os.devnull,
+        str(tmp_path),
+    ]
+    done = subprocess.run(
+        words,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert "fault_deck" in done.stdout, done.stderr
 
 
-def run_long(deck: FaultDeck, kinds: Sequence[Callable[[], object]], seed: int, faults: int, record_property: pytest.RecordProperty) -> None:
+def run_long(
+    deck: FaultDeck,
+    kinds: Sequence[Callable[[], object]],
+    seed: int,
+    faults: int,
+    record_property: pytest.RecordProperty,
+) -> None:
     """Run a deck of faults in a random order, and record what it has checked."""
     order = random.Random(seed)  # noqa: S311 - an order of faults
     report = deck.run(*order.choices(kinds, k=faults))
@@ -167,33 +243,83 @@ def run_long(deck: FaultDeck, kinds: Sequence[Callable[[], object]], seed: int, 
 
 @pytest.mark.soak(share="drills")
 @pytest.mark.parametrize("seed", range(4))
-def test_workers_lose_nothing_in_a_long_drill(victims: Victims, seed: int, record_property: pytest.RecordProperty) -> None:
+def test_workers_lose_nothing_in_a_long_drill(
+    victims: Victims, seed: int, record_property: pytest.RecordProperty
+) -> None:
     """Twenty faults of all kinds in a random order."""
     deck = victims.deck
-    kinds: list[Callable[[], object]] = [deck.kill_worker, deck.kill, deck.cut, deck.cut_store, deck.freeze, deck.freeze_worker, deck.stop_worker]
-    kinds += [victims.kill_database, victims.freeze_database, victims.drop_notifications, victims.fill_database, victims.step_clock]
+    kinds: list[Callable[[], object]] = [
+        deck.kill_worker,
+        deck.kill,
+        deck.cut,
+        deck.cut_store,
+        deck.freeze,
+        deck.freeze_worker,
+        deck.stop_worker,
+    ]
+    kinds += [
+        victims.kill_database,
+        victims.freeze_database,
+        victims.drop_notifications,
+        victims.fill_database,
+        victims.step_clock,
+    ]
     run_long(deck, kinds, seed, 20, record_property)
 
 
 @pytest.mark.soak(share="drills")
 @pytest.mark.parametrize("seed", range(2))
 def test_three_processes_lose_nothing_in_a_long_drill(
-    fault_deck: BuildDeck, server: PostgresServer, tmp_path: Path, seed: int, record_property: pytest.RecordProperty
+    fault_deck: BuildDeck,
+    server: PostgresServer,
+    tmp_path: Path,
+    seed: int,
+    record_property: pytest.RecordProperty,
 ) -> None:
     """Three processes share a database, and each runs its tasks; they take over from each other."""
     clock = tmp_path / "clock"
     environment = {CLOCK_VARIABLE: str(clock)}
-    with fault_deck(APP, server.url, processes=3, message=str, environment=environment, check=check, end_seconds=END_SECONDS) as deck:
+    with fault_deck(
+        APP,
+        server.url,
+        processes=3,
+        message=str,
+        environment=environment,
+        check=check,
+        end_seconds=END_SECONDS,
+    ) as deck:
         victims = Victims(deck, server, clock)
-        kinds: list[Callable[[], object]] = [deck.kill, deck.freeze, deck.stop, deck.cut, deck.cut_store]
-        kinds += [victims.kill_database, victims.freeze_database, victims.drop_notifications, victims.fill_database, victims.step_clock]
+        kinds: list[Callable[[], object]] = [
+            deck.kill,
+            deck.freeze,
+            deck.stop,
+            deck.cut,
+            deck.cut_store,
+        ]
+        kinds += [
+            victims.kill_database,
+            victims.freeze_database,
+            victims.drop_notifications,
+            victims.fill_database,
+            victims.step_clock,
+        ]
         run_long(deck, kinds, seed, 15, record_property)
 
 
 @pytest.mark.soak(share="drills")
 @pytest.mark.parametrize("seed", range(2))
-def test_a_file_loses_nothing_in_a_long_drill(fault_deck: BuildDeck, tmp_path: Path, seed: int, record_property: pytest.RecordProperty) -> None:
+def test_a_file_loses_nothing_in_a_long_drill(
+    fault_deck: BuildDeck, tmp_path: Path, seed: int, record_property: pytest.RecordProperty
+) -> None:
     """One process on SQLite, and what happens to it."""
-    with fault_deck(APP, f"sqlite:///{tmp_path}/tasks.db", message=str, check=check, end_seconds=END_SECONDS) as deck:
-        kinds: list[Callable[[], object]] = [deck.kill, deck.freeze, deck.stop, deck.cut, deck.fill_disk]
+    with fault_deck(
+        APP, f"sqlite:///{tmp_path}/tasks.db", message=str, check=check, end_seconds=END_SECONDS
+    ) as deck:
+        kinds: list[Callable[[], object]] = [
+            deck.kill,
+            deck.freeze,
+            deck.stop,
+            deck.cut,
+            deck.fill_disk,
+        ]
         run_long(deck, kinds, seed, 15, record_property)

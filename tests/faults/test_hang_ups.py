@@ -1,4 +1,6 @@
-"""Clients that disconnect while their message is being committed: every task that exists is run, and ends."""
+"""Clients that disconnect while their message is being committed: every task that exists is run,
+and ends.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,12 @@ from a2a_runtime.testing.agent import FAST_SETTINGS, build_user_message
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
-SETTINGS = replace(FAST_SETTINGS, lease_renew_interval=60, lease_duration=600, orphan_scan_interval=600)
-"""Nothing but the engine itself looks after a task: what finds forgotten ones comes after the test."""
+SETTINGS = replace(
+    FAST_SETTINGS, lease_renew_interval=60, lease_duration=600, orphan_scan_interval=600
+)
+"""Nothing but the engine itself looks after a task: what finds forgotten ones comes after the
+test.
+"""
 
 GATE = AuthGate(ApiKeyAuthenticator({digest_key("k"): Identity("ada")}))
 ROUNDS = [1, pytest.param(12, marks=pytest.mark.soak(share="drills"))]
@@ -42,7 +48,11 @@ HEADERS = {"A2A-Version": "1.0", "X-API-Key": "k", "Content-Type": "application/
 @pytest.fixture(params=["sqlite", "postgres"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The store of the server."""
-    return f"sqlite:///{tmp_path / 'tasks.db'}" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
+    return (
+        f"sqlite:///{tmp_path / 'tasks.db'}"
+        if request.param == "sqlite"
+        else request.getfixturevalue("postgres_url")
+    )
 
 
 @contextmanager
@@ -55,7 +65,9 @@ def serve(url: str) -> Iterator[httpx.Client]:
         await asyncio.sleep(0)
         yield ctx.text
 
-    with serve_on_socket(create_app(Surface(agent, gate=GATE), store=url, settings=SETTINGS)) as client:
+    with serve_on_socket(
+        create_app(Surface(agent, gate=GATE), store=url, settings=SETTINGS)
+    ) as client:
         yield client
 
 
@@ -63,7 +75,11 @@ def serve(url: str) -> Iterator[httpx.Client]:
 async def lock_writes(url: str) -> AsyncIterator[None]:
     """Hold a lock that the creation of a task needs for a while, from another connection."""
     if url.startswith("sqlite"):
-        with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None, check_same_thread=False)) as db:
+        with closing(
+            sqlite3.connect(
+                url.removeprefix("sqlite:///"), isolation_level=None, check_same_thread=False
+            )
+        ) as db:
             db.execute("BEGIN IMMEDIATE")
             timer = Timer(LOCKED_SECONDS, lambda: db.execute("ROLLBACK"))
             timer.start()
@@ -80,10 +96,18 @@ async def lock_writes(url: str) -> AsyncIterator[None]:
 
 async def hang_up(address: httpx.URL, number: int, delay_seconds: float) -> None:
     """Send a message over a connection of its own, and close it soon afterwards."""
-    body = json.dumps({"message": build_user_message(f"{number}", message_id=f"m-{number}").to_dict()}).encode()
+    body = json.dumps(
+        {"message": build_user_message(f"{number}", message_id=f"m-{number}").to_dict()}
+    ).encode()
     path = ("send", "stream")[number % 2]
     headers = {**HEADERS, "Host": "agent", "Content-Length": f"{len(body)}"}
-    head = "".join([f"POST /message:{path} HTTP/1.1\r\n", *[f"{name}: {value}\r\n" for name, value in headers.items()], "\r\n"])
+    head = "".join(
+        [
+            f"POST /message:{path} HTTP/1.1\r\n",
+            *[f"{name}: {value}\r\n" for name, value in headers.items()],
+            "\r\n",
+        ]
+    )
     _, writer = await asyncio.open_connection(address.host, address.port)
     writer.write(head.encode() + body)
     await writer.drain()
@@ -92,10 +116,18 @@ async def hang_up(address: httpx.URL, number: int, delay_seconds: float) -> None
 
 
 async def wait_until_all_have_ended(client: httpx.Client, expected: int) -> None:
-    """Wait until every task has ended; their number may be smaller, because a request may be closed before it is read."""
-    async with httpx.AsyncClient(base_url=client.base_url, headers=HEADERS) as reader, asyncio.timeout(30):
+    """Wait until every task has ended; their number may be smaller, because a request may be closed
+    before it is read.
+    """
+    async with (
+        httpx.AsyncClient(base_url=client.base_url, headers=HEADERS) as reader,
+        asyncio.timeout(30),
+    ):
         while True:
-            lists = [await reader.get("/tasks", params=query) for query in ({"status": "TASK_STATE_COMPLETED"}, {})]
+            lists = [
+                await reader.get("/tasks", params=query)
+                for query in ({"status": "TASK_STATE_COMPLETED"}, {})
+            ]
             ended, created = [each.raise_for_status().json()["totalSize"] for each in lists]
             if ended == created > 0:
                 break
@@ -105,12 +137,19 @@ async def wait_until_all_have_ended(client: httpx.Client, expected: int) -> None
 
 @pytest.mark.parametrize("rounds", ROUNDS)
 async def test_tasks_of_clients_that_hang_up_end(url: str, rounds: int) -> None:
-    """Many connections are closed at any moment of their request: before it is read, during the commit, and after the task has ended."""
+    """Many connections are closed at any moment of their request: before it is read, during the
+    commit, and after the task has ended.
+    """
     spread = random.Random(1)  # noqa: S311 - the same delays in each run
     with serve(url) as client:
         for each in range(rounds):
             numbers = range(each * TOGETHER, (each + 1) * TOGETHER)
-            await asyncio.gather(*[hang_up(client.base_url, number, spread.uniform(0, MAX_DELAY_SECONDS)) for number in numbers])
+            await asyncio.gather(
+                *[
+                    hang_up(client.base_url, number, spread.uniform(0, MAX_DELAY_SECONDS))
+                    for number in numbers
+                ]
+            )
         await wait_until_all_have_ended(client, rounds * TOGETHER)
 
 
@@ -118,5 +157,7 @@ async def test_tasks_that_are_committed_after_their_client_has_hung_up_end(url: 
     """The store is locked while the clients disconnect, and commits the tasks afterwards."""
     with serve(url) as client:
         async with lock_writes(url):
-            await asyncio.gather(*[hang_up(client.base_url, number, MAX_DELAY_SECONDS) for number in range(TOGETHER)])
+            await asyncio.gather(
+                *[hang_up(client.base_url, number, MAX_DELAY_SECONDS) for number in range(TOGETHER)]
+            )
         await wait_until_all_have_ended(client, TOGETHER)

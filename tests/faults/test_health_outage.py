@@ -18,7 +18,9 @@ _DEADLINE = 60
 
 
 async def test_a_frozen_database_is_reported_at_once_and_an_old_schema_too() -> None:
-    """A database that does not answer makes the process unready, and probes do not wait for it; a schema that is behind is named."""
+    """A database that does not answer makes the process unready, and probes do not wait for it; a
+    schema that is behind is named.
+    """
     with PostgresServer() as server:
         await upgrade(server.url)
         agent = Agent("probed")
@@ -34,10 +36,14 @@ async def test_a_frozen_database_is_reported_at_once_and_an_old_schema_too() -> 
                 server.thaw()
             await _wait_for(client, 200)
             connection = await asyncpg.connect(server.url)
-            await connection.execute("DELETE FROM a2a_schema WHERE version = (SELECT max(version) FROM a2a_schema)")
+            await connection.execute(
+                "DELETE FROM a2a_schema WHERE version = (SELECT max(version) FROM a2a_schema)"
+            )
             await connection.close()
             await _wait_for(client, 503)
-            assert (await client.get("/readyz")).json()["faults"] == {"store": "its schema does not fit this release"}
+            assert (await client.get("/readyz")).json()["faults"] == {
+                "store": "its schema does not fit this release"
+            }
 
 
 async def _wait_for(client: AsyncTestClient, status: int) -> None:  # type: ignore[type-arg]  # of any app

@@ -1,4 +1,6 @@
-"""Writes that the database commits after their connection broke: each lands once, and the run goes on."""
+"""Writes that the database commits after their connection broke: each lands once, and the run goes
+on.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,10 @@ from a2a_runtime.testing.agent import artifact_texts, run_agent
 pytestmark = pytest.mark.anyio
 
 SETTINGS = Settings(shutdown_grace=0, cancel_grace=0.2)
-LOCKED = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+LOCKED = (
+    "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = "
+    "current_database()"
+)
 SERVERS = """SELECT pid FROM pg_stat_activity
 WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()"""
 
@@ -52,7 +57,9 @@ async def wait_until(connection: asyncpg.Connection, query: str, *values: object
 
 
 async def test_a_chunk_that_waits_for_a_lock_lands_once(postgres_url: str) -> None:
-    """Its connection breaks while another transaction holds the row; the copy of it waits behind the first one."""
+    """Its connection breaks while another transaction holds the row; the copy of it waits behind
+    the first one.
+    """
     store = PostgresStore(postgres_url)
     is_locked, go = asyncio.Event(), asyncio.Event()
 
@@ -68,7 +75,12 @@ async def test_a_chunk_that_waits_for_a_lock_lands_once(postgres_url: str) -> No
         return "done"
 
     agent = run_agent(work, store=store, options=EngineOptions(settings=SETTINGS))
-    async with asyncio.timeout(30), agent as one, connect(postgres_url) as locking, connect(postgres_url) as watching:
+    async with (
+        asyncio.timeout(30),
+        agent as one,
+        connect(postgres_url) as locking,
+        connect(postgres_url) as watching,
+    ):
         stored = await one.start("x")
         await is_locked.wait()
         transaction = locking.transaction()
@@ -80,11 +92,18 @@ async def test_a_chunk_that_waits_for_a_lock_lands_once(postgres_url: str) -> No
         await wait_until(watching, f"SELECT ({LOCKED}) = 2")
         await transaction.rollback()
         task = await one.wait_terminal(stored)
-        assert (task.status.state, artifact_texts(task)["log"]) == (State.COMPLETED, ["0;", "1;", "2;"])
+        assert (task.status.state, artifact_texts(task)["log"]) == (
+            State.COMPLETED,
+            ["0;", "1;", "2;"],
+        )
 
 
-async def test_the_first_chunk_that_comes_late_does_not_replace_the_others(postgres_url: str) -> None:
-    """The server processes stand still while their connections break, then go on: the late copy begins an artifact that has gone on since."""
+async def test_the_first_chunk_that_comes_late_does_not_replace_the_others(
+    postgres_url: str,
+) -> None:
+    """The server processes stand still while their connections break, then go on: the late copy
+    begins an artifact that has gone on since.
+    """
     store = PostgresStore(postgres_url)
     is_ready, go, is_written, end = (asyncio.Event() for _ in range(4))
 
@@ -115,7 +134,14 @@ async def test_the_first_chunk_that_comes_late_does_not_replace_the_others(postg
         finally:
             for process in processes:
                 os.kill(process, signal.SIGCONT)
-        await wait_until(other, f"SELECT NOT EXISTS (SELECT FROM ({SERVERS}) AS found WHERE pid = ANY ($1::integer[]))", processes)  # noqa: S608 - constants
+        await wait_until(
+            other,
+            f"SELECT NOT EXISTS (SELECT FROM ({SERVERS}) AS found WHERE pid = ANY ($1::integer[]))",  # noqa: S608 - constants
+            processes,
+        )
         end.set()
         task = await one.wait_terminal(stored)
-        assert (task.status.state, artifact_texts(task)["log"]) == (State.COMPLETED, ["0;", "1;", "2;", "3;"])
+        assert (task.status.state, artifact_texts(task)["log"]) == (
+            State.COMPLETED,
+            ["0;", "1;", "2;", "3;"],
+        )

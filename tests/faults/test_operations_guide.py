@@ -1,6 +1,8 @@
-"""The guide to operations: its commands run as they stand, with our own Postgres in the place of the machine's.
+"""The guide to operations: its commands run as they stand, with our own Postgres in the place of
+the machine's.
 
-The new release of its upgrade is this one with one more migration: ``pip`` puts it before the installed one.
+The new release of its upgrade is this one with one more migration: ``pip`` puts it before the
+installed one.
 """
 
 from __future__ import annotations
@@ -42,7 +44,9 @@ MIGRATION = "ALTER TABLE a2a_tasks ADD COLUMN next_release integer;\n"
 def build_next_release(folder: Path) -> Path:
     """Write this release with one more migration."""
     shutil.copytree(RUNTIME, folder / RUNTIME.name, ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / RUNTIME.name / "stores" / "postgres" / "migrations" / f"{NEXT_VERSION:04}_next.sql").write_text(MIGRATION)
+    (
+        folder / RUNTIME.name / "stores" / "postgres" / "migrations" / f"{NEXT_VERSION:04}_next.sql"
+    ).write_text(MIGRATION)
     return folder
 
 
@@ -71,7 +75,9 @@ def test_the_commands_of_the_guide_are_commands(tmp_path: Path) -> None:
 @pytest.mark.soak(share="drills")
 @pytest.mark.peer
 def test_the_guide_runs(tmp_path: Path) -> None:
-    """From the first command to the last: deployment, restart under load, outage, upgrade, new keys."""
+    """From the first command to the last: deployment, restart under load, outage, upgrade, new
+    keys.
+    """
     control, answer = tmp_path / "control", tmp_path / "answer"
     os.mkfifo(control)
     os.mkfifo(answer)
@@ -88,7 +94,9 @@ def test_the_guide_runs(tmp_path: Path) -> None:
         (tmp_path / "bin").mkdir()
         shutil.copy(caddy, tmp_path / "bin" / "caddy")
         folders = (tmp_path / "bin", Path(sys.executable).parent)
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("A2A_")}
+        environment = {
+            name: value for name, value in os.environ.items() if not name.startswith("A2A_")
+        }
         environment |= {
             "PATH": os.pathsep.join([*map(str, folders), os.environ["PATH"]]),
             "XDG_DATA_HOME": str(tmp_path),
@@ -96,10 +104,19 @@ def test_the_guide_runs(tmp_path: Path) -> None:
             "CADDY_ADMIN": "127.0.0.1:0",
         }
         release = build_next_release(tmp_path / "release")
-        script = PRELUDE.format(control=control, answer=answer, release=release) + replace_ports(SCRIPT, postgres.url)
+        script = PRELUDE.format(control=control, answer=answer, release=release) + replace_ports(
+            SCRIPT, postgres.url
+        )
         (tmp_path / "guide").write_text(script)
         log = (tmp_path / "guide.log").open("w+")
-        process = subprocess.Popen(["/bin/bash", tmp_path / "guide"], cwd=tmp_path, env=environment, stdout=log, stderr=log, start_new_session=True)
+        process = subprocess.Popen(
+            ["/bin/bash", tmp_path / "guide"],
+            cwd=tmp_path,
+            env=environment,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
         try:
             process.wait(timeout=600)
         finally:
@@ -110,7 +127,10 @@ def test_the_guide_runs(tmp_path: Path) -> None:
             control.write_text("end\n")
             operator.join(30)
         output = (tmp_path / "guide.log").read_text()
-        logs = "\n".join(f"--- {path.name}\n{path.read_text()[-3000:]}" for path in sorted((tmp_path / "hello").glob("*.log")))
+        logs = "\n".join(
+            f"--- {path.name}\n{path.read_text()[-3000:]}"
+            for path in sorted((tmp_path / "hello").glob("*.log"))
+        )
         assert process.returncode == 0, f"{output[-5000:]}\n{logs}"
         assert "outage" in output
         assert f"schema {REQUIRED_VERSION}, this release needs {NEXT_VERSION}" in output

@@ -1,4 +1,6 @@
-"""An agent behind the real PgBouncer in transaction mode; every run of the tests recognizes a fake one (``integration/test_pooler.py``)."""
+"""An agent behind the real PgBouncer in transaction mode; every run of the tests recognizes a fake
+one (``integration/test_pooler.py``).
+"""
 
 from __future__ import annotations
 
@@ -26,18 +28,29 @@ async def stream(ctx: TaskContext) -> str:
 
 
 async def test_many_tasks_run_behind_pgbouncer(postgres_url: str) -> None:
-    """Of 500 tasks in the process and 100 on workers none fails, with more callers than the pooler has connections."""
+    """Of 500 tasks in the process and 100 on workers none fails, with more callers than the pooler
+    has connections.
+    """
     with run_pgbouncer(postgres_url) as url:
         options = StoreOptions(direct_address=postgres_url)
-        async with run_agent(stream, store=PostgresStore(url, options)) as one, asyncio.timeout(120):
+        async with (
+            run_agent(stream, store=PostgresStore(url, options)) as one,
+            asyncio.timeout(120),
+        ):
             tasks = await asyncio.gather(*(one.send(f"{number}") for number in range(500)))
             assert {task.status.state for task in tasks} == {"TASK_STATE_COMPLETED"}
         stores = [PostgresStore(url, options) for _ in range(2)]
-        async with run_agent(stream, store=stores[0], worker_store=stores[1]) as one, asyncio.timeout(120):
+        async with (
+            run_agent(stream, store=stores[0], worker_store=stores[1]) as one,
+            asyncio.timeout(120),
+        ):
             started = [await one.start(f"{number}") for number in range(100)]
             for number, stored in enumerate(started):
                 task = await one.wait_terminal(stored)
-                assert (State(task.status.state), artifact_texts(task)) == (State.COMPLETED, {"result": [f"{number}"]})
+                assert (State(task.status.state), artifact_texts(task)) == (
+                    State.COMPLETED,
+                    {"result": [f"{number}"]},
+                )
 
 
 async def test_pgbouncer_alone_is_refused(postgres_url: str) -> None:

@@ -1,4 +1,6 @@
-"""Killed servers and killed processes: what was acknowledged is there, and what was not is wholly there or not at all."""
+"""Killed servers and killed processes: what was acknowledged is there, and what was not is wholly
+there or not at all.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,14 @@ from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.models import IdempotencyKey, StoredTask, TaskChange
 from a2a_runtime.stores.postgres import PostgresStore, upgrade
 from a2a_runtime.testing.embedded_postgres import PostgresServer
-from a2a_runtime.testing.store_contract.case import SCOPE, append_artifact, build_new_task, create_task, get_artifact_texts, load_task
+from a2a_runtime.testing.store_contract.case import (
+    SCOPE,
+    append_artifact,
+    build_new_task,
+    create_task,
+    get_artifact_texts,
+    load_task,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -42,7 +51,7 @@ async def opened(url: str) -> AsyncIterator[PostgresStore]:
         await store.close()
 
 
-# --- the server dies -----------------------------------------------------------------------------------------------------------------------------
+# --- the server dies ------------------------------------------------------------------------------
 
 
 @dataclass
@@ -60,10 +69,16 @@ class Ledger:
         while not until.is_set():
             key = ids.new()
             try:
-                task = (await self.store.create_task(SCOPE, build_new_task(idempotency_key=IdempotencyKey(key, b"")))).stored
+                task = (
+                    await self.store.create_task(
+                        SCOPE, build_new_task(idempotency_key=IdempotencyKey(key, b""))
+                    )
+                ).stored
                 chunks = self.acknowledged.setdefault(task.wire_id, [])
                 for number in range(5):
-                    await self.store.update_task(SCOPE, task.key, TaskChange(chunks=[append_artifact("log", str(number))]))
+                    await self.store.update_task(
+                        SCOPE, task.key, TaskChange(chunks=[append_artifact("log", str(number))])
+                    )
                     chunks.append(str(number))
                     self.last_at = time.monotonic()
             except StoreUnavailableError as error:
@@ -71,8 +86,11 @@ class Ledger:
                 await asyncio.sleep(0.02)
 
 
-async def test_a_killed_server_loses_nothing_that_was_acknowledged(caplog: pytest.LogCaptureFixture) -> None:
-    """After kill -9 of Postgres under load everything acknowledged is there, and writes flow again soon after its start.
+async def test_a_killed_server_loses_nothing_that_was_acknowledged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """After kill -9 of Postgres under load everything acknowledged is there, and writes flow again
+    soon after its start.
 
     Each outage is one line in the log when it begins, and one when it has ended.
     """
@@ -91,10 +109,18 @@ async def test_a_killed_server_loses_nothing_that_was_acknowledged(caplog: pytes
                 await wait_for_outage(store, is_open=False)
             over.set()
             await asyncio.gather(*callers)
-            assert {error for ledger in ledgers for error in ledger.errors} == {StoreUnavailableError}
-            outages = [record.getMessage() for record in caplog.records if record.name == OutageLog.__module__]
+            assert {error for ledger in ledgers for error in ledger.errors} == {
+                StoreUnavailableError
+            }
+            outages = [
+                record.getMessage()
+                for record in caplog.records
+                if record.name == OutageLog.__module__
+            ]
             assert ["again" in message for message in outages] == [False, True] * 2
-            for wire_id, chunks in [item for ledger in ledgers for item in ledger.acknowledged.items()]:
+            for wire_id, chunks in [
+                item for ledger in ledgers for item in ledger.acknowledged.items()
+            ]:
                 await check_whole(store, wire_id, chunks)
 
 
@@ -114,24 +140,33 @@ async def wait_for_outage(store: PostgresStore, *, is_open: bool) -> None:
 
 
 async def check_whole(store: PostgresStore, wire_id: str, acknowledged: list[str]) -> None:
-    """See that a task has every acknowledged chunk, at most the one more whose acknowledgement was lost, and all its events."""
+    """See that a task has every acknowledged chunk, at most the one more whose acknowledgement was
+    lost, and all its events.
+    """
     task = await store.load_task(SCOPE, wire_id)
     assert task is not None
     chunks = get_artifact_texts(task).get("log", [])
     assert chunks[: len(acknowledged)] == acknowledged
     assert len(chunks) <= len(acknowledged) + 1
-    assert [event.seq for event in await store.read_events(task.key, 0)] == list(range(1, task.last_seq + 1))
+    assert [event.seq for event in await store.read_events(task.key, 0)] == list(
+        range(1, task.last_seq + 1)
+    )
     assert task.last_seq == len(chunks) + 1
 
 
-# --- a process dies, another one lives beside it ---------------------------------------------------------------------------------------------------
+# --- a process dies, another one lives beside it --------------------------------------------------
 
 
 @contextmanager
 def writer(*arguments: str) -> Iterator[subprocess.Popen[str]]:
     """Start a process that writes, and see to its end."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen([sys.executable, str(WRITER), *arguments], stdout=subprocess.PIPE, text=True, env=environment) as process:
+    with subprocess.Popen(
+        [sys.executable, str(WRITER), *arguments],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    ) as process:
         try:
             yield process
         finally:
@@ -139,14 +174,20 @@ def writer(*arguments: str) -> Iterator[subprocess.Popen[str]]:
 
 
 async def said(process: subprocess.Popen[str]) -> tuple[str, list[int]]:
-    """Read what a process that has died was told: its task's wire id, and the numbers of its changes."""
+    """Read what a process that has died was told: its task's wire id, and the numbers of its
+    changes.
+    """
     assert process.stdout is not None
     wire_id, *numbers = (await asyncio.to_thread(process.stdout.read)).split()
     return wire_id, [int(number) for number in numbers]
 
 
-async def under_way(store: PostgresStore, process: subprocess.Popen[str]) -> tuple[StoredTask, list[int]]:
-    """Wait until a process has been told of some changes; its task as it is now, and their numbers."""
+async def under_way(
+    store: PostgresStore, process: subprocess.Popen[str]
+) -> tuple[StoredTask, list[int]]:
+    """Wait until a process has been told of some changes; its task as it is now, and their
+    numbers.
+    """
     assert process.stdout is not None
     wire_id, *numbers = [await asyncio.to_thread(process.stdout.readline) for _ in range(6)]
     task = await store.load_task(SCOPE, wire_id.strip())
@@ -168,34 +209,60 @@ async def taken_over(store: PostgresStore, task: StoredTask) -> None:
 
 @pytest.mark.parametrize(
     ("point", "is_made"),
-    [pytest.param("before commit", False, id="before-the-commit"), pytest.param("after commit", True, id="after-the-commit-before-the-answer")],
+    [
+        pytest.param("before commit", False, id="before-the-commit"),
+        pytest.param("after commit", True, id="after-the-commit-before-the-answer"),
+    ],
 )
-async def test_a_process_that_dies_in_a_write_leaves_all_of_it_or_nothing(postgres_url: str, point: str, *, is_made: bool) -> None:
-    """The change that a process died in is there or not, never in part; repeated under its key it is there once, and the dead run is fenced off."""
+async def test_a_process_that_dies_in_a_write_leaves_all_of_it_or_nothing(
+    postgres_url: str, point: str, *, is_made: bool
+) -> None:
+    """The change that a process died in is there or not, never in part; repeated under its key it
+    is there once, and the dead run is fenced off.
+    """
     async with opened(postgres_url) as store:
         await store.register("survivor")
         with writer(postgres_url, "victim", point, "12") as process:
             wire_id, acknowledged = await said(process)
-        assert acknowledged == list(range(1, 10))  # the first two writes made the task and let it work
+        assert acknowledged == list(
+            range(1, 10)
+        )  # the first two writes made the task and let it work
         task = await store.load_task(SCOPE, wire_id)
         assert task is not None
-        assert get_artifact_texts(task)["log"] == [str(number) for number in range(1, 11 if is_made else 10)]
-        assert [event.seq for event in await store.read_events(task.key, 0)] == list(range(1, task.last_seq + 1))
+        assert get_artifact_texts(task)["log"] == [
+            str(number) for number in range(1, 11 if is_made else 10)
+        ]
+        assert [event.seq for event in await store.read_events(task.key, 0)] == list(
+            range(1, task.last_seq + 1)
+        )
         await taken_over(store, task)
         with pytest.raises(FencedError):
-            await store.update_task(SCOPE, task.key, TaskChange(chunks=[append_artifact("log", "zombie")], epoch=1))
-        repeated = TaskChange(chunks=[append_artifact("log", "10")], idempotency_key=IdempotencyKey("victim-10", b""), epoch=2)
+            await store.update_task(
+                SCOPE, task.key, TaskChange(chunks=[append_artifact("log", "zombie")], epoch=1)
+            )
+        repeated = TaskChange(
+            chunks=[append_artifact("log", "10")],
+            idempotency_key=IdempotencyKey("victim-10", b""),
+            epoch=2,
+        )
         written = await store.update_task(SCOPE, task.key, repeated)
         assert written.is_new is not is_made
-        assert get_artifact_texts(await load_task(store, task))["log"] == [str(number) for number in range(1, 11)]
+        assert get_artifact_texts(await load_task(store, task))["log"] == [
+            str(number) for number in range(1, 11)
+        ]
 
 
 async def test_only_the_tasks_of_the_dead_process_are_taken_over(postgres_url: str) -> None:
-    """While one process is killed in mid-stream, the tasks of a second one that lives are never up for grabs, and it finishes its own."""
+    """While one process is killed in mid-stream, the tasks of a second one that lives are never up
+    for grabs, and it finishes its own.
+    """
     async with opened(postgres_url) as store:
         await store.register("survivor")
         mine = await create_task(store, build_new_task(process="survivor"))
-        with writer(postgres_url, "victim") as victim, writer(postgres_url, "neighbour") as neighbour:
+        with (
+            writer(postgres_url, "victim") as victim,
+            writer(postgres_url, "neighbour") as neighbour,
+        ):
             dead, written = await under_way(store, victim)
             living, _ = await under_way(store, neighbour)
             victim.kill()

@@ -1,4 +1,6 @@
-"""Deliverers that die: every event still arrives, in order for each webhook, and twice only where a call was under way."""
+"""Deliverers that die: every event still arrives, in order for each webhook, and twice only where a
+call was under way.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,12 @@ from a2a_runtime.stores import create_store
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.models import TaskChange
 from a2a_runtime.testing.fail_points import FAULT_VARIABLE
-from a2a_runtime.testing.store_contract.case import SCOPE, append_artifact, build_new_task, create_task
+from a2a_runtime.testing.store_contract.case import (
+    SCOPE,
+    append_artifact,
+    build_new_task,
+    create_task,
+)
 from a2a_runtime.testing.webhook_receiver import WebhookReceiver, WebhookRequest, WebhookResponse
 
 pytestmark = pytest.mark.anyio
@@ -37,7 +44,11 @@ SECONDS = 180
 @pytest.fixture(params=["sqlite", "postgres"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Name a store that outlives its process."""
-    return f"sqlite:///{tmp_path}/tasks.db" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
+    return (
+        f"sqlite:///{tmp_path}/tasks.db"
+        if request.param == "sqlite"
+        else request.getfixturevalue("postgres_url")
+    )
 
 
 @contextmanager
@@ -69,13 +80,19 @@ class Expected:
     events: dict[str, list[object]]
 
     def check(self, calls: list[WebhookRequest], duplicates: int) -> None:
-        """See that all of it has come, in order, and that no more was said twice than is allowed."""
+        """See that all of it has come, in order, and that no more was said twice than is
+        allowed.
+        """
         header = ID_HEADER.lower()
         for path, events in self.events.items():
             received = [call for call in calls if call.path.endswith(path)]
             order = list(dict.fromkeys(call.headers[header] for call in received))
-            assert [{call.headers[header]: call.json() for call in received}[each] for each in order] == events
-            assert [call.headers[header] for call in received] == sorted((call.headers[header] for call in received), key=order.index)
+            assert [
+                {call.headers[header]: call.json() for call in received}[each] for each in order
+            ] == events
+            assert [call.headers[header] for call in received] == sorted(
+                (call.headers[header] for call in received), key=order.index
+            )
         assert len(calls) - len({call.headers[header] for call in calls}) <= duplicates
 
 
@@ -87,9 +104,13 @@ async def prepared(url: str, receiver: WebhookReceiver) -> Expected:
             push = TaskPushNotificationConfig(id="hook", url=f"{receiver.url}/{n}")
             task = await create_task(store, build_new_task(push_config=push))
             for chunk in range(CHUNKS):
-                await store.update_task(SCOPE, task.key, TaskChange(chunks=[append_artifact("log", str(chunk))]))
+                await store.update_task(
+                    SCOPE, task.key, TaskChange(chunks=[append_artifact("log", str(chunk))])
+                )
             await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED))
-            events[f"/{n}"] = [json.loads(event.body) for event in await store.read_events(task.key, 0)]
+            events[f"/{n}"] = [
+                json.loads(event.body) for event in await store.read_events(task.key, 0)
+            ]
     return Expected(events)
 
 
@@ -101,7 +122,10 @@ async def wait_for_all(receiver: WebhookReceiver) -> None:
 
 
 class KillingReceiver:
-    """Responses of a receiver that kill the sender before it reads them. Each killed process is replaced."""
+    """Responses of a receiver that kill the sender before it reads them.
+
+    Each killed process is replaced.
+    """
 
     def __init__(self, url: str, every: int, count: int) -> None:
         self.kills = 0
@@ -127,7 +151,9 @@ class KillingReceiver:
 
 @pytest.mark.slow
 async def test_a_killed_sender_loses_nothing(url: str) -> None:
-    """Killed during calls again and again, alone on a file or one of two on a database: every event arrives."""
+    """Killed during calls again and again, alone on a file or one of two on a database: every event
+    arrives.
+    """
     murderer = KillingReceiver(url, every=10, count=1 if url.startswith("sqlite") else 2)
     async with WebhookReceiver(murderer) as receiver:
         expected = await prepared(url, receiver)
@@ -143,10 +169,20 @@ async def test_a_killed_sender_loses_nothing(url: str) -> None:
 
 
 SOME = ("begun:1", "call done:6", "before commit:1", "after commit:6")
-POINTS = [f"{point}:{times}" for point in ("begun", "call done", "before commit", "after commit") for times in (1, 6)]
+POINTS = [
+    f"{point}:{times}"
+    for point in ("begun", "call done", "before commit", "after commit")
+    for times in (1, 6)
+]
 
 
-@pytest.mark.parametrize("fault", [pytest.param(point, marks=() if point in SOME else pytest.mark.soak(share="drills")) for point in POINTS])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(point, marks=() if point in SOME else pytest.mark.soak(share="drills"))
+        for point in POINTS
+    ],
+)
 async def test_a_sender_may_die_at_every_point_of_a_write(tmp_path: Path, fault: str) -> None:
     """The next process continues, with the write or without it."""
     url = f"sqlite:///{tmp_path}/tasks.db"

@@ -1,7 +1,9 @@
-"""Many tasks through one engine: every caller gets what is right, and the last tasks cost the CPU that the first ones did.
+"""Many tasks through one engine: every caller gets what is right, and the last tasks cost the CPU
+that the first ones did.
 
-Callers send, stream, answer, cancel, repeat a request under its key, and list, while the cleanup deletes what has expired. A short run is in every
-run of the tests; ``make soak`` runs 300,000 on each store, and says what it has measured.
+Callers send, stream, answer, cancel, repeat a request under its key, and list, while the cleanup
+deletes what has expired. A short run is in every run of the tests; ``make soak`` runs 300,000 on
+each store, and says what it has measured.
 """
 
 from __future__ import annotations
@@ -28,7 +30,13 @@ from a2a_runtime.stores.base import Store, StoreOptions
 from a2a_runtime.stores.models import IdempotencyKey, NewTask, TaskQuery
 from a2a_runtime.stores.postgres import PostgresStore
 from a2a_runtime.stores.sqlite import SqliteStore
-from a2a_runtime.testing.agent import FAST_SETTINGS, InProcessAgent, artifact_texts, build_user_message, run_agent
+from a2a_runtime.testing.agent import (
+    FAST_SETTINGS,
+    InProcessAgent,
+    artifact_texts,
+    build_user_message,
+    run_agent,
+)
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -37,7 +45,13 @@ SHORT = 600
 CALLERS = 32
 RETENTION_SECONDS = 5.0  # so that tasks expire from the second tenth on, also of a shorter run
 CHUNKS = 3
-SETTINGS = replace(FAST_SETTINGS, cleanup_interval=0.5, lease_renew_interval=1.0, lease_duration=15.0, cancel_timeout=30)
+SETTINGS = replace(
+    FAST_SETTINGS,
+    cleanup_interval=0.5,
+    lease_renew_interval=1.0,
+    lease_duration=15.0,
+    cancel_timeout=30,
+)
 KINDS = {"stream": 7, "ask": 31, "cancel": 37, "repeat": 41, "list": 101}
 """Kinds of calls, and how many calls lie between two of a kind; the others are plain sends."""
 
@@ -89,7 +103,13 @@ class Simulation:
     async def _make_call(self, kind: str, number: int) -> None:
         one, context_id = self.one, f"c-{number % 1000}"
         key = IdempotencyKey(f"k-{number}", b"hash")
-        new = NewTask(context_id, build_user_message(f"{kind} {number}", message_id=f"m-{number}"), "work", CANONICAL.name, idempotency_key=key)
+        new = NewTask(
+            context_id,
+            build_user_message(f"{kind} {number}", message_id=f"m-{number}"),
+            "work",
+            CANONICAL.name,
+            idempotency_key=key,
+        )
         accepted = await one.engine.start(one.scope, new)
         stored = accepted.stored
         if kind == "repeat":
@@ -103,7 +123,11 @@ class Simulation:
         settled = await one.engine.wait_settled(accepted)
         if kind == "ask":
             assert settled.state is State.INPUT_REQUIRED
-            settled = await one.engine.wait_settled(await one.engine.send_message(one.scope, stored.wire_id, build_user_message("enough")))
+            settled = await one.engine.wait_settled(
+                await one.engine.send_message(
+                    one.scope, stored.wire_id, build_user_message("enough")
+                )
+            )
         if kind == "list":
             page = await one.engine.store.list_tasks(one.scope, TaskQuery(page_size=20))
             assert len(page.tasks) == len({task.wire_id for task in page.tasks}) <= page.total_size
@@ -135,13 +159,18 @@ class Simulation:
 
 
 def _read_cpu_seconds() -> float:
-    """Sum the CPU time of this process and of all that it has started, as the server of the database."""
+    """Sum the CPU time of this process and of all that it has started, as the server of the
+    database.
+    """
     stats = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):  # it has ended
             pid, _, rest = path.read_text(encoding="utf-8", errors="replace").partition(" ")
             fields = rest.rpartition(")")[2].split()
-            stats[int(pid)] = int(fields[1]), sum(map(int, fields[11:15]))  # the last two are those of children that have ended
+            stats[int(pid)] = (
+                int(fields[1]),
+                sum(map(int, fields[11:15])),
+            )  # the last two are those of children that have ended
     own = {os.getpid()}
     while more := {pid for pid, (parent, _) in stats.items() if parent in own} - own:
         own |= more
@@ -165,7 +194,9 @@ async def simulate(store: Store, tasks: int) -> Simulation:
 @pytest.fixture(params=["sqlite", "postgres"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     """A store that deletes what has ended soon."""
-    options = StoreOptions(retention_seconds=RETENTION_SECONDS, conversation_retention_seconds=RETENTION_SECONDS)
+    options = StoreOptions(
+        retention_seconds=RETENTION_SECONDS, conversation_retention_seconds=RETENTION_SECONDS
+    )
     if request.param == "sqlite":
         return SqliteStore(tmp_path / "tasks.db", options)
     return PostgresStore(request.getfixturevalue("postgres_url"), options)
@@ -178,14 +209,21 @@ async def test_some_tasks_of_every_kind(store: Store) -> None:
 
 
 @pytest.mark.soak(share="simulation")
-async def test_many_tasks(store: Store, capsys: pytest.CaptureFixture[str], record_property: pytest.RecordProperty) -> None:
-    """A call in the last tenth takes less than twice the CPU of one in the second, whatever else the machine does, and the process does not grow."""
+async def test_many_tasks(
+    store: Store, capsys: pytest.CaptureFixture[str], record_property: pytest.RecordProperty
+) -> None:
+    """A call in the last tenth takes less than twice the CPU of one in the second, whatever else
+    the machine does, and the process does not grow.
+    """
     simulation = await simulate(store, MANY)
     record_property("tasks", MANY)
     early, late = simulation.find_rates()
     first_ms, last_ms = simulation.find_costs()
     grown = simulation.resident[-1] / simulation.resident[1]
-    rates = f"{early:.0f} a second and {first_ms:.1f} ms of CPU a call in the second tenth, {late:.0f} and {last_ms:.1f} in the last"
+    rates = (
+        f"{early:.0f} a second and {first_ms:.1f} ms of CPU a call in the second tenth, "
+        f"{late:.0f} and {last_ms:.1f} in the last"
+    )
     with capsys.disabled():
         print(f"\n{type(store).__name__}: {MANY} tasks, {rates}, memory times {grown:.2f}")  # noqa: T201 - the measurement
     assert last_ms < first_ms * 2

@@ -1,4 +1,7 @@
-"""A process is killed in the midst of a call to a source. The work is repeated only where a repetition does no harm."""
+"""A process is killed in the midst of a call to a source.
+
+The work is repeated only where a repetition does no harm.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +21,22 @@ pytestmark = pytest.mark.slow
 def started(*words: str) -> subprocess.Popen[str]:
     """Start the process."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    return subprocess.Popen([sys.executable, PROGRAM, *words], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, PROGRAM, *words],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
-GONE = "FAILED Outcome unknown: the process that ran this task is gone, and its skill cannot be restarted"
-NOT_OPEN = "FAILED Outcome unknown: the call that has asked is not open any more; it may have had effects"
+GONE = (
+    "FAILED Outcome unknown: the process that ran this task is gone, and its skill cannot be "
+    "restarted"
+)
+NOT_OPEN = (
+    "FAILED Outcome unknown: the call that has asked is not open any more; it may have had effects"
+)
 
 
 @pytest.mark.parametrize(
@@ -33,14 +47,30 @@ NOT_OPEN = "FAILED Outcome unknown: the call that has asked is not open any more
         (("append", "mcp"), GONE, 1),
         (("ask", "mcp"), NOT_OPEN, 0),
         (("files.append", "modules"), GONE, 1),
-        pytest.param(("files.append_again", "modules"), "COMPLETED ", 2, marks=pytest.mark.soak(share="drills")),
+        pytest.param(
+            ("files.append_again", "modules"),
+            "COMPLETED ",
+            2,
+            marks=pytest.mark.soak(share="drills"),
+        ),
     ],
-    ids=["local", "local, idempotent", "of a server", "of a server, asking", "a module", "a module, idempotent"],
+    ids=[
+        "local",
+        "local, idempotent",
+        "of a server",
+        "of a server, asking",
+        "a module",
+        "a module, idempotent",
+    ],
 )
-def test_side_effects_are_not_repeated(tmp_path: Path, words: tuple[str, ...], end: str, lines: int) -> None:
-    """A tool that writes a file writes once, and its task fails with an unknown outcome; one that says that it is idempotent is called again.
+def test_side_effects_are_not_repeated(
+    tmp_path: Path, words: tuple[str, ...], end: str, lines: int
+) -> None:
+    """A tool that writes a file writes once, and its task fails with an unknown outcome; one that
+    says that it is idempotent is called again.
 
-    The same goes for modules, for the tools of a server, and for a call that was open for the answer to a question.
+    The same goes for modules, for the tools of a server, and for a call that was open for the
+    answer to a question.
     """
     store, file = str(tmp_path / "tasks.db"), tmp_path / "file"
     process = started(store, str(file), "start", *words)

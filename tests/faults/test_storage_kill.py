@@ -1,4 +1,7 @@
-"""A process on a storage of nine methods is killed between, before and after its writes. What it acknowledged is found, and is not running."""
+"""A process on a storage of nine methods is killed between, before and after its writes.
+
+What it acknowledged is found, and is not running.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,14 @@ PROGRAM = Path(__file__).with_name("storage_process.py")
 SOME = ("before:9", "after:30")
 POINTS = [
     pytest.param(point, marks=() if point in SOME else pytest.mark.soak(share="drills"))
-    for point in (*SOME, *(f"{where}:{number}" for where in ("before", "after") for number in (2, 3, 5, 14, 18, 23, 45, 61, 100)))
+    for point in (
+        *SOME,
+        *(
+            f"{where}:{number}"
+            for where in ("before", "after")
+            for number in (2, 3, 5, 14, 18, 23, 45, 61, 100)
+        ),
+    )
 ]
 
 pytestmark = pytest.mark.slow
@@ -25,7 +35,14 @@ pytestmark = pytest.mark.slow
 def run(*words: str, fault: str = "", returncode: int = 0) -> list[str]:
     """Run the process to its end, and return what it said."""
     environment = {**os.environ, "A2A_FAULT": fault, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, PROGRAM, *words], env=environment, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [sys.executable, PROGRAM, *words],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert done.returncode == returncode, done.stderr[-3000:]
     return done.stdout.splitlines()
 
@@ -45,9 +62,16 @@ def test_a_killed_process_loses_no_task(tmp_path: Path, fault: str) -> None:
     after = run(file, "read", *acknowledged)
     found, answered = select(after, "found"), select(after, "answered")
     assert found.keys() == acknowledged.keys()
-    assert {found[task_id] for task_id in select(lines, "end")} <= {"COMPLETED done", "COMPLETED enough"}
+    assert {found[task_id] for task_id in select(lines, "end")} <= {
+        "COMPLETED done",
+        "COMPLETED enough",
+    }
     assert {found[task_id] for task_id in select(lines, "asks")} <= {"INPUT_REQUIRED More?"}
     assert set(found.values()) <= {"COMPLETED done", "INPUT_REQUIRED More?", f"FAILED {LOST}"}
     assert set(answered.values()) <= {"COMPLETED enough"}
-    assert answered.keys() == {task_id for task_id, state in found.items() if state.startswith("INPUT_REQUIRED")}
-    assert 0 <= int(after[-1].removeprefix("listed ")) - len(found) <= 1  # one more may have been written, and not acknowledged
+    assert answered.keys() == {
+        task_id for task_id, state in found.items() if state.startswith("INPUT_REQUIRED")
+    }
+    assert (
+        0 <= int(after[-1].removeprefix("listed ")) - len(found) <= 1
+    )  # one more may have been written, and not acknowledged

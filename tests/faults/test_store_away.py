@@ -1,4 +1,6 @@
-"""Stores that are away for longer than writes are retried: tasks are handed over, requests refused, and each outage is two lines of the log."""
+"""Stores that are away for longer than writes are retried: tasks are handed over, requests refused,
+and each outage is two lines of the log.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ SETTINGS = replace(FAST_SETTINGS, store_retry_timeout=AWAY_SECONDS / 3)
 class Outage:
     """A store that can be taken away and given back."""
 
-    def __init__(self, store: Store, server: PostgresServer | None = None, path: Path | None = None) -> None:
+    def __init__(
+        self, store: Store, server: PostgresServer | None = None, path: Path | None = None
+    ) -> None:
         self.store, self._server, self._path = store, server, path
 
     async def begin(self) -> None:
@@ -67,7 +71,10 @@ def outage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Outage]:
 
 
 async def test_tasks_outlast_an_outage(outage: Outage, caplog: pytest.LogCaptureFixture) -> None:
-    """A task that runs meanwhile is handed over and runs again. Requests are refused, and served again afterwards."""
+    """A task that runs meanwhile is handed over and runs again.
+
+    Requests are refused, and served again afterwards.
+    """
     caplog.set_level(logging.INFO)
     attempts: list[int] = []
     has_begun, may_go_on = asyncio.Event(), asyncio.Event()
@@ -79,7 +86,10 @@ async def test_tasks_outlast_an_outage(outage: Outage, caplog: pytest.LogCapture
         await ctx.status("half")
         return f"attempt {ctx.attempt}"
 
-    async with run_agent(works, store=outage.store, options=EngineOptions(settings=SETTINGS)) as one, asyncio.timeout(60):
+    async with (
+        run_agent(works, store=outage.store, options=EngineOptions(settings=SETTINGS)) as one,
+        asyncio.timeout(60),
+    ):
         stored = await one.start("go")
         await has_begun.wait()
         await outage.begin()
@@ -89,16 +99,25 @@ async def test_tasks_outlast_an_outage(outage: Outage, caplog: pytest.LogCapture
         await asyncio.sleep(AWAY_SECONDS)
         await outage.end()
         task = await one.wait_terminal(stored)
-        assert (task.status.state.name, artifact_texts(task)) == (State.COMPLETED.name, {"result": ["attempt 2"]})
+        assert (task.status.state.name, artifact_texts(task)) == (
+            State.COMPLETED.name,
+            {"result": ["attempt 2"]},
+        )
         assert attempts == [1, 2]
         assert artifact_texts(await one.send("again"))["result"]
-    lines = [record.message for record in caplog.records if record.levelno >= logging.WARNING and "store" in record.message]
+    lines = [
+        record.message
+        for record in caplog.records
+        if record.levelno >= logging.WARNING and "store" in record.message
+    ]
     assert len(lines) <= 4, lines
     assert not [record for record in caplog.records if record.exc_info], lines
 
 
 async def test_a_stream_outlasts_an_outage(outage: Outage) -> None:
-    """Chunks that the store has not taken are an error of the next call; the handler runs again, and the artifact has each chunk once."""
+    """Chunks that the store has not taken are an error of the next call; the handler runs again,
+    and the artifact has each chunk once.
+    """
     attempts: list[int] = []
     has_begun, may_go_on = asyncio.Event(), asyncio.Event()
 
@@ -112,7 +131,10 @@ async def test_a_stream_outlasts_an_outage(outage: Outage) -> None:
         for _ in range(3):
             yield "c"
 
-    async with run_agent(stream, store=outage.store, options=EngineOptions(settings=SETTINGS)) as one, asyncio.timeout(60):
+    async with (
+        run_agent(stream, store=outage.store, options=EngineOptions(settings=SETTINGS)) as one,
+        asyncio.timeout(60),
+    ):
         stored = await one.start("go")
         await has_begun.wait()
         await outage.begin()
@@ -120,6 +142,9 @@ async def test_a_stream_outlasts_an_outage(outage: Outage) -> None:
         await asyncio.sleep(AWAY_SECONDS)
         await outage.end()
         task = await one.wait_terminal(stored)
-        assert (task.status.state.name, artifact_texts(task)) == (State.COMPLETED.name, {"result": ["a", "b", "c", "c", "c"]})
+        assert (task.status.state.name, artifact_texts(task)) == (
+            State.COMPLETED.name,
+            {"result": ["a", "b", "c", "c", "c"]},
+        )
         events = await one.collect_events(stored)
         assert [event.seq for event in events] == list(range(1, len(events) + 1))

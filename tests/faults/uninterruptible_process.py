@@ -55,15 +55,32 @@ async def sane(ctx: TaskContext) -> str:
 
 async def main(file: str, name: str) -> None:
     """Take a task and leave while it runs, or see it to its end."""
-    handler = {"ignores_cancel": ignore_cancel, "ignores_everything": ignores_everything, "blocked": blocked, "sane": sane}[name]
-    engine = Engine(SqliteStore(file), Skills(Skill("s", handler)), EngineOptions(settings=replace(FAST_SETTINGS, cancel_grace=0.1)))
+    handler = {
+        "ignores_cancel": ignore_cancel,
+        "ignores_everything": ignores_everything,
+        "blocked": blocked,
+        "sane": sane,
+    }[name]
+    engine = Engine(
+        SqliteStore(file),
+        Skills(Skill("s", handler)),
+        EngineOptions(settings=replace(FAST_SETTINGS, cancel_grace=0.1)),
+    )
     async with engine:
         try:
-            stored = (await engine.start(SCOPE, NewTask("c", build_user_message("go"), "s", "v1_0", wire_id="t-1"))).stored
+            stored = (
+                await engine.start(
+                    SCOPE, NewTask("c", build_user_message("go"), "s", "v1_0", wire_id="t-1")
+                )
+            ).stored
         except TaskIdInUseError:
             stored = await engine.load(SCOPE, "t-1")
-        last = await engine.wait(stored, 1, frozenset({State.WORKING} if name != "sane" else {State.COMPLETED}))
-        sys.stdout.write(f"{last.state.name} {(await engine.load(SCOPE, 't-1')).task.json.decode()}")
+        last = await engine.wait(
+            stored, 1, frozenset({State.WORKING} if name != "sane" else {State.COMPLETED})
+        )
+        sys.stdout.write(
+            f"{last.state.name} {(await engine.load(SCOPE, 't-1')).task.json.decode()}"
+        )
 
 
 if __name__ == "__main__":

@@ -11,7 +11,12 @@ from litestar import Litestar
 
 from a2a_contract import v1_0
 from a2a_contract.base import Encoded, WireModel
-from a2a_contract.controllers import CardController, HttpV03Controller, HttpV10Controller, JsonRpcController
+from a2a_contract.controllers import (
+    CardController,
+    HttpV03Controller,
+    HttpV10Controller,
+    JsonRpcController,
+)
 
 EXAMPLES = Path(__file__).parents[2] / "schema" / "examples"
 CONTROLLERS = (JsonRpcController, HttpV10Controller, HttpV03Controller, CardController)
@@ -19,7 +24,9 @@ CONTROLLERS = (JsonRpcController, HttpV10Controller, HttpV03Controller, CardCont
 
 def read_valid(dialect: str, name: str) -> dict[str, object]:
     """Read the valid examples of a type by their reasons."""
-    found: dict[str, object] = json.loads((EXAMPLES / dialect / f"{name}.json").read_bytes())["valid"]
+    found: dict[str, object] = json.loads((EXAMPLES / dialect / f"{name}.json").read_bytes())[
+        "valid"
+    ]
     return found
 
 
@@ -34,13 +41,20 @@ ANSWERS: Mapping[str, Encoded[WireModel] | None] = {
     "get_task": canonical("Task", "with-everything"),
     "list_tasks": canonical("ListTasksResponse", "with-more"),
     "cancel_task": canonical("Task", "with-history"),
-    "create_task_push_notification_config": canonical("TaskPushNotificationConfig", "with-everything"),
+    "create_task_push_notification_config": canonical(
+        "TaskPushNotificationConfig", "with-everything"
+    ),
     "get_task_push_notification_config": canonical("TaskPushNotificationConfig", "with-everything"),
-    "list_task_push_notification_configs": canonical("ListTaskPushNotificationConfigsResponse", "with-more"),
+    "list_task_push_notification_configs": canonical(
+        "ListTaskPushNotificationConfigsResponse", "with-more"
+    ),
     "delete_task_push_notification_config": None,
     "get_extended_agent_card": canonical("AgentCard", "route-planner"),
 }
-EVENTS = (canonical("StreamResponse", "artifact-update"), canonical("StreamResponse", "status-update"))
+EVENTS = (
+    canonical("StreamResponse", "artifact-update"),
+    canonical("StreamResponse", "status-update"),
+)
 
 
 def app_of(service: object, *dialects: str, path: str = "/") -> Litestar:

@@ -1,4 +1,6 @@
-"""Fixtures of the integration tests: asyncio as the backend, every store, and a pool of connections."""
+"""Fixtures of the integration tests: asyncio as the backend, every store, and a pool of
+connections.
+"""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -59,7 +59,9 @@ class DialectBinding:
     """Over gRPC, through the transport of ``grpc_overlay``, which answers as HTTP+JSON does."""
 
     def __str__(self) -> str:
-        return f"{self.dialect}-{'jsonrpc' if self.is_jsonrpc else 'grpc' if self.is_grpc else 'http'}"
+        return (
+            f"{self.dialect}-{'jsonrpc' if self.is_jsonrpc else 'grpc' if self.is_grpc else 'http'}"
+        )
 
     @property
     def is_1_x(self) -> bool:
@@ -78,8 +80,15 @@ class DialectBinding:
 
     def grpc_method(self, operation: Operation) -> Method:
         """Find the gRPC method of an operation."""
-        methods = (*protobuf.METHODS.values(), *(each for methods in protobuf.EXTENDED_METHODS.values() for each in methods.values()))
-        return next(each for each in methods if each.binding.dialect == self.dialect and each.binding.operation is operation)
+        methods = (
+            *protobuf.METHODS.values(),
+            *(each for methods in protobuf.EXTENDED_METHODS.values() for each in methods.values()),
+        )
+        return next(
+            each
+            for each in methods
+            if each.binding.dialect == self.dialect and each.binding.operation is operation
+        )
 
     @property
     def path_builder(self) -> PathBuilder:
@@ -89,7 +98,11 @@ class DialectBinding:
     def has(self, operation: Operation) -> bool:
         """Return whether the dialect has an operation over the binding."""
         if self.is_grpc:
-            return operation.calls[self.dialect].grpc is not None if self.dialect in operation.calls else False
+            return (
+                operation.calls[self.dialect].grpc is not None
+                if self.dialect in operation.calls
+                else False
+            )
         if self.is_jsonrpc:
             return any(each.operation is operation for each in METHODS[self.dialect].values())
         return self.path_builder.find_binding(operation) is not None
@@ -107,7 +120,10 @@ DRAFT_BINDINGS = (
     DialectBinding(V1_1_DRAFT.name, is_jsonrpc=False),
     DialectBinding(V1_1_DRAFT.name, is_jsonrpc=False, is_grpc=True),
 )
-GRPC_BINDINGS = (DialectBinding(V1_0.name, is_jsonrpc=False, is_grpc=True), DialectBinding(V0_3_PROTO.name, is_jsonrpc=False, is_grpc=True))
+GRPC_BINDINGS = (
+    DialectBinding(V1_0.name, is_jsonrpc=False, is_grpc=True),
+    DialectBinding(V0_3_PROTO.name, is_jsonrpc=False, is_grpc=True),
+)
 
 
 @dataclass(frozen=True)
@@ -146,9 +162,14 @@ class DialectClient:
 
     def stream(self, *values: object, **more: object) -> list[StreamResponse]:
         """Send a message and return all events of its stream."""
-        return [event for _, event in self.events(SEND_STREAMING_MESSAGE, build_send_request(*values, **more))]
+        return [
+            event
+            for _, event in self.events(SEND_STREAMING_MESSAGE, build_send_request(*values, **more))
+        ]
 
-    def subscribe(self, task_id: str, **headers: str) -> Iterator[tuple[str | None, StreamResponse]]:
+    def subscribe(
+        self, task_id: str, **headers: str
+    ) -> Iterator[tuple[str | None, StreamResponse]]:
         """Subscribe to a task."""
         return self.events(SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=task_id), **headers)
 
@@ -161,19 +182,42 @@ class DialectClient:
         method, url, options = self.build_request(operation, request, **headers)
         return self.http.request(method, url, **options)
 
-    def build_request(self, operation: Operation, request: WireModel, **headers: str) -> tuple[str, str, dict[str, Any]]:
+    def build_request(
+        self, operation: Operation, request: WireModel, **headers: str
+    ) -> tuple[str, str, dict[str, Any]]:
         """Build the method, URL and options of a request."""
         said = self.dialect_binding.binding(operation).encode_request(request)
-        sent = {"content-type": "application/json", **{name.replace("_", "-"): value for name, value in headers.items()}}
+        sent = {
+            "content-type": "application/json",
+            **{name.replace("_", "-"): value for name, value in headers.items()},
+        }
         if self.dialect_binding.is_jsonrpc:
-            method = next(name for name, each in METHODS[self.dialect_binding.dialect].items() if each.operation is operation)
-            return "POST", self.path or "/", {"content": serialize_call(method, "r-1", said), "headers": sent}
+            method = next(
+                name
+                for name, each in METHODS[self.dialect_binding.dialect].items()
+                if each.operation is operation
+            )
+            return (
+                "POST",
+                self.path or "/",
+                {"content": serialize_call(method, "r-1", said), "headers": sent},
+            )
         if self.dialect_binding.is_grpc:
-            return "POST", self.path + self.dialect_binding.grpc_method(operation).path, {"content": json.dumps(said), "headers": sent}
+            return (
+                "POST",
+                self.path + self.dialect_binding.grpc_method(operation).path,
+                {"content": json.dumps(said), "headers": sent},
+            )
         address = self.dialect_binding.path_builder.build(operation, said)
-        return address.method, self.path + address.path, {"params": list(address.query), "content": address.body, "headers": sent}
+        return (
+            address.method,
+            self.path + address.path,
+            {"params": list(address.query), "content": address.body, "headers": sent},
+        )
 
-    def events(self, operation: Operation, request: WireModel, **headers: str) -> Iterator[tuple[str | None, StreamResponse]]:
+    def events(
+        self, operation: Operation, request: WireModel, **headers: str
+    ) -> Iterator[tuple[str | None, StreamResponse]]:
         """Call a streaming operation and yield its events with their ids."""
         method, url, options = self.build_request(operation, request, **headers)
         hearing = self.dialect_binding.binding(operation).response
@@ -187,7 +231,14 @@ class DialectClient:
                 said = json.loads(data)
                 if kind == "error" or (self.dialect_binding.is_jsonrpc and "error" in said):
                     raise CallError(response.status_code, _error_code(said), said)
-                yield event_id, hearing.read(adapter.validate_python(said["result"] if self.dialect_binding.is_jsonrpc else said))
+                yield (
+                    event_id,
+                    hearing.read(
+                        adapter.validate_python(
+                            said["result"] if self.dialect_binding.is_jsonrpc else said
+                        )
+                    ),
+                )
 
     def _parse_response(self, operation: Operation, response: httpx.Response) -> WireModel | None:
         body = response.json()
@@ -198,7 +249,11 @@ class DialectClient:
         hearing = self.dialect_binding.binding(operation).response
         if hearing is None:
             return None
-        return hearing.read(hearing.adapter().validate_python(body["result"] if self.dialect_binding.is_jsonrpc else body))  # type: ignore[no-any-return]
+        return hearing.read(
+            hearing.adapter().validate_python(
+                body["result"] if self.dialect_binding.is_jsonrpc else body
+            )
+        )  # type: ignore[no-any-return]
 
 
 def parse_body(response: httpx.Response) -> Any:  # noqa: ANN401 - JSON
@@ -210,12 +265,21 @@ def parse_body(response: httpx.Response) -> Any:  # noqa: ANN401 - JSON
 
 
 def build_send_request(
-    *values: object, skill: str | None = None, configuration: object = None, tenant: str | None = None, **more: object
+    *values: object,
+    skill: str | None = None,
+    configuration: object = None,
+    tenant: str | None = None,
+    **more: object,
 ) -> SendMessageRequest:
     """Build a request that sends a message to a skill."""
     metadata = {"skillId": skill} if skill else None
     return SendMessageRequest.model_validate(
-        {"message": build_user_message(*values, **more), "metadata": metadata, "configuration": configuration, "tenant": tenant}
+        {
+            "message": build_user_message(*values, **more),
+            "metadata": metadata,
+            "configuration": configuration,
+            "tenant": tenant,
+        }
     )
 
 

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 EXAMPLES = Path(__file__).parents[2] / "schema" / "examples"
 DOCUMENTS: list[Any] = [
-    document for path in sorted(EXAMPLES.glob("*/*.json")) for document in json.loads(path.read_bytes()).get("valid", {}).values()
+    document
+    for path in sorted(EXAMPLES.glob("*/*.json"))
+    for document in json.loads(path.read_bytes()).get("valid", {}).values()
 ]
 
 RAW = {
@@ -50,17 +52,40 @@ SCALARS: st.SearchStrategy[Any] = (
     | st.integers()
     | st.floats()
     | st.text(max_size=20)
-    | st.sampled_from([*RAW, *NASTY, -1, 0, 2**31, 2**63, 10**100, "TASK_STATE_WORKING", "ROLE_USER", "2026-01-01T00:00:00Z"])
+    | st.sampled_from(
+        [
+            *RAW,
+            *NASTY,
+            -1,
+            0,
+            2**31,
+            2**63,
+            10**100,
+            "TASK_STATE_WORKING",
+            "ROLE_USER",
+            "2026-01-01T00:00:00Z",
+        ]
+    )
 )
 JSON: st.SearchStrategy[Any] = st.recursive(
-    SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4), max_leaves=8
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
+    ),
+    max_leaves=8,
 )
 
 
 def places(document: Any, here: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:  # noqa: ANN401 - any JSON
     """List the places of everything in a document."""
     yield here
-    pairs = document.items() if isinstance(document, dict) else enumerate(document) if isinstance(document, list) else ()
+    pairs = (
+        document.items()
+        if isinstance(document, dict)
+        else enumerate(document)
+        if isinstance(document, list)
+        else ()
+    )
     for name, value in pairs:
         yield from places(value, (*here, name))
 
@@ -98,7 +123,15 @@ def to_bytes(document: object) -> bytes:
 BODIES: st.SearchStrategy[bytes] = st.one_of(
     st.binary(max_size=200),
     st.sampled_from(
-        [b"", b"\xff\xfe{}", b"\xef\xbb\xbf{}", b"{" * 50_000, b"[" * 50_000 + b"]" * 50_000, b'{"a":"' + b"\xc3\x28" + b'"}', b"\x00" * 100]
+        [
+            b"",
+            b"\xff\xfe{}",
+            b"\xef\xbb\xbf{}",
+            b"{" * 50_000,
+            b"[" * 50_000 + b"]" * 50_000,
+            b'{"a":"' + b"\xc3\x28" + b'"}',
+            b"\x00" * 100,
+        ]
     ),
     JSON.map(to_bytes),
     spoiled(("known-1",)).map(to_bytes),

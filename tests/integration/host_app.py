@@ -24,9 +24,13 @@ async def books() -> list[str]:
 
 
 def plugin(*mounted: Surface | Agent) -> A2APlugin:
-    """Build a plugin with fast settings; agents are at the root, and surfaces without a gate are open."""
+    """Build a plugin with fast settings; agents are at the root, and surfaces without a gate are
+    open.
+    """
     surfaces = (Surface(each) if isinstance(each, Agent) else each for each in mounted)
-    return A2APlugin(*(replace(each, gate=each.gate or OpenGate()) for each in surfaces), settings=FAST_SETTINGS)
+    return A2APlugin(
+        *(replace(each, gate=each.gate or OpenGate()) for each in surfaces), settings=FAST_SETTINGS
+    )
 
 
 def texts(client: TestClient[Litestar], path: str) -> str:

@@ -1,4 +1,6 @@
-"""A producer in a process of its own, on a store that outlives it: ``mesh_process.py PORT STORE``."""
+"""A producer in a process of its own, on a store that outlives it: ``mesh_process.py PORT
+STORE``.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ agent = Agent("restarting producer")
 
 @agent.skill("report")
 async def report(ctx: TaskContext) -> object:
-    """Answer at once, begin a job that never ends, or work for as long as one lets it and end in the second life."""
+    """Answer at once, begin a job that never ends, or work for as long as one lets it and end in
+    the second life.
+    """
     if ctx.text == "job":
         return BackgroundJob(lambda _: asyncio.Event().wait())
     if ctx.text == "long" and ctx.attempt == 1:
@@ -30,7 +34,9 @@ async def report(ctx: TaskContext) -> object:
 
 def main(port: str, store: str) -> None:
     """Serve."""
-    app = create_app(Surface(agent, "/agents/report", frozenset((MESH.name,)), answer_within=0.5), store=store)
+    app = create_app(
+        Surface(agent, "/agents/report", frozenset((MESH.name,)), answer_within=0.5), store=store
+    )
     uvicorn.run(app, port=int(port), log_level="error")
 
 

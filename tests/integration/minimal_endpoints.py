@@ -1,4 +1,6 @@
-"""Minimal endpoints behind the generated controllers: they parse, call, serialize and encode events, without any protection."""
+"""Minimal endpoints behind the generated controllers: they parse, call, serialize and encode
+events, without any protection.
+"""
 
 from __future__ import annotations
 
@@ -63,11 +65,15 @@ class RecordingService:
 
 
 class MinimalEndpoints:
-    """Endpoints for some dialects of one service; the first dialect that can parse a request responds to it."""
+    """Endpoints for some dialects of one service; the first dialect that can parse a request
+    responds to it.
+    """
 
     def __init__(self, service: object, *dialects: str) -> None:
         self.service, self.dialects = service, dialects
-        self._parser = JsonRpcParser([METHODS[dialect] for dialect in dialects if dialect in METHODS] or METHODS.values())
+        self._parser = JsonRpcParser(
+            [METHODS[dialect] for dialect in dialects if dialect in METHODS] or METHODS.values()
+        )
 
     async def jsonrpc(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Respond to a call."""
@@ -78,7 +84,9 @@ class MinimalEndpoints:
         try:
             call = self._parser.parse(await _read_body(receive))
         except InvalidCallError as error:
-            refusal = _ERROR_BY_PROBLEM[error.problem](fields=error.fields, details={"method": error.method or ""})
+            refusal = _ERROR_BY_PROBLEM[error.problem](
+                fields=error.fields, details={"method": error.method or ""}
+            )
             return await self._send_error(send, refusal, self.dialects[0], error.call_id)
         return await self._handle_call(send, call)
 
@@ -89,8 +97,15 @@ class MinimalEndpoints:
             assert scope["type"] == ScopeType.HTTP
             found = route.match(scope["method"], tuple(scope["path_params"].values()))
             if found is None:
-                return await _send(send, 405, b"", allow=", ".join(route.methods(tuple(scope["path_params"].values()))))
-            return await self._handle_match(send, found, scope["query_string"], await _read_body(receive))
+                return await _send(
+                    send,
+                    405,
+                    b"",
+                    allow=", ".join(route.methods(tuple(scope["path_params"].values()))),
+                )
+            return await self._handle_match(
+                send, found, scope["query_string"], await _read_body(receive)
+            )
 
         return respond
 
@@ -108,7 +123,9 @@ class MinimalEndpoints:
         try:
             await self._write(send, binding, call.requests[binding.dialect], head, b"}")
         except ValidationError as error:
-            await self._send_error(send, InvalidParamsError(fields=field_paths(error)), binding.dialect, call.call_id)
+            await self._send_error(
+                send, InvalidParamsError(fields=field_paths(error)), binding.dialect, call.call_id
+            )
         except A2AError as error:
             await self._send_error(send, error, binding.dialect, call.call_id)
 
@@ -122,20 +139,42 @@ class MinimalEndpoints:
             row = ERRORS[type(error)].in_dialect(choice.binding.dialect)
             await _send(send, row.http, to_json({"code": row.code, "message": row.text(error)}))
 
-    async def _write(self, send: Send, binding: AnyBinding, request: WireModel, prefix: bytes = b"", suffix: bytes = b"") -> None:
-        answer = getattr(self.service, binding.operation.service_method)(binding.parse(request), None)
+    async def _write(
+        self,
+        send: Send,
+        binding: AnyBinding,
+        request: WireModel,
+        prefix: bytes = b"",
+        suffix: bytes = b"",
+    ) -> None:
+        answer = getattr(self.service, binding.operation.service_method)(
+            binding.parse(request), None
+        )
         if not binding.operation.streams:
             result = await answer
-            return await _send(send, 200, prefix + (b"null" if binding.serialize is None else binding.serialize(result)) + suffix)
+            return await _send(
+                send,
+                200,
+                prefix
+                + (b"null" if binding.serialize is None else binding.serialize(result))
+                + suffix,
+            )
         assert binding.serialize is not None
-        frames = [b"id: %d\ndata: %b\n\n" % (event.seq, prefix + binding.serialize(event.data) + suffix) async for event in answer]
+        frames = [
+            b"id: %d\ndata: %b\n\n" % (event.seq, prefix + binding.serialize(event.data) + suffix)
+            async for event in answer
+        ]
         return await _send(send, 200, b"".join(frames), "text/event-stream")
 
     @staticmethod
     async def _send_error(send: Send, error: A2AError, dialect: str, call_id: bytes) -> None:
         row = ERRORS[type(error)].in_dialect(dialect)
         error_object = {"code": row.code, "message": row.text(error), "data": error.fields}
-        await _send(send, row.jsonrpc_status, b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (call_id, to_json(error_object)))
+        await _send(
+            send,
+            row.jsonrpc_status,
+            b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (call_id, to_json(error_object)),
+        )
 
 
 async def _read_body(receive: Receive) -> bytes:
@@ -147,7 +186,15 @@ async def _read_body(receive: Receive) -> bytes:
     return body
 
 
-async def _send(send: Send, status: int, body: bytes, media_type: str = "application/json", **headers: str) -> None:
+async def _send(
+    send: Send, status: int, body: bytes, media_type: str = "application/json", **headers: str
+) -> None:
     sent = {"content-type": media_type, "content-length": str(len(body)), **headers}
-    await send({"type": "http.response.start", "status": status, "headers": [(name.encode(), value.encode()) for name, value in sent.items()]})
+    await send(
+        {
+            "type": "http.response.start",
+            "status": status,
+            "headers": [(name.encode(), value.encode()) for name, value in sent.items()],
+        }
+    )
     await send({"type": "http.response.body", "body": body, "more_body": False})

@@ -1,4 +1,7 @@
-"""An agent with a skill for every outcome, in process or on a real socket. Docstrings of its handlers are descriptions on recorded, signed cards."""
+"""An agent with a skill for every outcome, in process or on a real socket.
+
+Docstrings of its handlers are descriptions on recorded, signed cards.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,12 @@ EXTENSION = "https://example.org/extensions/poems/v1"
 LINE_ENDS = "one\u2028two\u2029three\u0085four\x0bfive"
 
 
-ALL_CAPABILITIES = Capabilities(streaming=True, push_notifications=True, extended_agent_card=True, extensions=(AgentExtension(uri=EXTENSION),))
+ALL_CAPABILITIES = Capabilities(
+    streaming=True,
+    push_notifications=True,
+    extended_agent_card=True,
+    extensions=(AgentExtension(uri=EXTENSION),),
+)
 
 
 class BlockingHandler:
@@ -91,7 +99,9 @@ async def picture(_ctx: TaskContext) -> bytes:
     return b"png"
 
 
-def build_test_agent(blocking_handler: BlockingHandler | None = None, capabilities: Capabilities = ALL_CAPABILITIES) -> Agent:
+def build_test_agent(
+    blocking_handler: BlockingHandler | None = None, capabilities: Capabilities = ALL_CAPABILITIES
+) -> Agent:
     """Build an agent with a skill for every outcome of a task."""
     agent = Agent("busy", description="Does all there is.", capabilities=capabilities)
     for handler in (echo, count, ask, tick, lines):
@@ -105,11 +115,15 @@ def build_test_agent(blocking_handler: BlockingHandler | None = None, capabiliti
 
 def build_test_app(*surfaces: Surface, store: Store | str | None = None) -> Litestar:
     """Build an app of surfaces, by default of one at the root."""
-    return create_app(*(surfaces or (Surface(build_test_agent()),)), store=store, settings=FAST_SETTINGS)
+    return create_app(
+        *(surfaces or (Surface(build_test_agent()),)), store=store, settings=FAST_SETTINGS
+    )
 
 
 class PromptServer(uvicorn.Server):
-    """A server that ends at once when it is told to: that of uvicorn looks ten times a second, and pauses where no connection is open."""
+    """A server that ends at once when it is told to: that of uvicorn looks ten times a second, and
+    pauses where no connection is open.
+    """
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -156,13 +170,17 @@ def serve_on_socket(
     options = {"log_level": "critical", "lifespan": "on", "http": protocol}
     config = uvicorn.Config(app, port=0, timeout_graceful_shutdown=grace_seconds, **options)  # type: ignore[arg-type]
     server = PromptServer(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening_socket] if listening_socket else None})
+    thread = threading.Thread(
+        target=server.run, kwargs={"sockets": [listening_socket] if listening_socket else None}
+    )
     thread.start()
     while not server.started:
         assert thread.is_alive(), "the server did not start"
         time.sleep(0.01)
     port = server.servers[0].sockets[0].getsockname()[1]
-    with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=10, trust_env=False, verify=load_ssl_context()) as client:
+    with httpx.Client(
+        base_url=f"http://127.0.0.1:{port}", timeout=10, trust_env=False, verify=load_ssl_context()
+    ) as client:
         try:
             yield client
         finally:

@@ -1,4 +1,6 @@
-"""Recorded operations in each dialect over each binding, and every error that a well-formed request can provoke."""
+"""Recorded operations in each dialect over each binding, and every error that a well-formed request
+can provoke.
+"""
 
 from __future__ import annotations
 
@@ -65,19 +67,27 @@ class Conversation:
         """Say whether the operation is there at all."""
         return self.asker.dialect_binding.has(operation)
 
-    async def ask(self, name: str, operation: Operation, request: WireModel, **headers: str) -> Json:
-        """Ask for an operation, and read what comes back as JSON, without its envelope; nothing of a stream."""
+    async def ask(
+        self, name: str, operation: Operation, request: WireModel, **headers: str
+    ) -> Json:
+        """Ask for an operation, and read what comes back as JSON, without its envelope; nothing of
+        a stream.
+        """
         if not self.has(operation):
             return {}
         method, path, options = self.asker.build_request(operation, request, **headers)
         return _result(await self.recorder.exchange(name, method, path, **options))
 
-    async def ask_wrongly(self, name: str, operation: Operation, request: WireModel, spoil: Callable[[Json], object]) -> None:
+    async def ask_wrongly(
+        self, name: str, operation: Operation, request: WireModel, spoil: Callable[[Json], object]
+    ) -> None:
         """Ask for an operation with a body in which something was changed."""
         method, path, options = self.asker.build_request(operation, request)
         said = json.loads(options["content"])
         spoil(said["params"] if self.asker.dialect_binding.is_jsonrpc else said)
-        await self.recorder.exchange(name, method, path, **{**options, "content": json.dumps(said).encode()})
+        await self.recorder.exchange(
+            name, method, path, **{**options, "content": json.dumps(said).encode()}
+        )
 
     async def send(self, name: str, *values: object, **more: object) -> Json:
         """Send a message, and get its task or message."""
@@ -90,7 +100,9 @@ class Conversation:
 
 
 def conversation(recorder: Recorder, binding: DialectBinding) -> Conversation:
-    """Talk as ada; where requests without a body mean the documented form of 0.3, if that is what is spoken."""
+    """Talk as ada; where requests without a body mean the documented form of 0.3, if that is what
+    is spoken.
+    """
     path = "/kind" if binding == DialectBinding(V0_3.name, is_jsonrpc=False) else ""
     return Conversation(recorder, AgentClient(httpx.Client(), binding, path))
 
@@ -98,17 +110,32 @@ def conversation(recorder: Recorder, binding: DialectBinding) -> Conversation:
 async def record_operations(recorder: Recorder, binding: DialectBinding) -> None:
     """Record everything that is recorded in one dialect over one binding."""
     talk = conversation(recorder, binding)
-    for part in (_sending, _streaming, _canceling, _listing, _pushes, _headers, _extended_cards, _errors, _wrong_parameters, _access):
+    for part in (
+        _sending,
+        _streaming,
+        _canceling,
+        _listing,
+        _pushes,
+        _headers,
+        _extended_cards,
+        _errors,
+        _wrong_parameters,
+        _access,
+    ):
         await part(talk)
 
 
 async def _sending(talk: Conversation) -> None:
     """Blocking and at once, every kind of answer and of part, follow-ups, history."""
-    done = await talk.send("send: a task with a text", "hello", skill="echo", metadata={"mine": [1, 2.5, "ü", None]})
+    done = await talk.send(
+        "send: a task with a text", "hello", skill="echo", metadata={"mine": [1, 2.5, "ü", None]}
+    )
     await talk.send("send: a message without a task", "Ada", skill="greet")
     await talk.send("send: a text in chunks", "3", skill="count")
     await talk.send("send: several artifacts in chunks", "x", skill="several")
-    await talk.send("send: text, data and bytes", "words", {"a": [1, {"b": None}]}, b"\x00\xff", skill="mirror")
+    await talk.send(
+        "send: text, data and bytes", "words", {"a": [1, {"b": None}]}, b"\x00\xff", skill="mirror"
+    )
     linked = Part(url="https://files.example/a.png", media_type="image/png", filename="a.png")
     await talk.send("send: a link to a file", linked, skill="mirror")
     await talk.send("send: characters that end lines", "x", skill="lines")
@@ -118,18 +145,34 @@ async def _sending(talk: Conversation) -> None:
     await talk.send("send: an unknown skill", "x", skill="no-such-skill")
     suspended = await talk.send("send: input is required", "x", skill="ask", context_id="context-1")
     await talk.ask("get: a task that asks", GET_TASK, GetTaskRequest(id=suspended["id"]))
-    await talk.send("send: a follow-up of another context", "y", task_id=suspended["id"], context_id="context-2")
+    await talk.send(
+        "send: a follow-up of another context", "y", task_id=suspended["id"], context_id="context-2"
+    )
     await talk.send("send: a follow-up", "answer", task_id=suspended["id"], message_id="m-2")
-    await talk.send("send: a follow-up of a task that has ended", "again", task_id=suspended["id"], message_id="m-3")
+    await talk.send(
+        "send: a follow-up of a task that has ended",
+        "again",
+        task_id=suspended["id"],
+        message_id="m-3",
+    )
     await talk.send("send: a follow-up of an unknown task", "x", task_id=UNKNOWN)
     permitted = await talk.send("send: authorization is required", "x", skill="permit")
     await talk.send("send: authorized", "token", task_id=permitted["id"], message_id="m-2")
     await talk.send("send: with references", "x", skill="recall", reference_task_ids=[done["id"]])
     for length in (0, 1):
-        await talk.ask(f"get: history of {length}", GET_TASK, GetTaskRequest(id=suspended["id"], history_length=length))
+        await talk.ask(
+            f"get: history of {length}",
+            GET_TASK,
+            GetTaskRequest(id=suspended["id"], history_length=length),
+        )
     await talk.ask("get: all history", GET_TASK, GetTaskRequest(id=suspended["id"]))
     await talk.send("send: without history", "x", skill="echo", configuration={"history_length": 0})
-    await talk.send("send: accepted output modes", "x", skill="echo", configuration={"accepted_output_modes": ["text/plain", "image/*"]})
+    await talk.send(
+        "send: accepted output modes",
+        "x",
+        skill="echo",
+        configuration={"accepted_output_modes": ["text/plain", "image/*"]},
+    )
     await talk.send("send: of a tenant", "x", skill="echo", tenant="acme")
 
 
@@ -142,7 +185,13 @@ async def _streaming(talk: Conversation) -> None:
     await talk.stream("stream: a message without a task", "Ada", skill="greet")
     await talk.stream("stream: a handler that fails", "x", skill="break")
     suspended = await talk.send("send: asks while a reader listens", "x", skill="ask")
-    listening = asyncio.create_task(talk.ask("subscribe: a task that asks", SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=suspended["id"])))
+    listening = asyncio.create_task(
+        talk.ask(
+            "subscribe: a task that asks",
+            SUBSCRIBE_TO_TASK,
+            SubscribeToTaskRequest(id=suspended["id"]),
+        )
+    )
     await talk.recorder.settle()
     await talk.stream("stream: a follow-up", "answer", task_id=suspended["id"], message_id="m-2")
     await listening
@@ -151,22 +200,45 @@ async def _streaming(talk: Conversation) -> None:
     follow = SubscribeToTaskRequest(id=task["id"])
     streams = [
         asyncio.create_task(talk.ask("subscribe: from now on", SUBSCRIBE_TO_TASK, follow)),
-        asyncio.create_task(talk.ask("subscribe: after the first event", SUBSCRIBE_TO_TASK, follow, last_event_id="1")),
-        asyncio.create_task(talk.ask("subscribe: after the newest event", SUBSCRIBE_TO_TASK, follow, last_event_id="2")),
-        asyncio.create_task(talk.ask("subscribe: after no number", SUBSCRIBE_TO_TASK, follow, last_event_id="nonsense")),
+        asyncio.create_task(
+            talk.ask(
+                "subscribe: after the first event", SUBSCRIBE_TO_TASK, follow, last_event_id="1"
+            )
+        ),
+        asyncio.create_task(
+            talk.ask(
+                "subscribe: after the newest event", SUBSCRIBE_TO_TASK, follow, last_event_id="2"
+            )
+        ),
+        asyncio.create_task(
+            talk.ask(
+                "subscribe: after no number", SUBSCRIBE_TO_TASK, follow, last_event_id="nonsense"
+            )
+        ),
     ]
     await talk.recorder.settle()
     await talk.ask("cancel: with streams open", CANCEL_TASK, CancelTaskRequest(id=task["id"]))
     await asyncio.gather(*streams)
     await talk.ask("subscribe: a task that has ended", SUBSCRIBE_TO_TASK, follow)
-    await talk.ask("subscribe: a task that has ended, after an event", SUBSCRIBE_TO_TASK, follow, last_event_id="1")
-    await talk.ask("subscribe: an unknown task", SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=UNKNOWN))
+    await talk.ask(
+        "subscribe: a task that has ended, after an event",
+        SUBSCRIBE_TO_TASK,
+        follow,
+        last_event_id="1",
+    )
+    await talk.ask(
+        "subscribe: an unknown task", SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=UNKNOWN)
+    )
 
 
 async def _canceling(talk: Conversation) -> None:
     """Record cancels, of tasks that can and that cannot be canceled."""
     task = await talk.send("send: to be canceled", "x", skill="wait", configuration=AT_ONCE)
-    await talk.ask("cancel: a running task", CANCEL_TASK, CancelTaskRequest(id=task["id"], metadata={"why": "enough"}))
+    await talk.ask(
+        "cancel: a running task",
+        CANCEL_TASK,
+        CancelTaskRequest(id=task["id"], metadata={"why": "enough"}),
+    )
     await talk.ask("cancel: a canceled task", CANCEL_TASK, CancelTaskRequest(id=task["id"]))
     suspended = await talk.send("send: asks before it is canceled", "x", skill="ask")
     await talk.ask("cancel: a task that asks", CANCEL_TASK, CancelTaskRequest(id=suspended["id"]))
@@ -178,69 +250,167 @@ async def _listing(talk: Conversation) -> None:
     first = await talk.ask("list: the first page", LIST_TASKS, ListTasksRequest(page_size=2))
     more = ListTasksRequest(page_size=2, page_token=first.get("nextPageToken", ""))
     await talk.ask("list: the second page", LIST_TASKS, more)
-    await talk.ask("list: a token of another list", LIST_TASKS, more.model_copy(update={"context_id": "context-1"}))
+    await talk.ask(
+        "list: a token of another list",
+        LIST_TASKS,
+        more.model_copy(update={"context_id": "context-1"}),
+    )
     await talk.ask("list: of a context", LIST_TASKS, ListTasksRequest(context_id="context-1"))
-    await talk.ask("list: with artifacts and one message", LIST_TASKS, ListTasksRequest(page_size=3, include_artifacts=True, history_length=1))
+    await talk.ask(
+        "list: with artifacts and one message",
+        LIST_TASKS,
+        ListTasksRequest(page_size=3, include_artifacts=True, history_length=1),
+    )
     await talk.ask("list: rejected", LIST_TASKS, ListTasksRequest(status=TaskState.REJECTED))
     await talk.ask("list: none", LIST_TASKS, ListTasksRequest(context_id="no-such-context"))
     await talk.ask("list: of a tenant", LIST_TASKS, ListTasksRequest(tenant="acme"))
-    wrong = more.model_copy(update={"page_size": 1000, "page_token": "nonsense", "history_length": -1})
+    wrong = more.model_copy(
+        update={"page_size": 1000, "page_token": "nonsense", "history_length": -1}
+    )
     await talk.ask("list: several wrong parameters", LIST_TASKS, wrong)
 
 
 async def _pushes(talk: Conversation) -> None:
     """Push configurations of a task that does nothing meanwhile."""
     task = (await talk.send("send: with push configurations", "x", skill="ask"))["id"]
-    wanted = TaskPushNotificationConfig(task_id=task, id="hook-1", url="https://hooks.example/a", token="s3cret-token")  # noqa: S106 - of this test
+    wanted = TaskPushNotificationConfig(
+        task_id=task,
+        id="hook-1",
+        url="https://hooks.example/a",
+        token="s3cret-token",  # noqa: S106 - of this test
+    )
     proof = AuthenticationInfo(scheme="Bearer", credentials="s3cret")
     await talk.ask("push: create", CREATE_TASK_PUSH_NOTIFICATION_CONFIG, wanted)
-    await talk.ask("push: create another", CREATE_TASK_PUSH_NOTIFICATION_CONFIG, wanted.model_copy(update={"id": "hook-2", "authentication": proof}))
-    await talk.ask("push: replace", CREATE_TASK_PUSH_NOTIFICATION_CONFIG, wanted.model_copy(update={"url": "https://hooks.example/b"}))
-    for name, url in (("not public", "https://10.0.0.1/x"), ("not a URL", "nonsense"), ("not https", "http://hooks.example/a")):
-        await talk.ask(f"push: create with a URL that is {name}", CREATE_TASK_PUSH_NOTIFICATION_CONFIG, wanted.model_copy(update={"url": url}))
-    await talk.ask("push: create for an unknown task", CREATE_TASK_PUSH_NOTIFICATION_CONFIG, wanted.model_copy(update={"task_id": UNKNOWN}))
-    await talk.ask("push: get", GET_TASK_PUSH_NOTIFICATION_CONFIG, GetTaskPushNotificationConfigRequest(task_id=task, id="hook-1"))
-    await talk.ask("push: get an unknown one", GET_TASK_PUSH_NOTIFICATION_CONFIG, GetTaskPushNotificationConfigRequest(task_id=task, id="none"))
+    await talk.ask(
+        "push: create another",
+        CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
+        wanted.model_copy(update={"id": "hook-2", "authentication": proof}),
+    )
+    await talk.ask(
+        "push: replace",
+        CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
+        wanted.model_copy(update={"url": "https://hooks.example/b"}),
+    )
+    for name, url in (
+        ("not public", "https://10.0.0.1/x"),
+        ("not a URL", "nonsense"),
+        ("not https", "http://hooks.example/a"),
+    ):
+        await talk.ask(
+            f"push: create with a URL that is {name}",
+            CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
+            wanted.model_copy(update={"url": url}),
+        )
+    await talk.ask(
+        "push: create for an unknown task",
+        CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
+        wanted.model_copy(update={"task_id": UNKNOWN}),
+    )
+    await talk.ask(
+        "push: get",
+        GET_TASK_PUSH_NOTIFICATION_CONFIG,
+        GetTaskPushNotificationConfigRequest(task_id=task, id="hook-1"),
+    )
+    await talk.ask(
+        "push: get an unknown one",
+        GET_TASK_PUSH_NOTIFICATION_CONFIG,
+        GetTaskPushNotificationConfigRequest(task_id=task, id="none"),
+    )
     for size in (None, 1):
-        request = ListTaskPushNotificationConfigsRequest.model_validate({"task_id": task, "page_size": size})
+        request = ListTaskPushNotificationConfigsRequest.model_validate(
+            {"task_id": task, "page_size": size}
+        )
         await talk.ask(f"push: list pages of {size}", LIST_TASK_PUSH_NOTIFICATION_CONFIGS, request)
-    await talk.ask("push: list of an unknown task", LIST_TASK_PUSH_NOTIFICATION_CONFIGS, ListTaskPushNotificationConfigsRequest(task_id=UNKNOWN))
+    await talk.ask(
+        "push: list of an unknown task",
+        LIST_TASK_PUSH_NOTIFICATION_CONFIGS,
+        ListTaskPushNotificationConfigsRequest(task_id=UNKNOWN),
+    )
     for number, name in enumerate(("hook-1", "hook-2", "hook-2")):
         request = DeleteTaskPushNotificationConfigRequest(task_id=task, id=name)
-        await talk.ask(f"push: delete {name}, number {number}", DELETE_TASK_PUSH_NOTIFICATION_CONFIG, request)
+        await talk.ask(
+            f"push: delete {name}, number {number}", DELETE_TASK_PUSH_NOTIFICATION_CONFIG, request
+        )
     plain = talk.at("/plain")
-    await plain.ask("push: create where there are none", CREATE_TASK_PUSH_NOTIFICATION_CONFIG, wanted)
-    await plain.ask("push: list where there are none", LIST_TASK_PUSH_NOTIFICATION_CONFIGS, ListTaskPushNotificationConfigsRequest(task_id=task))
+    await plain.ask(
+        "push: create where there are none", CREATE_TASK_PUSH_NOTIFICATION_CONFIG, wanted
+    )
+    await plain.ask(
+        "push: list where there are none",
+        LIST_TASK_PUSH_NOTIFICATION_CONFIGS,
+        ListTaskPushNotificationConfigsRequest(task_id=task),
+    )
 
 
 async def _headers(talk: Conversation) -> None:
     """Idempotency keys, versions and extensions."""
     for name, text in (("first", "one"), ("same request again", "one"), ("another request", "two")):
-        await talk.ask(f"idempotency key: {name}", SEND_MESSAGE, build_send_request(text, skill="echo"), idempotency_key="key-1")
+        await talk.ask(
+            f"idempotency key: {name}",
+            SEND_MESSAGE,
+            build_send_request(text, skill="echo"),
+            idempotency_key="key-1",
+        )
     for version in ("1.0", "0.3", "0.5", "nonsense"):
-        await talk.ask(f"version: {version}", SEND_MESSAGE, build_send_request("x", skill="echo"), a2a_version=version)
-    both = {"a2a_extensions": f"{EXTENSION}, https://example.org/unknown", "x_a2a_extensions": EXTENSION}
+        await talk.ask(
+            f"version: {version}",
+            SEND_MESSAGE,
+            build_send_request("x", skill="echo"),
+            a2a_version=version,
+        )
+    both = {
+        "a2a_extensions": f"{EXTENSION}, https://example.org/unknown",
+        "x_a2a_extensions": EXTENSION,
+    }
     await talk.ask("extensions: named", SEND_MESSAGE, build_send_request("x", skill="echo"), **both)
-    await talk.at("/strict").ask("extensions: a required one is missing", SEND_MESSAGE, build_send_request("x", skill="echo"))
+    await talk.at("/strict").ask(
+        "extensions: a required one is missing", SEND_MESSAGE, build_send_request("x", skill="echo")
+    )
     strict = dict.fromkeys(both, "https://example.org/extensions/strict/v2")
-    await talk.at("/strict").ask("extensions: the required one", SEND_MESSAGE, build_send_request("x", skill="echo"), **strict)
+    await talk.at("/strict").ask(
+        "extensions: the required one",
+        SEND_MESSAGE,
+        build_send_request("x", skill="echo"),
+        **strict,
+    )
 
 
 async def _extended_cards(talk: Conversation) -> None:
     """The extended card: there, not declared, declared and missing."""
-    for name, path in (("there", talk.asker.path), ("not declared", "/plain"), ("missing", "/promised")):
-        await talk.at(path).ask(f"extended card: {name}", GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest())
+    for name, path in (
+        ("there", talk.asker.path),
+        ("not declared", "/plain"),
+        ("missing", "/promised"),
+    ):
+        await talk.at(path).ask(
+            f"extended card: {name}", GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest()
+        )
 
 
 async def _errors(talk: Conversation) -> None:
     """Errors of requests that are well formed."""
     await talk.ask("get: an unknown task", GET_TASK, GetTaskRequest(id=UNKNOWN))
-    await talk.ask("get: negative history", GET_TASK, GetTaskRequest(id=UNKNOWN).model_copy(update={"history_length": -1}))
+    await talk.ask(
+        "get: negative history",
+        GET_TASK,
+        GetTaskRequest(id=UNKNOWN).model_copy(update={"history_length": -1}),
+    )
     await talk.at("/plain").stream("stream: where there are no streams", "x", skill="echo")
-    await talk.at("/plain").ask("subscribe: where there are no streams", SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=UNKNOWN))
+    await talk.at("/plain").ask(
+        "subscribe: where there are no streams",
+        SUBSCRIBE_TO_TASK,
+        SubscribeToTaskRequest(id=UNKNOWN),
+    )
     await talk.send("content type: a part that the skill does not take", "text", skill="picture")
-    await talk.send("content type: two parts", b"1", Part(text="<b>", media_type="text/html"), skill="echo")
-    await talk.send("content type: nothing acceptable", "x", skill="echo", configuration={"accepted_output_modes": ["video/mp4"]})
+    await talk.send(
+        "content type: two parts", b"1", Part(text="<b>", media_type="text/html"), skill="echo"
+    )
+    await talk.send(
+        "content type: nothing acceptable",
+        "x",
+        skill="echo",
+        configuration={"accepted_output_modes": ["video/mp4"]},
+    )
 
 
 async def _wrong_parameters(talk: Conversation) -> None:
@@ -257,28 +427,70 @@ async def _wrong_parameters(talk: Conversation) -> None:
     for operation in (SEND_MESSAGE, SEND_STREAMING_MESSAGE):
         for path in (talk.asker.path, "/plain"):
             place = talk.at(path)
-            await place.ask_wrongly(f"invalid parameters: {operation.name} at {path or '/'}", operation, build_send_request("x"), spoil)
-    await talk.ask_wrongly("invalid parameters: no message", SEND_MESSAGE, build_send_request("x"), lambda said: said.clear())
+            await place.ask_wrongly(
+                f"invalid parameters: {operation.name} at {path or '/'}",
+                operation,
+                build_send_request("x"),
+                spoil,
+            )
     await talk.ask_wrongly(
-        "invalid parameters: no parts", SEND_MESSAGE, build_send_request("x"), lambda said: said["message"].update(parts=[], content=[])
+        "invalid parameters: no message",
+        SEND_MESSAGE,
+        build_send_request("x"),
+        lambda said: said.clear(),
     )
-    await talk.ask_wrongly("unknown parameters", SEND_MESSAGE, build_send_request("x", skill="echo"), lambda said: said.update(mood="good"))
+    await talk.ask_wrongly(
+        "invalid parameters: no parts",
+        SEND_MESSAGE,
+        build_send_request("x"),
+        lambda said: said["message"].update(parts=[], content=[]),
+    )
+    await talk.ask_wrongly(
+        "unknown parameters",
+        SEND_MESSAGE,
+        build_send_request("x", skill="echo"),
+        lambda said: said.update(mood="good"),
+    )
 
 
 async def _access(talk: Conversation) -> None:
     """Record requests without credentials, and of a caller that does not own the task."""
     task = await talk.send("send: of ada", "x", skill="echo")
-    other = Conversation(talk.recorder, AgentClient(talk.asker.http, talk.asker.dialect_binding, talk.asker.path, {}))
-    for name, proof in (("nobody", None), ("a wrong token", "Bearer mallory"), ("eve", "Bearer eve"), ("bob", "Bearer bob")):
+    other = Conversation(
+        talk.recorder, AgentClient(talk.asker.http, talk.asker.dialect_binding, talk.asker.path, {})
+    )
+    for name, proof in (
+        ("nobody", None),
+        ("a wrong token", "Bearer mallory"),
+        ("eve", "Bearer eve"),
+        ("bob", "Bearer bob"),
+    ):
         said = {} if proof is None else {"authorization": proof}
-        await other.ask(f"access: {name} reads a task", GET_TASK, GetTaskRequest(id=task["id"]), **said)
-        await other.ask(f"access: {name} sends", SEND_MESSAGE, build_send_request("x", skill="echo"), **said)
-        await other.ask(f"access: {name} streams", SEND_STREAMING_MESSAGE, build_send_request("x", skill="echo"), **said)
-        await other.ask(f"access: {name} reads the extended card", GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest(), **said)
+        await other.ask(
+            f"access: {name} reads a task", GET_TASK, GetTaskRequest(id=task["id"]), **said
+        )
+        await other.ask(
+            f"access: {name} sends", SEND_MESSAGE, build_send_request("x", skill="echo"), **said
+        )
+        await other.ask(
+            f"access: {name} streams",
+            SEND_STREAMING_MESSAGE,
+            build_send_request("x", skill="echo"),
+            **said,
+        )
+        await other.ask(
+            f"access: {name} reads the extended card",
+            GET_EXTENDED_AGENT_CARD,
+            GetExtendedAgentCardRequest(),
+            **said,
+        )
 
 
 def _result(response: httpx.Response) -> Json:
-    if not response.headers.get("content-type", "").startswith("application/") or not response.content:
+    if (
+        not response.headers.get("content-type", "").startswith("application/")
+        or not response.content
+    ):
         return {}
     body = response.json()
     said = body.get("result", body) if isinstance(body, dict) else body

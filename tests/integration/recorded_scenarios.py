@@ -9,7 +9,14 @@ from functools import partial
 
 from conformance.agent import app_under_test
 from integration.dialect_client import DIALECT_BINDINGS
-from integration.recorded_errors import browser_app, guarded_app, record_browsers, record_guards, record_refusals, refusing_app
+from integration.recorded_errors import (
+    browser_app,
+    guarded_app,
+    record_browsers,
+    record_guards,
+    record_refusals,
+    refusing_app,
+)
 from integration.recorded_operations import record_operations
 from integration.recorded_topics import (
     card_app,
@@ -28,7 +35,14 @@ from litestar import Litestar
 from a2a_runtime.settings import Settings
 from a2a_runtime.testing.agent import FAST_SETTINGS
 
-SETTLED = replace(FAST_SETTINGS, working_delay=3600, lease_renew_interval=60, lease_duration=600, orphan_scan_interval=60, deadline_check_interval=60)
+SETTLED = replace(
+    FAST_SETTINGS,
+    working_delay=3600,
+    lease_renew_interval=60,
+    lease_duration=600,
+    orphan_scan_interval=60,
+    deadline_check_interval=60,
+)
 """Nothing happens because time goes by."""
 
 
@@ -54,7 +68,10 @@ async def everything(settings: Settings) -> AsyncGenerator[Litestar, None]:
 
 
 SCENARIOS: Mapping[str, Scenario] = {
-    **{str(binding): Scenario(everything, partial(record_operations, binding=binding)) for binding in DIALECT_BINDINGS},
+    **{
+        str(binding): Scenario(everything, partial(record_operations, binding=binding))
+        for binding in DIALECT_BINDINGS
+    },
     "mesh": Scenario(mesh_app, record_mesh),
     "refusals": Scenario(refusing_app, record_refusals),
     "guards": Scenario(guarded_app, record_guards),

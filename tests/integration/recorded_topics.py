@@ -57,8 +57,12 @@ async def say(ctx: TaskContext) -> str:
 @asynccontextmanager
 async def card_app(settings: Settings) -> AsyncGenerator[Litestar, None]:
     """Serve agents with cards of every kind, one of them signed."""
-    small = Agent("small", description="Says the same.", version="1.2.3", url="https://small.example")
-    small.add("say", say, name="Say", description="Say the same.", tags=("text",), examples=("hello",))
+    small = Agent(
+        "small", description="Says the same.", version="1.2.3", url="https://small.example"
+    )
+    small.add(
+        "say", say, name="Say", description="Say the same.", tags=("text",), examples=("hello",)
+    )
     async with signing(settings) as signed:
         yield create_app(
             Surface(agent_under_test(), gate=NameGate(), public_url="https://busy.example/a"),
@@ -79,17 +83,39 @@ async def record_cards(recorder: Recorder) -> None:
         for path in CARDS:
             for version in ("", "1.0", "0.3", "0.5"):
                 await recorder.get(
-                    f"card {place}{path} of {version or 'no version'}", f"{place}{path}", **({"a2a_version": version} if version else {})
+                    f"card {place}{path} of {version or 'no version'}",
+                    f"{place}{path}",
+                    **({"a2a_version": version} if version else {}),
                 )
     card = await recorder.get("card: first", CARDS[0])
-    for name, tag in (("same tag", card.headers["etag"]), ("another tag", '"x"'), ("any tag", "*"), ("weak tag", f"W/{card.headers['etag']}")):
+    for name, tag in (
+        ("same tag", card.headers["etag"]),
+        ("another tag", '"x"'),
+        ("any tag", "*"),
+        ("weak tag", f"W/{card.headers['etag']}"),
+    ):
         await recorder.get(f"card: {name}", CARDS[0], if_none_match=tag)
-    for name, moment in (("same", card.headers["last-modified"]), ("earlier", "Mon, 01 Jan 2024 00:00:00 GMT"), ("no", "nonsense")):
+    for name, moment in (
+        ("same", card.headers["last-modified"]),
+        ("earlier", "Mon, 01 Jan 2024 00:00:00 GMT"),
+        ("no", "nonsense"),
+    ):
         await recorder.get(f"card: {name} moment", CARDS[0], if_modified_since=moment)
     for method in ("HEAD", "OPTIONS", "POST", "DELETE"):
         await recorder.exchange(f"card: {method}", method, CARDS[0])
-    await recorder.get("card: behind a proxy", f"/small{CARDS[0]}", x_forwarded_proto="https", x_forwarded_host="proxy.example")
-    for path in ("/v1/card", "/extendedAgentCard", "/small/v1/card", "/small/extendedAgentCard", "/.well-known/jwks.json"):
+    await recorder.get(
+        "card: behind a proxy",
+        f"/small{CARDS[0]}",
+        x_forwarded_proto="https",
+        x_forwarded_host="proxy.example",
+    )
+    for path in (
+        "/v1/card",
+        "/extendedAgentCard",
+        "/small/v1/card",
+        "/small/extendedAgentCard",
+        "/.well-known/jwks.json",
+    ):
         await recorder.get(f"read {path}", path, authorization="Bearer ada")
     for path in ("/livez", "/readyz", "/ready"):
         await recorder.get(f"probe {path}", path)
@@ -114,24 +140,47 @@ async def record_skills(recorder: Recorder) -> None:
     """Record calls of typed skills over plain HTTP and over the protocol."""
     call = "/skills/summarize"
     await recorder.post("summarize", call, {"text": "One. Two.", "sentences": 1})
-    await recorder.post("summarize: several wrong values", call, {"text": 5, "sentences": 99, "words": 1})
-    for name, body in (("no JSON", b"{"), ("nothing", b""), ("another type", b"[1]"), ("null", b"null")):
+    await recorder.post(
+        "summarize: several wrong values", call, {"text": 5, "sentences": 99, "words": 1}
+    )
+    for name, body in (
+        ("no JSON", b"{"),
+        ("nothing", b""),
+        ("another type", b"[1]"),
+        ("null", b"null"),
+    ):
         await recorder.post(f"summarize: {name}", call, body)
-    await recorder.post("summarize: a media type that is none", call, {"text": "One."}, content_type="text/plain")
+    await recorder.post(
+        "summarize: a media type that is none", call, {"text": "One."}, content_type="text/plain"
+    )
     for name, text in (("first", "One."), ("again", "One."), ("another", "Two.")):
-        await recorder.post(f"summarize: idempotency key, {name}", call, {"text": text}, idempotency_key="key-1")
-    await recorder.post("a stream as one array", "/skills/write-report", {"topic": "tea", "chapters": 2})
+        await recorder.post(
+            f"summarize: idempotency key, {name}", call, {"text": text}, idempotency_key="key-1"
+        )
+    await recorder.post(
+        "a stream as one array", "/skills/write-report", {"topic": "tea", "chapters": 2}
+    )
     report = {"title": "Tea", "chapters": [{"title": "a", "text": "b"}]}
     suspended = await recorder.post("publish: a question", "/skills/publish", report)
     path = f"/skills/publish?taskId={suspended.json()['taskId']}"
     await recorder.post("publish: a wrong reply", path, {"approved": False, "by": "Ada"})
     await recorder.post("publish: a reply", path, {"approved": True, "by": "Ada"})
     await recorder.post("publish: a reply to what has ended", path, {"approved": True, "by": "Ada"})
-    await recorder.post("publish: a reply to an unknown task", "/skills/publish?taskId=unknown", {"approved": True, "by": "Ada"})
+    await recorder.post(
+        "publish: a reply to an unknown task",
+        "/skills/publish?taskId=unknown",
+        {"approved": True, "by": "Ada"},
+    )
     await recorder.post("an unknown skill", "/skills/nothing", {})
     for method in ("GET", "OPTIONS", "DELETE"):
         await recorder.exchange(f"summarize: {method}", method, call)
-    for file in ("summarize/input.json", "summarize/output.json", "write-report/output.json", "publish/input.json", "summarize/nothing.json"):
+    for file in (
+        "summarize/input.json",
+        "summarize/output.json",
+        "write-report/output.json",
+        "publish/input.json",
+        "summarize/nothing.json",
+    ):
         await recorder.get(f"schema {file}", f"/schemas/{file}")
     for version in ("1.0", "0.3"):
         await recorder.get(f"card of {version}", CARDS[0], a2a_version=version)
@@ -139,21 +188,48 @@ async def record_skills(recorder: Recorder) -> None:
 
 
 async def _record_messages_to_skills(recorder: Recorder) -> None:
-    for name, part in (("data", {"data": {"text": "One. Two."}}), ("JSON in a text", {"text": '{"text": "One."}'}), ("words", {"text": "no JSON"})):
-        said = {"message": {"messageId": "m-1", "role": "ROLE_USER", "parts": [part], "metadata": {"skillId": "summarize"}}}
+    for name, part in (
+        ("data", {"data": {"text": "One. Two."}}),
+        ("JSON in a text", {"text": '{"text": "One."}'}),
+        ("words", {"text": "no JSON"}),
+    ):
+        said = {
+            "message": {
+                "messageId": "m-1",
+                "role": "ROLE_USER",
+                "parts": [part],
+                "metadata": {"skillId": "summarize"},
+            }
+        }
         await recorder.post(f"message with {name}", "/message:send", said)
         await recorder.post(f"message with {name}, as a stream", "/message:stream", said)
-    wrong = {"parts": [{"data": {"text": 5, "sentences": 99, "words": 1}}], "metadata": {"skillId": "summarize"}}
-    await recorder.post("message with several wrong values", "/message:send", {"message": {"messageId": "m-1", "role": "ROLE_USER", **wrong}})
-    write = {"parts": [{"data": {"topic": "tea", "chapters": 2}}], "metadata": {"skillId": "write-report"}}
-    await recorder.post("message to a skill that streams", "/message:stream", {"message": {"messageId": "m-1", "role": "ROLE_USER", **write}})
+    wrong = {
+        "parts": [{"data": {"text": 5, "sentences": 99, "words": 1}}],
+        "metadata": {"skillId": "summarize"},
+    }
+    await recorder.post(
+        "message with several wrong values",
+        "/message:send",
+        {"message": {"messageId": "m-1", "role": "ROLE_USER", **wrong}},
+    )
+    write = {
+        "parts": [{"data": {"topic": "tea", "chapters": 2}}],
+        "metadata": {"skillId": "write-report"},
+    }
+    await recorder.post(
+        "message to a skill that streams",
+        "/message:stream",
+        {"message": {"messageId": "m-1", "role": "ROLE_USER", **write}},
+    )
 
 
 async def record_documents(recorder: Recorder) -> None:
     """Record the OpenAPI document, one member in a line."""
     await recorder.get("OpenAPI", "/schema/openapi.json")
     document = recorder.exchanges[-1]
-    document.response_body = json.dumps(json.loads(document.response_body), indent=1, ensure_ascii=False)
+    document.response_body = json.dumps(
+        json.loads(document.response_body), indent=1, ensure_ascii=False
+    )
 
 
 @asynccontextmanager
@@ -169,22 +245,47 @@ async def record_mesh(recorder: Recorder) -> None:
         said = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         await recorder.post(f"{place}: {name}", f"/agents/{place}", said, **headers)
 
-    for place, text in (("echo", "hello"), ("fails", "x"), ("tells", "x"), ("spells", "abc"), ("greets", "Ada"), ("mixed", "x"), ("sly", "x")):
+    for place, text in (
+        ("echo", "hello"),
+        ("fails", "x"),
+        ("tells", "x"),
+        ("spells", "abc"),
+        ("greets", "Ada"),
+        ("mixed", "x"),
+        ("sly", "x"),
+    ):
         await call("send", place, "tasks/send", {"id": f"{place}-1", "message": message(text)})
         if place != "mixed":
-            await call("send and subscribe", place, "tasks/sendSubscribe", {"id": f"{place}-2", "message": message(text)})
+            await call(
+                "send and subscribe",
+                place,
+                "tasks/sendSubscribe",
+                {"id": f"{place}-2", "message": message(text)},
+            )
         await call("get", place, "tasks/get", {"id": f"{place}-1"})
     for text in ("object", "number", "nothing", "time", "price", "lines"):
         await call(f"send, answer with {text}", "values", "tasks/send", {"message": message(text)})
-    await call("the same id again", "echo", "tasks/send", {"id": "echo-1", "message": message("other")})
+    await call(
+        "the same id again", "echo", "tasks/send", {"id": "echo-1", "message": message("other")}
+    )
     await call("a job", "report", "tasks/send", {"id": "job-1", "message": job(end="forever")})
     await call("a job, read", "report", "tasks/get", {"id": "job-1"})
-    following = asyncio.create_task(call("a job, followed", "report", "tasks/resubscribe", {"id": "job-1"}))
+    following = asyncio.create_task(
+        call("a job, followed", "report", "tasks/resubscribe", {"id": "job-1"})
+    )
     await recorder.settle()
     await call("a job, canceled", "report", "tasks/cancel", {"id": "job-1", "reason": "enough"})
     await following
     await call("a job, canceled again", "report", "tasks/cancel", {"id": "job-1"})
-    for method in ("tasks/get", "tasks/cancel", "tasks/resubscribe", "tasks/send", "tasks/sendSubscribe", "tasks/list", "SendMessage"):
+    for method in (
+        "tasks/get",
+        "tasks/cancel",
+        "tasks/resubscribe",
+        "tasks/send",
+        "tasks/sendSubscribe",
+        "tasks/list",
+        "SendMessage",
+    ):
         for name, params in (
             ("unknown", {"id": "unknown"}),
             ("nothing", {}),
@@ -193,9 +294,20 @@ async def record_mesh(recorder: Recorder) -> None:
         ):
             await call(f"{method} with {name}", "echo", method, params)
     await call("resubscribe", "echo", "tasks/resubscribe", {"id": "echo-1"})
-    for name, headers in (("nothing", {}), ("an empty token", {"authorization": "Bearer "}), ("a token", {"authorization": "Bearer t"})):
+    for name, headers in (
+        ("nothing", {}),
+        ("an empty token", {"authorization": "Bearer "}),
+        ("a token", {"authorization": "Bearer t"}),
+    ):
         await call(f"with {name}", "guarded", "tasks/send", {"message": message("x")}, **headers)
-    for body in (b"not json", b"", b"[]", b'{"id": 7}', b'{"id": [1], "method": "tasks/list"}', b'{"method": "tasks/get"}'):
+    for body in (
+        b"not json",
+        b"",
+        b"[]",
+        b'{"id": 7}',
+        b'{"id": [1], "method": "tasks/list"}',
+        b'{"method": "tasks/get"}',
+    ):
         await recorder.post(f"no call: {body.decode()}", "/agents/echo", body)
     for place in ("echo", "report", "guarded", "mixed"):
         await recorder.get(f"card of {place}", f"/agents/{place}/.well-known/agent.json")
@@ -205,24 +317,59 @@ async def record_mesh(recorder: Recorder) -> None:
 async def notifying_app(settings: Settings) -> AsyncGenerator[Litestar, None]:
     """Serve an agent that signs its webhooks and may call this machine."""
     async with signing(replace(settings, outbound_allow_loopback=True)) as signed:
-        yield create_app(Surface(build_test_agent(), public_url="https://busy.example"), store="memory", settings=signed)
+        yield create_app(
+            Surface(build_test_agent(), public_url="https://busy.example"),
+            store="memory",
+            settings=signed,
+        )
 
 
 async def record_webhooks(recorder: Recorder) -> None:
-    """Record what receivers are sent in each dialect, with its signature read; its port is different each time."""
+    """Record what receivers are sent in each dialect, with its signature read; its port is
+    different each time.
+    """
     async with WebhookReceiver() as receiver:
         recorder.replaced[f"127.0.0.1:{receiver.port}"] = "127.0.0.1:PORT"
         proof = {"scheme": "Bearer", "credentials": "s3cret"}
-        current = {"url": f"{receiver.url}/new", "id": "new", "token": "t0ken", "authentication": proof}
-        message = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "2"}], "metadata": {"skillId": "count"}}
+        current = {
+            "url": f"{receiver.url}/new",
+            "id": "new",
+            "token": "t0ken",
+            "authentication": proof,
+        }
+        message = {
+            "messageId": "m-1",
+            "role": "ROLE_USER",
+            "parts": [{"text": "2"}],
+            "metadata": {"skillId": "count"},
+        }
         configuration = {"taskPushNotificationConfig": current}
-        await recorder.post("1.0 with a webhook", "/message:send", {"message": message, "configuration": configuration})
+        await recorder.post(
+            "1.0 with a webhook",
+            "/message:send",
+            {"message": message, "configuration": configuration},
+        )
         await _received(recorder, receiver, 5)
-        older = {"url": f"{receiver.url}/old", "id": "old", "token": "t0ken", "authentication": {"schemes": ["Bearer"], "credentials": "s3cret"}}
+        older = {
+            "url": f"{receiver.url}/old",
+            "id": "old",
+            "token": "t0ken",
+            "authentication": {"schemes": ["Bearer"], "credentials": "s3cret"},
+        }
         parts = [{"kind": "text", "text": "hello"}]
-        said = {"kind": "message", "messageId": "m-1", "role": "user", "parts": parts, "metadata": {"skillId": "echo"}}
+        said = {
+            "kind": "message",
+            "messageId": "m-1",
+            "role": "user",
+            "parts": parts,
+            "metadata": {"skillId": "echo"},
+        }
         call = {"message": said, "configuration": {"pushNotificationConfig": older}}
-        await recorder.post("0.3 with a webhook", "/", {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": call})
+        await recorder.post(
+            "0.3 with a webhook",
+            "/",
+            {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": call},
+        )
         await _received(recorder, receiver, 7)
 
 
@@ -232,10 +379,14 @@ async def _received(recorder: Recorder, receiver: WebhookReceiver, number: int) 
     await recorder.settle()
     for call in calls[known:]:
         headers = [(name, _normalize_header(name, value)) for name, value in call.headers.items()]
-        recorder.add(f"webhook {call.number}", f"{call.method} {call.path}", headers, call.body.decode())
+        recorder.add(
+            f"webhook {call.number}", f"{call.method} {call.path}", headers, call.body.decode()
+        )
 
 
 def _normalize_header(name: str, value: str) -> str:
     if name != SIGNATURE_HEADER.lower():
         return value
-    return json.dumps([jwt.get_unverified_header(value), jwt.decode(value, options={"verify_signature": False})])
+    return json.dumps(
+        [jwt.get_unverified_header(value), jwt.decode(value, options={"verify_signature": False})]
+    )

@@ -1,9 +1,12 @@
-"""Recordings of requests and responses: made with a fixed clock and fixed ids, written as text, read again to compare.
+"""Recordings of requests and responses: made with a fixed clock and fixed ids, written as text,
+read again to compare.
 
-What the process takes from outside is fixed while a recording is made: the wall clock stands still and goes on by one second with each exchange, and
-the random bits of ids are counted. So ids, times, page tokens and tags are the same in every run. Nothing of a body is changed but what a scenario
-says itself: the port of a receiver is ``PORT`` (``replaced``), the token that signs a webhook is read, and OpenAPI documents are indented. Left out
-are headers that a client adds by itself, and ``date`` and ``server``.
+What the process takes from outside is fixed while a recording is made: the wall clock stands still
+and goes on by one second with each exchange, and the random bits of ids are counted. So ids, times,
+page tokens and tags are the same in every run. Nothing of a body is changed but what a scenario
+says itself: the port of a receiver is ``PORT`` (``replaced``), the token that signs a webhook is
+read, and OpenAPI documents are indented. Left out are headers that a client adds by itself, and
+``date`` and ``server``.
 """
 
 from __future__ import annotations
@@ -37,7 +40,9 @@ _GRPC_ADDRESS = re.compile(r'(?<=")([a-z]*:?/{0,2})127\.0\.0\.1:[0-9]+(?=")')
 _ROUNDS = 200
 _SECONDS = 30
 _RANDOM_BYTES_OF_AN_ID = (8, 16)
-_OF_THE_CLIENT = frozenset(("host", "accept", "accept-encoding", "connection", "user-agent", "content-length"))
+_OF_THE_CLIENT = frozenset(
+    ("host", "accept", "accept-encoding", "connection", "user-agent", "content-length")
+)
 _OF_THE_SERVER = frozenset(("date", "server"))
 
 Headers = Sequence[tuple[str, str]]
@@ -75,7 +80,8 @@ class CountedEnds:
 def fixed_inputs(name: str) -> Iterator[FixedTime]:
     """Fix the wall clock and the random bits of ids.
 
-    Each recording has a day of its own, later than any real one: ids that the process has made before do not come out greater.
+    Each recording has a day of its own, later than any real one: ids that the process has made
+    before do not come out greater.
     """
     clock, numbers, real = FixedTime(crc32(name.encode()) % _DAYS), count(1), os.urandom
 
@@ -86,7 +92,9 @@ def fixed_inputs(name: str) -> Iterator[FixedTime]:
         patch.setattr(time, "time_ns", clock)
         patch.setattr(os, "urandom", random_bytes)
         patch.setattr(random, "_urandom", random_bytes)  # the same for the module ``secrets``
-        patch.setattr(IdGenerator, "_pool", CountedEnds(numbers))  # made of many random bytes at a time otherwise
+        patch.setattr(
+            IdGenerator, "_pool", CountedEnds(numbers)
+        )  # made of many random bytes at a time otherwise
         yield clock
 
 
@@ -103,7 +111,9 @@ class Exchange:
     response_body: str = ""
 
     def lines(self) -> Iterator[str]:
-        """Write the exchange: one line each for the request line, the status, each header and each line of a body."""
+        """Write the exchange: one line each for the request line, the status, each header and each
+        line of a body.
+        """
         yield f"### {self.name}"
         yield f"> {self.request_line}"
         yield from (f"> {name}: {value}" for name, value in self.request_headers)
@@ -125,19 +135,44 @@ class Recorder:
     replaced: dict[str, str] = field(default_factory=dict)
 
     async def exchange(
-        self, name: str, method: str, path: str, *, headers: Mapping[str, str] | None = None, content: Body = None, params: Headers = ()
+        self,
+        name: str,
+        method: str,
+        path: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        content: Body = None,
+        params: Headers = (),
     ) -> httpx.Response:
         """Send a request, read the whole response, and let the app do what is left to do."""
         self.clock.advance()
-        request = self.client.build_request(method, path, headers=headers, content=content, params=params or None)
+        request = self.client.build_request(
+            method, path, headers=headers, content=content, params=params or None
+        )
         body = await request.aread()
-        sent_headers = [(key, value) for key, value in _texts(request.headers) if key.lower() not in _OF_THE_CLIENT]
-        exchange = Exchange(name, f"{method} {request.url.raw_path.decode('ascii')}", sent_headers, body.decode("utf-8", "backslashreplace"))
+        sent_headers = [
+            (key, value)
+            for key, value in _texts(request.headers)
+            if key.lower() not in _OF_THE_CLIENT
+        ]
+        exchange = Exchange(
+            name,
+            f"{method} {request.url.raw_path.decode('ascii')}",
+            sent_headers,
+            body.decode("utf-8", "backslashreplace"),
+        )
         self._keep(exchange)
         async with asyncio.timeout(_SECONDS):
             response = await self.client.send(request)
-        exchange.status, exchange.response_body = response.status_code, response.content.decode("utf-8")
-        exchange.response_headers = [(key, value) for key, value in _texts(response.headers) if key.lower() not in _OF_THE_SERVER]
+        exchange.status, exchange.response_body = (
+            response.status_code,
+            response.content.decode("utf-8"),
+        )
+        exchange.response_headers = [
+            (key, value)
+            for key, value in _texts(response.headers)
+            if key.lower() not in _OF_THE_SERVER
+        ]
         await self.settle()
         return response
 
@@ -147,18 +182,32 @@ class Recorder:
         self._keep(Exchange(name, line, sent_headers, body))
 
     def _keep(self, exchange: Exchange) -> None:
-        assert exchange.name not in {each.name for each in self.exchanges}, f"{exchange.name!r} is recorded twice"
+        assert exchange.name not in {each.name for each in self.exchanges}, (
+            f"{exchange.name!r} is recorded twice"
+        )
         self.exchanges.append(exchange)
 
     async def post(self, name: str, path: str, said: object, **headers: str) -> httpx.Response:
         """Post JSON, or bytes as they are."""
-        content = said if isinstance(said, bytes) else json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode()
-        sent = {"content-type": "application/json", **{key.replace("_", "-"): value for key, value in headers.items()}}
+        content = (
+            said
+            if isinstance(said, bytes)
+            else json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode()
+        )
+        sent = {
+            "content-type": "application/json",
+            **{key.replace("_", "-"): value for key, value in headers.items()},
+        }
         return await self.exchange(name, "POST", path, headers=sent, content=content)
 
     async def get(self, name: str, path: str, **headers: str) -> httpx.Response:
         """Read something."""
-        return await self.exchange(name, "GET", path, headers={key.replace("_", "-"): value for key, value in headers.items()})
+        return await self.exchange(
+            name,
+            "GET",
+            path,
+            headers={key.replace("_", "-"): value for key, value in headers.items()},
+        )
 
     async def settle(self) -> None:
         """Let everything happen that can happen without time."""
@@ -176,7 +225,10 @@ class Recorder:
 @asynccontextmanager
 async def recorded(app: Litestar, clock: FixedTime) -> AsyncGenerator[Recorder, None]:
     """Serve an app in this process and record what it says."""
-    async with run_app(app) as transport, httpx.AsyncClient(base_url=ADDRESS, transport=transport) as client:
+    async with (
+        run_app(app) as transport,
+        httpx.AsyncClient(base_url=ADDRESS, transport=transport) as client,
+    ):
         yield Recorder(client, clock)
 
 
@@ -187,4 +239,7 @@ def _texts(headers: httpx.Headers) -> list[tuple[str, str]]:
 def _body_lines(mark: str, body: str) -> Iterator[str]:
     if body:
         yield mark
-        yield from (f"{mark} {line}".rstrip(" ") if not line else f"{mark} {line}" for line in body.replace("\r", "\\r").split("\n"))
+        yield from (
+            f"{mark} {line}".rstrip(" ") if not line else f"{mark} {line}"
+            for line in body.replace("\r", "\\r").split("\n")
+        )

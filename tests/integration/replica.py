@@ -36,8 +36,14 @@ def main(url: str, lease: str | None = None) -> None:
     listener = socket.create_server(("127.0.0.1", 0))
     sys.stdout.write(f"{listener.getsockname()[1]}\n")
     sys.stdout.flush()
-    app = app_under_test(PostgresStore(url, options=StoreOptions(lease_seconds=float(lease))) if lease else url, SETTINGS, DIALECTS)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="on", timeout_graceful_shutdown=2))
+    app = app_under_test(
+        PostgresStore(url, options=StoreOptions(lease_seconds=float(lease))) if lease else url,
+        SETTINGS,
+        DIALECTS,
+    )
+    server = uvicorn.Server(
+        uvicorn.Config(app, log_level="critical", lifespan="on", timeout_graceful_shutdown=2)
+    )
     server.run(sockets=[listener])
 
 

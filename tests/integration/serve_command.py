@@ -34,16 +34,31 @@ def write_project(folder: Path, tables: str) -> None:
 
 def build_command(*arguments: str) -> Sequence[str]:
     """Build the command."""
-    return [sys.executable, "-c", "from a2a_runtime.commands.serve import command; command()", *arguments]
+    return [
+        sys.executable,
+        "-c",
+        "from a2a_runtime.commands.serve import command; command()",
+        *arguments,
+    ]
 
 
 @contextmanager
-def run_serve(folder: Path, ask: Callable[[], T], unanswered: type[Exception], *arguments: str, descriptors: int | None = None) -> Iterator[T]:
-    """Serve the project of a folder, and yield its first answer, which is no error of the kind ``unanswered``; the process ends without an error."""
+def run_serve(
+    folder: Path,
+    ask: Callable[[], T],
+    unanswered: type[Exception],
+    *arguments: str,
+    descriptors: int | None = None,
+) -> Iterator[T]:
+    """Serve the project of a folder, and yield its first answer, which is no error of the kind
+    ``unanswered``; the process ends without an error.
+    """
     command = build_command(*arguments)
     if descriptors is not None:
         command = ["sh", "-c", f'ulimit -n {descriptors} && exec "$@"', "sh", *command]
-    server = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    server = subprocess.Popen(
+        command, cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    )
     try:
         yield _wait_for_answer(server, ask, unanswered)
     finally:
@@ -52,7 +67,9 @@ def run_serve(folder: Path, ask: Callable[[], T], unanswered: type[Exception], *
     assert server.returncode == 0, errors
 
 
-def _wait_for_answer(server: subprocess.Popen[str], ask: Callable[[], T], unanswered: type[Exception]) -> T:
+def _wait_for_answer(
+    server: subprocess.Popen[str], ask: Callable[[], T], unanswered: type[Exception]
+) -> T:
     deadline = time.monotonic() + _START_SECONDS
     while True:
         try:

@@ -12,7 +12,13 @@ from typing import Self
 import httpx
 import pytest
 from conformance.security.guarded_apps import AuthenticatedClient
-from integration.dialect_client import DIALECT_BINDINGS, CallError, DialectBinding, DialectClient, build_send_request
+from integration.dialect_client import (
+    DIALECT_BINDINGS,
+    CallError,
+    DialectBinding,
+    DialectClient,
+    build_send_request,
+)
 from integration.outcome_agent import build_test_agent, serve_on_socket
 from litestar.testing import TestClient
 from unit.auth.test_tokens import REFUSED as WRONG_TOKENS
@@ -61,7 +67,12 @@ def guarded() -> Surface:
     agent.add("audit", who, require=[{"bearer": ["audit"]}], only_extended=True)
     tokens = JwtAuthenticator(ISSUER.keys(), ISSUER.validation())
     return Surface(
-        agent, gate=AuthGate(tokens, ApiKeyAuthenticator({digest_key("k"): Identity("box")}), require=[{"bearer": ["tasks"]}, {"apiKey": []}])
+        agent,
+        gate=AuthGate(
+            tokens,
+            ApiKeyAuthenticator({digest_key("k"): Identity("box")}),
+            require=[{"bearer": ["tasks"]}, {"apiKey": []}],
+        ),
     )
 
 
@@ -79,22 +90,30 @@ def binding(request: pytest.FixtureRequest) -> DialectBinding:
     return binding
 
 
-def person(client: httpx.Client, binding: DialectBinding, scope: str = "tasks") -> AuthenticatedClient:
+def person(
+    client: httpx.Client, binding: DialectBinding, scope: str = "tasks"
+) -> AuthenticatedClient:
     """Build a caller with some scopes."""
-    return AuthenticatedClient(client, binding, token=ISSUER.issue_token("ada", scope=scope, email="ada@example.org"))
+    return AuthenticatedClient(
+        client, binding, token=ISSUER.issue_token("ada", scope=scope, email="ada@example.org")
+    )
 
 
 def test_a_handler_gets_the_caller(client: httpx.Client, binding: DialectBinding) -> None:
     """Subject, scopes and claims, in every dialect."""
     task = person(client, binding).task("x", skill="who")
-    assert [part.text for each in task.artifacts or () for part in each.parts] == ["bearer:ada ['tasks'] ada@example.org"]
+    assert [part.text for each in task.artifacts or () for part in each.parts] == [
+        "bearer:ada ['tasks'] ada@example.org"
+    ]
 
 
 def test_rejected_requests_get_a_challenge(client: httpx.Client, binding: DialectBinding) -> None:
     """With a status and an error of the dialect; never the rejected credentials."""
     wrong = ISSUER.issue_token(exp=1)
     for token, said in (("", "Authentication required"), (wrong, "The token has expired")):
-        answer = AuthenticatedClient(client, binding, token=token).call_raw(SEND_MESSAGE, build_send_request("x"))
+        answer = AuthenticatedClient(client, binding, token=token).call_raw(
+            SEND_MESSAGE, build_send_request("x")
+        )
         assert answer.status_code == 401
         assert said in answer.text
         assert answer.headers["www-authenticate"].startswith("Bearer")
@@ -104,20 +123,36 @@ def test_rejected_requests_get_a_challenge(client: httpx.Client, binding: Dialec
 def test_a_missing_scope_is_reported(client: httpx.Client, binding: DialectBinding) -> None:
     """On the surface, and on the skill."""
     for scope, skill, missing in (("", "who", "tasks"), ("tasks", "pay", "pay")):
-        answer = person(client, binding, scope).call_raw(SEND_MESSAGE, build_send_request("x", skill=skill))
+        answer = person(client, binding, scope).call_raw(
+            SEND_MESSAGE, build_send_request("x", skill=skill)
+        )
         assert (answer.status_code, missing in answer.text) == (403, True)
         assert f'scope="{missing}"' in answer.headers["www-authenticate"]
-    assert person(client, binding, "tasks pay").task("x", skill="pay").status.state == TaskState.COMPLETED
+    assert (
+        person(client, binding, "tasks pay").task("x", skill="pay").status.state
+        == TaskState.COMPLETED
+    )
 
 
-def test_a_hidden_skill_does_not_exist_for_others(client: httpx.Client, binding: DialectBinding) -> None:
+def test_a_hidden_skill_does_not_exist_for_others(
+    client: httpx.Client, binding: DialectBinding
+) -> None:
     """It answers like an unknown name, and is on no card."""
     outsider, auditor = person(client, binding), person(client, binding, "tasks audit")
-    refused = [outsider.call_raw(SEND_MESSAGE, build_send_request("x", skill=name, message_id="m")) for name in ("audit", "nope!")]
+    refused = [
+        outsider.call_raw(SEND_MESSAGE, build_send_request("x", skill=name, message_id="m"))
+        for name in ("audit", "nope!")
+    ]
     assert refused[0].text.replace("audit", "…") == refused[1].text.replace("nope!", "…")
     assert auditor.task("x", skill="audit").status.state == TaskState.COMPLETED
-    cards = [each.call_raw(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest()).text for each in (outsider, auditor)]
-    assert [[name in card for name in ("who", "pay", "audit")] for card in cards] == [[True, True, False], [True, True, True]]
+    cards = [
+        each.call_raw(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest()).text
+        for each in (outsider, auditor)
+    ]
+    assert [[name in card for name in ("who", "pay", "audit")] for card in cards] == [
+        [True, True, False],
+        [True, True, True],
+    ]
 
 
 def test_a_follow_up_needs_the_scopes_of_its_skill(client: httpx.Client) -> None:
@@ -126,13 +161,18 @@ def test_a_follow_up_needs_the_scopes_of_its_skill(client: httpx.Client) -> None
     guarded = Agent("asking")
     guarded.add("ask", agent.skills["ask"].skill.handler, require=[{"bearer": ["pay"]}])
     gate = AuthGate(JwtAuthenticator(ISSUER.keys(), ISSUER.validation()))
-    with TestClient(create_app(Surface(guarded, gate=gate), store="memory", settings=FAST_SETTINGS)) as other:
+    with TestClient(
+        create_app(Surface(guarded, gate=gate), store="memory", settings=FAST_SETTINGS)
+    ) as other:
         binding = DialectBinding(V1_0.name, is_jsonrpc=True)
         task = person(other, binding, "pay").task("x")
         with pytest.raises(CallError) as refused:
             person(other, binding, "").send("y", task_id=task.id)
         assert refused.value.status == 403
-        assert person(other, binding, "pay").task("y", task_id=task.id).status.state == TaskState.COMPLETED
+        assert (
+            person(other, binding, "pay").task("y", task_id=task.id).status.state
+            == TaskState.COMPLETED
+        )
     assert client is not other
 
 
@@ -140,18 +180,32 @@ def test_card_gate_and_errors_agree(client: httpx.Client) -> None:
     """The requirements of the card open the gate."""
     card = client.get("/.well-known/agent-card.json", headers={"a2a-version": "1.0"}).json()
     assert set(card["securitySchemes"]) == {"bearer", "apiKey"}
-    assert card["securityRequirements"] == [{"schemes": {"bearer": {"list": ["tasks"]}}}, {"schemes": {"apiKey": {}}}]
+    assert card["securityRequirements"] == [
+        {"schemes": {"bearer": {"list": ["tasks"]}}},
+        {"schemes": {"apiKey": {}}},
+    ]
     key = card["securitySchemes"]["apiKey"]["apiKeySecurityScheme"]
-    body = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": build_send_request("x").to_dict()}
+    body = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "SendMessage",
+        "params": build_send_request("x").to_dict(),
+    }
     assert (
-        client.post("/", json=body, headers={key["name"]: "k"}).json()["result"]["task"]["artifacts"][0]["parts"][0]["text"].startswith("apiKey:box")
+        client.post("/", json=body, headers={key["name"]: "k"})
+        .json()["result"]["task"]["artifacts"][0]["parts"][0]["text"]
+        .startswith("apiKey:box")
     )
     older = client.get("/.well-known/agent-card.json", headers={"a2a-version": "0.3"}).json()
     assert older["security"] == [{"bearer": ["tasks"]}, {"apiKey": []}]
     assert [each["id"] for each in card["skills"]] == ["who", "pay"]
     document = client.get("/schema/openapi.json").json()
     assert document["components"]["securitySchemes"] == older["securitySchemes"]
-    assert document["paths"]["/"]["post"]["security"] == document["paths"]["/message:send"]["post"]["security"] == older["security"]
+    assert (
+        document["paths"]["/"]["post"]["security"]
+        == document["paths"]["/message:send"]["post"]["security"]
+        == older["security"]
+    )
     assert document["paths"]["/.well-known/agent-card.json"]["get"]["security"] == []
 
 
@@ -177,13 +231,21 @@ def test_an_unenforced_requirement_stops_the_start(said: dict[str, object], prob
         create_app(Surface(agent, gate=said.get("gate")), store="memory")  # type: ignore[arg-type]  # as above
 
 
-def test_no_token_is_in_a_log(client: httpx.Client, binding: DialectBinding, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_token_is_in_a_log(
+    client: httpx.Client, binding: DialectBinding, caplog: pytest.LogCaptureFixture
+) -> None:
     """For any error, at any level."""
     caplog.set_level(logging.DEBUG)
     good, bad = ISSUER.issue_token("ada", scope="tasks"), ISSUER.issue_token(exp=1)
     for token in (good, bad, "not-even-a-token"):
-        AuthenticatedClient(client, binding, token=token).call_raw(SEND_MESSAGE, build_send_request("x"))
-    assert not [record for record in caplog.records if any(token in record.getMessage() for token in (good, bad, "not-even-a-token"))]
+        AuthenticatedClient(client, binding, token=token).call_raw(
+            SEND_MESSAGE, build_send_request("x")
+        )
+    assert not [
+        record
+        for record in caplog.records
+        if any(token in record.getMessage() for token in (good, bad, "not-even-a-token"))
+    ]
 
 
 class KeyServer:
@@ -202,14 +264,20 @@ class KeyServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        asyncio.run_coroutine_threadsafe(self._receiver.__aexit__(None, None, None), self._loop).result()
+        asyncio.run_coroutine_threadsafe(
+            self._receiver.__aexit__(None, None, None), self._loop
+        ).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
 
     def _answer(self, _call: WebhookRequest) -> WebhookResponse:
         self.request_count += 1
-        return WebhookResponse(200, body=self.issuer.jwks()) if self.is_available else WebhookResponse(503)
+        return (
+            WebhookResponse(200, body=self.issuer.jwks())
+            if self.is_available
+            else WebhookResponse(503)
+        )
 
 
 def test_keys_are_fetched_over_http_and_rotated() -> None:
@@ -218,12 +286,22 @@ def test_keys_are_fetched_over_http_and_rotated() -> None:
     with KeyServer(issuer) as publisher:
         agent = Agent("known")
         agent.add("who", who)
-        gate = AuthGate(JwtAuthenticator(JwksKeys(publisher.url, KeyCachePolicy(min_refresh_interval=0)), issuer.validation()))
-        with serve_on_socket(create_app(Surface(agent, gate=gate), store="memory", settings=FAST_SETTINGS)) as client:
+        gate = AuthGate(
+            JwtAuthenticator(
+                JwksKeys(publisher.url, KeyCachePolicy(min_refresh_interval=0)), issuer.validation()
+            )
+        )
+        with serve_on_socket(
+            create_app(Surface(agent, gate=gate), store="memory", settings=FAST_SETTINGS)
+        ) as client:
             binding = DialectBinding(V1_0.name, is_jsonrpc=True)
 
             def status(token: str) -> int:
-                return AuthenticatedClient(client, binding, token=token).call_raw(SEND_MESSAGE, build_send_request("x")).status_code
+                return (
+                    AuthenticatedClient(client, binding, token=token)
+                    .call_raw(SEND_MESSAGE, build_send_request("x"))
+                    .status_code
+                )
 
             first = issuer.issue_token()
             assert [status(first) for _ in range(3)] == [200, 200, 200]
@@ -241,25 +319,49 @@ def test_keys_are_fetched_over_http_and_rotated() -> None:
 
 WRONG = {
     **WRONG_TOKENS,
-    "an unknown key": (lambda: TRUSTED.issue_token(header={"kid": "made-up"}), "The signing key is unknown"),
+    "an unknown key": (
+        lambda: TRUSTED.issue_token(header={"kid": "made-up"}),
+        "The signing key is unknown",
+    ),
 }
 
 
-@pytest.mark.parametrize("binding", [DialectBinding(V1_0.name, is_jsonrpc=True), DialectBinding(V0_3.name, is_jsonrpc=False)], ids=str)
+@pytest.mark.parametrize(
+    "binding",
+    [DialectBinding(V1_0.name, is_jsonrpc=True), DialectBinding(V0_3.name, is_jsonrpc=False)],
+    ids=str,
+)
 def test_invalid_tokens_are_rejected_by_published_keys(binding: DialectBinding) -> None:
     """All kinds, over real sockets: with the reason, without the token, and with one fetch."""
     with KeyServer(TRUSTED) as publisher:
         agent = Agent("known")
         agent.add("who", who)
         gate = AuthGate(
-            JwtAuthenticator(JwksKeys(publisher.url, KeyCachePolicy(fresh_seconds=3600, min_refresh_interval=3600)), TRUSTED.validation())
+            JwtAuthenticator(
+                JwksKeys(
+                    publisher.url, KeyCachePolicy(fresh_seconds=3600, min_refresh_interval=3600)
+                ),
+                TRUSTED.validation(),
+            )
         )
-        with serve_on_socket(create_app(Surface(agent, gate=gate), store="memory", settings=FAST_SETTINGS)) as client:
-            method, url, options = DialectClient(client, binding).build_request(SEND_MESSAGE, build_send_request("x"))
+        with serve_on_socket(
+            create_app(Surface(agent, gate=gate), store="memory", settings=FAST_SETTINGS)
+        ) as client:
+            method, url, options = DialectClient(client, binding).build_request(
+                SEND_MESSAGE, build_send_request("x")
+            )
 
             def answer(*tokens: str) -> httpx.Response:
-                headers = [(b"authorization", f"Bearer {token}".rstrip().encode("latin-1")) for token in tokens]
-                return client.request(method, url, content=options["content"], headers=[(b"content-type", b"application/json"), *headers])
+                headers = [
+                    (b"authorization", f"Bearer {token}".rstrip().encode("latin-1"))
+                    for token in tokens
+                ]
+                return client.request(
+                    method,
+                    url,
+                    content=options["content"],
+                    headers=[(b"content-type", b"application/json"), *headers],
+                )
 
             assert answer(TRUSTED.issue_token()).status_code == 200
             for name, (token, reason) in WRONG.items():

@@ -28,7 +28,9 @@ ADA, EVE = ISSUER.issue_token("ada", org="acme"), ISSUER.issue_token("eve", org=
 
 @dataclass
 class TokenBank:
-    """An agent that needs a permission of another authorization server, and the page that it redirects to."""
+    """An agent that needs a permission of another authorization server, and the page that it
+    redirects to.
+    """
 
     waiting: dict[str, tuple[TaskScope, str]] = field(default_factory=dict)
 
@@ -36,7 +38,9 @@ class TokenBank:
         """Request permission, and pay."""
         ticket = await ctx.once("ticket", self._ticket)
         self.waiting[ticket] = ctx.scope, ctx.task_id
-        answer = await ctx.require_auth(f"Please permit it at https://bank.example/permit?ticket={ticket}")
+        answer = await ctx.require_auth(
+            f"Please permit it at https://bank.example/permit?ticket={ticket}"
+        )
         return f"paid with {answer.text}"
 
     @staticmethod
@@ -47,14 +51,18 @@ class TokenBank:
         """Build the app."""
         agent = Agent("bank")
         agent.add("pay", self.pay)
-        plugin = A2APlugin(Surface(agent, "/bank", gate=build_gate()), store="memory", settings=FAST_SETTINGS)
+        plugin = A2APlugin(
+            Surface(agent, "/bank", gate=build_gate()), store="memory", settings=FAST_SETTINGS
+        )
 
         @get("/permitted")
         async def permitted(ticket: FromQuery[str]) -> str:
             if ticket not in self.waiting or plugin.runtime is None:
                 raise NotFoundException
             scope, task_id = self.waiting.pop(ticket)
-            await plugin.runtime.engine.send_message(scope, task_id, build_user_message("a permission from elsewhere"))
+            await plugin.runtime.engine.send_message(
+                scope, task_id, build_user_message("a permission from elsewhere")
+            )
             return "thank you"
 
         return Litestar([permitted], plugins=[plugin], logging_config=None)
@@ -91,7 +99,9 @@ def test_a_message_grants_the_permission(client: httpx.Client, binding: DialectB
     assert artifact_texts(ada.task("a code", task_id=task.id)) == {"result": ["paid with a code"]}
 
 
-def test_a_callback_grants_the_permission(client: httpx.Client, bank: TokenBank, binding: DialectBinding) -> None:
+def test_a_callback_grants_the_permission(
+    client: httpx.Client, bank: TokenBank, binding: DialectBinding
+) -> None:
     """The task continues without another message, and only once."""
     ada = AuthenticatedClient(client, binding, "/bank", ADA)
     task = ada.task("100")
@@ -99,5 +109,9 @@ def test_a_callback_grants_the_permission(client: httpx.Client, bank: TokenBank,
     assert client.get("/permitted", params={"ticket": "guessed"}).status_code == 404
     assert client.get("/permitted", params={"ticket": ticket}).status_code == 200
     reader = AuthenticatedClient(client, DIALECT_BINDINGS[0], "/bank", ADA)
-    done = next(each for _ in range(100) if (each := reader.get(task.id)).status.state == TaskState.COMPLETED)
+    done = next(
+        each
+        for _ in range(100)
+        if (each := reader.get(task.id)).status.state == TaskState.COMPLETED
+    )
     assert artifact_texts(done) == {"result": ["paid with a permission from elsewhere"]}

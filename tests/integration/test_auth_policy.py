@@ -11,13 +11,25 @@ import httpx
 import pytest
 from conformance.security.guarded_apps import ISSUER, AuthenticatedClient, guarded_agent
 from conformance.security.test_ownership import ATTACKS, HOOK
-from integration.dialect_client import DIALECT_BINDINGS, CallError, DialectBinding, DialectClient, build_send_request
+from integration.dialect_client import (
+    DIALECT_BINDINGS,
+    CallError,
+    DialectBinding,
+    DialectClient,
+    build_send_request,
+)
 from litestar.testing import TestClient
 
 from a2a_contract.base import WireModel
 from a2a_contract.binding import Operation
 from a2a_contract.dialects import MESH, V1_0
-from a2a_contract.operations import CREATE_TASK_PUSH_NOTIFICATION_CONFIG, GET_TASK, LIST_TASKS, SEND_MESSAGE, SUBSCRIBE_TO_TASK
+from a2a_contract.operations import (
+    CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
+    GET_TASK,
+    LIST_TASKS,
+    SEND_MESSAGE,
+    SUBSCRIBE_TO_TASK,
+)
 from a2a_contract.v1_0 import GetTaskRequest, Task, TaskPushNotificationConfig
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.gate import AuthGate, OpenGate
@@ -49,20 +61,35 @@ async def may(caller: Caller, action: str, task: Task | None) -> bool:
 def client() -> Iterator[httpx.Client]:
     """A client of an agent on which a team works."""
     gate = AuthGate(JwtAuthenticator(ISSUER.keys(), ISSUER.validation(), ClaimNames(team="team")))
-    with TestClient(create_app(Surface(guarded_agent(), gate=gate, policy=may), store="memory", settings=FAST_SETTINGS)) as client:
+    with TestClient(
+        create_app(
+            Surface(guarded_agent(), gate=gate, policy=may), store="memory", settings=FAST_SETTINGS
+        )
+    ) as client:
         yield client
 
 
-def member(client: httpx.Client, name: str, *roles: str, binding: DialectBinding = RPC, team: str | None = "blue") -> AuthenticatedClient:
+def member(
+    client: httpx.Client,
+    name: str,
+    *roles: str,
+    binding: DialectBinding = RPC,
+    team: str | None = "blue",
+) -> AuthenticatedClient:
     """Build a client with a token of a team member."""
-    return AuthenticatedClient(client, binding, token=ISSUER.issue_token(name, team=team, roles=list(roles)))
+    return AuthenticatedClient(
+        client, binding, token=ISSUER.issue_token(name, team=team, roles=list(roles))
+    )
 
 
 def waiting_task(client: httpx.Client) -> Task:
     """Let the boss have a task that waits, with a webhook."""
     boss = member(client, "ada", "boss")
     task = boss.task("x", skill="ask")
-    boss.call(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, TaskPushNotificationConfig(id="hook", task_id=task.id, url=HOOK))
+    boss.call(
+        CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
+        TaskPushNotificationConfig(id="hook", task_id=task.id, url=HOOK),
+    )
     return task
 
 
@@ -70,7 +97,11 @@ def test_a_team_shares_its_tasks(client: httpx.Client) -> None:
     """A colleague reads and changes tasks of the team; others see nothing."""
     task = waiting_task(client)
     assert member(client, "bob", "boss").get(task.id).id == task.id
-    for other in (member(client, "bob", "boss", team="red"), member(client, "ada", "boss", team=None), member(client, "blue", "boss", team=None)):
+    for other in (
+        member(client, "bob", "boss", team="red"),
+        member(client, "ada", "boss", team=None),
+        member(client, "blue", "boss", team=None),
+    ):
         with pytest.raises(CallError) as refused:
             other.get(task.id)
         assert "not found" in str(refused.value)
@@ -78,14 +109,21 @@ def test_a_team_shares_its_tasks(client: httpx.Client) -> None:
 
 @pytest.mark.parametrize("same_people", [False, True], ids=["two companies", "one company"])
 def test_a_team_of_another_issuer_is_another_team(same_people: bool) -> None:  # noqa: FBT001 - a table
-    """Issuers with equal team names do not share tasks, unless the project declares the subjects as shared."""
+    """Issuers with equal team names do not share tasks, unless the project declares the subjects as
+    shared.
+    """
     partner = TokenIssuer("https://partner.example")
-    staff, theirs = (JwtAuthenticator(each.keys(), each.validation(), ClaimNames(team="team"), scheme=each.name) for each in (ISSUER, partner))
+    staff, theirs = (
+        JwtAuthenticator(each.keys(), each.validation(), ClaimNames(team="team"), scheme=each.name)
+        for each in (ISSUER, partner)
+    )
     surface = Surface(guarded_agent(), gate=AuthGate(staff, theirs, shared_subjects=same_people))
     with TestClient(create_app(surface, store="memory", settings=FAST_SETTINGS)) as client:
         task = member(client, "ada").task("x")
         other = AuthenticatedClient(client, RPC, token=partner.issue_token("ada", team="blue"))
-        assert (other.call_raw(GET_TASK, GetTaskRequest(id=task.id)).json().get("result") is not None) is same_people
+        assert (
+            other.call_raw(GET_TASK, GetTaskRequest(id=task.id)).json().get("result") is not None
+        ) is same_people
         assert bool(other.list().tasks) is same_people
         mate = member(client, "bob")
         assert mate.get(task.id).id == task.id
@@ -94,13 +132,18 @@ def test_a_team_of_another_issuer_is_another_team(same_people: bool) -> None:  #
 @pytest.mark.parametrize("binding", DIALECT_BINDINGS, ids=str)
 @pytest.mark.parametrize("attempt", ATTACKS)
 def test_a_policy_takes_away(client: httpx.Client, binding: DialectBinding, attempt: str) -> None:
-    """A reader reads and is denied the rest; for a caller without read permission the task does not exist."""
+    """A reader reads and is denied the rest; for a caller without read permission the task does not
+    exist.
+    """
     operation, request = ATTACKS[attempt]
     if not binding.has(operation):
         pytest.skip(f"{binding} has no {operation.name}")
     task = waiting_task(client)
     if operation is not SUBSCRIBE_TO_TASK:  # a reader would follow it for ever
-        assert (status_of(member(client, "bob", "reader", binding=binding), operation, request(task.id)) == 403) is (attempt not in READS)
+        assert (
+            status_of(member(client, "bob", "reader", binding=binding), operation, request(task.id))
+            == 403
+        ) is (attempt not in READS)
     nobody = member(client, "eve", binding=binding)
     unknown = nobody.call_raw(operation, request("nope")).text.replace("nope", "…")
     assert nobody.call_raw(operation, request(task.id)).text.replace(task.id, "…") == unknown
@@ -112,13 +155,22 @@ def status_of(who: AuthenticatedClient, operation: Operation, request: WireModel
     return who.call_raw(operation, request).status_code
 
 
-def test_a_hidden_denial_is_in_the_audit_log(client: httpx.Client, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_hidden_denial_is_in_the_audit_log(
+    client: httpx.Client, caplog: pytest.LogCaptureFixture
+) -> None:
     """A caller without read permission gets a not-found error; the audit log has the denial."""
     caplog.set_level(logging.INFO, "a2a_runtime.audit")
     task = waiting_task(client)
     assert member(client, "eve").call_raw(GET_TASK, GetTaskRequest(id=task.id)).status_code == 200
-    (line,) = [json.loads(each.getMessage()) for each in caplog.records if each.name == "a2a_runtime.audit"]
-    assert (line["event"], line["caller"], line["action"], line["task"]) == ("denied", "team:blue", GET_TASK.name, task.id)
+    (line,) = [
+        json.loads(each.getMessage()) for each in caplog.records if each.name == "a2a_runtime.audit"
+    ]
+    assert (line["event"], line["caller"], line["action"], line["task"]) == (
+        "denied",
+        "team:blue",
+        GET_TASK.name,
+        task.id,
+    )
 
 
 def test_unreadable_tasks_are_not_listed(client: httpx.Client) -> None:
@@ -157,7 +209,9 @@ def test_a_total_counts_what_the_policy_permits(page_size: int) -> None:
 
 
 def test_the_newest_thousand_tasks_are_counted_under_a_policy() -> None:
-    """Of a longer list the total is a lower bound: the policy is not called for all of it, on any page."""
+    """Of a longer list the total is a lower bound: the policy is not called for all of it, on any
+    page.
+    """
     calls = list[Task]()
 
     def count_call(_caller: Caller, _action: str, task: Task | None) -> bool:
@@ -194,36 +248,68 @@ def shared() -> Iterator[tuple[AuthenticatedClient, AuthenticatedClient]]:
         yield member(client, "ada"), member(client, "bob")
 
 
-def test_a_handler_sees_only_readable_tasks(shared: tuple[AuthenticatedClient, AuthenticatedClient]) -> None:
+def test_a_handler_sees_only_readable_tasks(
+    shared: tuple[AuthenticatedClient, AuthenticatedClient],
+) -> None:
     """Neither by the context of a message nor by its references; readable tasks stay visible."""
     ada, bob = shared
-    secret, plain = ada.task("SECRET", skill="act"), ada.task("plain", skill="act", message_id="m-2")
+    secret, plain = (
+        ada.task("SECRET", skill="act"),
+        ada.task("plain", skill="act", message_id="m-2"),
+    )
     for send in (bob.send, bob.stream):
         with pytest.raises(CallError) as refused:
             send("x", skill="act", message_id="m-3", context_id=secret.context_id)
         assert refused.value.status == 403
-    said = bob.task("x", skill="act", message_id="m-4", reference_task_ids=[secret.id, "nope", plain.id], context_id=plain.context_id)
+    said = bob.task(
+        "x",
+        skill="act",
+        message_id="m-4",
+        reference_task_ids=[secret.id, "nope", plain.id],
+        context_id=plain.context_id,
+    )
     assert "SECRET" not in str(said)
     assert f"['{plain.id}']" in str(said)
-    assert [each for message in said.history or () for each in message.reference_task_ids or ()] == [plain.id]
-    assert "SECRET" in str(ada.task("y", skill="act", message_id="m-5", context_id=secret.context_id, reference_task_ids=[secret.id]))
+    assert [
+        each for message in said.history or () for each in message.reference_task_ids or ()
+    ] == [plain.id]
+    assert "SECRET" in str(
+        ada.task(
+            "y",
+            skill="act",
+            message_id="m-5",
+            context_id=secret.context_id,
+            reference_task_ids=[secret.id],
+        )
+    )
 
 
-def test_an_idempotency_key_belongs_to_its_sender(shared: tuple[AuthenticatedClient, AuthenticatedClient]) -> None:
-    """The same key or message id of a colleague is another message; of the same sender it is the same message."""
+def test_an_idempotency_key_belongs_to_its_sender(
+    shared: tuple[AuthenticatedClient, AuthenticatedClient],
+) -> None:
+    """The same key or message id of a colleague is another message; of the same sender it is the
+    same message.
+    """
     ada, bob = shared
     secret = ada.task("SECRET", skill="echo")
     request = build_send_request("SECRET", skill="echo")
     assert bob.call_raw(SEND_MESSAGE, request).json()["result"]["task"]["id"] != secret.id
     assert ada.call_raw(SEND_MESSAGE, request).json()["result"]["task"]["id"] == secret.id
-    keyed = [each.call_raw(SEND_MESSAGE, request, idempotency_key="k").json()["result"]["task"]["id"] for each in (ada, bob, ada)]
+    keyed = [
+        each.call_raw(SEND_MESSAGE, request, idempotency_key="k").json()["result"]["task"]["id"]
+        for each in (ada, bob, ada)
+    ]
     assert keyed[0] == keyed[2] != keyed[1]
 
 
 def test_a_repeated_message_needs_read_permission() -> None:
     """A repeated message returns its task only while the policy permits its sender to read it."""
     tokens = JwtAuthenticator(ISSUER.keys(), ISSUER.validation())
-    surface = Surface(guarded_agent(), gate=AuthGate(tokens), policy=lambda caller, _, task: task is None or "boss" in caller.roles)
+    surface = Surface(
+        guarded_agent(),
+        gate=AuthGate(tokens),
+        policy=lambda caller, _, task: task is None or "boss" in caller.roles,
+    )
     with TestClient(create_app(surface, store="memory", settings=FAST_SETTINGS)) as client:
         answers = [
             AuthenticatedClient(client, RPC, token=ISSUER.issue_token(roles=roles)).call_raw(
@@ -239,23 +325,36 @@ def test_messages_of_deleted_tasks_need_permission() -> None:
     clock = FakeClock()
     store = MemoryStore(StoreOptions(clock, retention_seconds=60))
     gate = AuthGate(JwtAuthenticator(ISSUER.keys(), ISSUER.validation(), ClaimNames(team="team")))
-    with TestClient(create_app(Surface(guarded_agent(), gate=gate, policy=private), store=store, settings=FAST_SETTINGS)) as client:
+    with TestClient(
+        create_app(
+            Surface(guarded_agent(), gate=gate, policy=private), store=store, settings=FAST_SETTINGS
+        )
+    ) as client:
         ada, bob = member(client, "ada"), member(client, "bob")
         secret = ada.task("SECRET", skill="echo")
         clock.advance(61)
         asyncio.run(store.delete_expired())
         with pytest.raises(CallError, match="not found"):
             ada.get(secret.id)
-        assert bob.call_raw(SEND_MESSAGE, build_send_request("x", skill="act", context_id=secret.context_id)).status_code == 403
+        assert (
+            bob.call_raw(
+                SEND_MESSAGE, build_send_request("x", skill="act", context_id=secret.context_id)
+            ).status_code
+            == 403
+        )
         assert "SECRET" in str(ada.task("x", skill="act", context_id=secret.context_id))
 
 
 def test_a_policy_applies_in_mesh() -> None:
     """In mesh the sender names a task that does not exist yet."""
     mesh = frozenset((V1_0.name, MESH.name))
-    surface = Surface(guarded_agent(), dialects=mesh, only=frozenset(("echo",)), policy=lambda *_: False)
+    surface = Surface(
+        guarded_agent(), dialects=mesh, only=frozenset(("echo",)), policy=lambda *_: False
+    )
     with TestClient(create_app(surface, store="memory", settings=FAST_SETTINGS)) as client:
-        refused = DialectClient(client, DialectBinding(MESH.name, is_jsonrpc=True)).call_raw(SEND_MESSAGE, build_send_request("x", task_id="t-1"))
+        refused = DialectClient(client, DialectBinding(MESH.name, is_jsonrpc=True)).call_raw(
+            SEND_MESSAGE, build_send_request("x", task_id="t-1")
+        )
     assert refused.status_code == 403
 
 
@@ -267,7 +366,9 @@ def test_a_plain_function_is_a_policy_too() -> None:
         decisions.append((action, None if task is None else task.id))
         return False
 
-    with TestClient(create_app(Surface(guarded_agent(), policy=never), store="memory", settings=FAST_SETTINGS)) as client:
+    with TestClient(
+        create_app(Surface(guarded_agent(), policy=never), store="memory", settings=FAST_SETTINGS)
+    ) as client:
         talker = AuthenticatedClient(client, RPC)
         with pytest.raises(CallError) as refused:
             talker.task("x")

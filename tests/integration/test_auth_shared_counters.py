@@ -29,7 +29,11 @@ SENT, ALLOWED = 400, 150
 @pytest.fixture(params=["sqlite", "postgres"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The address of an empty database."""
-    return str(request.getfixturevalue("postgres_url")) if request.param == "postgres" else f"sqlite:///{tmp_path}/tasks.db"
+    return (
+        str(request.getfixturevalue("postgres_url"))
+        if request.param == "postgres"
+        else f"sqlite:///{tmp_path}/tasks.db"
+    )
 
 
 @pytest.fixture
@@ -41,7 +45,11 @@ async def pair(database: str) -> AsyncIterator[list[RateLimiter]]:
             store = create_store(database, attach=visits)
             await store.open()
             stack.push_async_callback(store.close)
-            found.append(RateLimiter({ANY_OPERATION: RateLimit(ALLOWED, 3600)}, shared=True).with_store(store))
+            found.append(
+                RateLimiter({ANY_OPERATION: RateLimit(ALLOWED, 3600)}, shared=True).with_store(
+                    store
+                )
+            )
         yield found
 
 
@@ -61,10 +69,22 @@ async def test_concurrent_requests_are_counted_exactly(pair: list[RateLimiter]) 
 def test_shared_limits_are_counted_in_the_store(tmp_path: Path) -> None:
     """An agent continues the count of the one before on the same file."""
     for expected in ([404, 404, 429], [429]):
-        surface = Surface(guarded_agent(), gate=build_gate(), rate_limiter=RateLimiter({ANY_OPERATION: RateLimit(2, 3600)}, shared=True))
-        with TestClient(create_app(surface, store=f"sqlite:///{tmp_path}/tasks.db", settings=FAST_SETTINGS)) as client:
-            ada = AuthenticatedClient(client, DialectBinding(V1_0.name, is_jsonrpc=False), token=ISSUER.issue_token("ada", org="acme"))
-            assert [ada.call_raw(GET_TASK, GetTaskRequest(id="nope")).status_code for _ in expected] == expected
+        surface = Surface(
+            guarded_agent(),
+            gate=build_gate(),
+            rate_limiter=RateLimiter({ANY_OPERATION: RateLimit(2, 3600)}, shared=True),
+        )
+        with TestClient(
+            create_app(surface, store=f"sqlite:///{tmp_path}/tasks.db", settings=FAST_SETTINGS)
+        ) as client:
+            ada = AuthenticatedClient(
+                client,
+                DialectBinding(V1_0.name, is_jsonrpc=False),
+                token=ISSUER.issue_token("ada", org="acme"),
+            )
+            assert [
+                ada.call_raw(GET_TASK, GetTaskRequest(id="nope")).status_code for _ in expected
+            ] == expected
 
 
 def test_a_limiter_has_one_counter() -> None:

@@ -1,4 +1,6 @@
-"""Webhooks with signatures, encrypted secrets in the store, and cards signed with the operator's keys."""
+"""Webhooks with signatures, encrypted secrets in the store, and cards signed with the operator's
+keys.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,10 @@ def settings(tmp_path: Path) -> Settings:
     """Settings with a signing key, an encryption key, and webhooks on this machine."""
     (tmp_path / "key.pem").write_text(SigningKey.generate().to_pem())
     return replace(
-        FAST_SETTINGS, signing_keys=(str(tmp_path / "key.pem"),), encryption_keys=(SecretBox.generate_key(),), outbound_allow_loopback=True
+        FAST_SETTINGS,
+        signing_keys=(str(tmp_path / "key.pem"),),
+        encryption_keys=(SecretBox.generate_key(),),
+        outbound_allow_loopback=True,
     )
 
 
@@ -50,24 +55,47 @@ async def fetch_keys(client: httpx.AsyncClient) -> KeySet:
     return keys_from_jwks(each for each in listed if is_json_object(each))
 
 
-async def test_the_keys_that_sign_are_on_record(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_keys_that_sign_are_on_record(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
     """By their public ids, when the agent starts."""
     caplog.set_level(logging.INFO, "a2a_runtime.audit")
     keyring = ProcessKeys.from_settings(settings, [Surface(build_test_agent())])
-    (line,) = [json.loads(each.getMessage()) for each in caplog.records if each.name == "a2a_runtime.audit"]
-    assert line == {"event": "signing-keys", "keys": " ".join(key.key_id for key in keyring.signing_keys)}
+    (line,) = [
+        json.loads(each.getMessage()) for each in caplog.records if each.name == "a2a_runtime.audit"
+    ]
+    assert line == {
+        "event": "signing-keys",
+        "keys": " ".join(key.key_id for key in keyring.signing_keys),
+    }
 
 
 async def test_notifications_and_cards_are_signed(settings: Settings, tmp_path: Path) -> None:
-    """A receiver verifies the notification with the published keys, and the card has a signature of the same."""
-    app = create_app(Surface(build_test_agent(), public_url="https://busy.example"), store=f"sqlite:///{tmp_path}/tasks.db", settings=settings)
-    async with WebhookReceiver() as receiver, run_app(app) as transport, httpx.AsyncClient(transport=transport, base_url="http://test") as client:
-        push = {"url": receiver.url, "token": "t0ken-secret", "authentication": {"scheme": "Bearer", "credentials": "cr3dentials"}}
+    """A receiver verifies the notification with the published keys, and the card has a signature of
+    the same.
+    """
+    app = create_app(
+        Surface(build_test_agent(), public_url="https://busy.example"),
+        store=f"sqlite:///{tmp_path}/tasks.db",
+        settings=settings,
+    )
+    async with (
+        WebhookReceiver() as receiver,
+        run_app(app) as transport,
+        httpx.AsyncClient(transport=transport, base_url="http://test") as client,
+    ):
+        push = {
+            "url": receiver.url,
+            "token": "t0ken-secret",
+            "authentication": {"scheme": "Bearer", "credentials": "cr3dentials"},
+        }
         params = {
             "message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}]},
             "configuration": {"taskPushNotificationConfig": push},
         }
-        answer = await client.post("/", json={"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params})
+        answer = await client.post(
+            "/", json={"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params}
+        )
         await receiver.wait_for_requests(1)
         keys = await fetch_keys(client)
         card = (await client.get("/.well-known/agent-card.json")).json()
@@ -101,10 +129,18 @@ async def check_invalid_notifications(call: WebhookRequest, sender: TrustedSende
         ({**call.headers, "content-digest": "sha-256=:x:"}, call.body, sender),
         ({**call.headers, "webhook-id": "another"}, call.body, sender),
         ({**call.headers, "webhook-signature": "x.y.z"}, call.body, sender),
-        ({name: value for name, value in call.headers.items() if name != "webhook-signature"}, call.body, sender),
+        (
+            {name: value for name, value in call.headers.items() if name != "webhook-signature"},
+            call.body,
+            sender,
+        ),
         (call.headers, call.body, replace(sender, issuer="another owner")),
         (call.headers, call.body, replace(sender, webhook="https://me.example/other")),
-        (call.headers, call.body, replace(sender, keys=keys_from_jwks([SigningKey.generate().to_jwk()]))),
+        (
+            call.headers,
+            call.body,
+            replace(sender, keys=keys_from_jwks([SigningKey.generate().to_jwk()])),
+        ),
     ]
     for headers, body, by in wrong:
         with pytest.raises(VerificationError):

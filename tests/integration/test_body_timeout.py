@@ -26,7 +26,12 @@ LONG_BODY_TIMEOUT = Limits(body_seconds=None)
 def serve(limits: Limits, rates: RateLimiter | None = None) -> Iterator[httpx.Client]:
     """Serve an agent with limits."""
     with serve_on_socket(
-        create_app(Surface(guarded_agent(), limits=limits, rate_limiter=rates), store="memory", settings=FAST_SETTINGS), grace_seconds=0.1
+        create_app(
+            Surface(guarded_agent(), limits=limits, rate_limiter=rates),
+            store="memory",
+            settings=FAST_SETTINGS,
+        ),
+        grace_seconds=0.1,
     ) as client:
         yield client
 
@@ -34,7 +39,10 @@ def serve(limits: Limits, rates: RateLimiter | None = None) -> Iterator[httpx.Cl
 def send_half_request(client: httpx.Client, path: str) -> socket.socket:
     """Send half a request."""
     connection = socket.create_connection(("127.0.0.1", client.base_url.port or 0), timeout=10)
-    connection.sendall(b"POST %b HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 90\r\n\r\n[" % path.encode())
+    connection.sendall(
+        b"POST %b HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 90\r\n\r\n["
+        % path.encode()
+    )
     return connection
 
 
@@ -44,7 +52,11 @@ def read_response(connection: socket.socket) -> tuple[bytes, bytes]:
     while b"\r\n\r\n" not in received:
         received += connection.recv(65536)
     head, _, body = received.partition(b"\r\n\r\n")
-    length = next(int(line.partition(b":")[2]) for line in head.lower().splitlines() if line.startswith(b"content-length"))
+    length = next(
+        int(line.partition(b":")[2])
+        for line in head.lower().splitlines()
+        if line.startswith(b"content-length")
+    )
     while len(body) < length:
         body += connection.recv(65536)
     return head.lower(), body
@@ -77,7 +89,9 @@ def test_an_incomplete_request_counts_for_the_concurrency_limit(path: str) -> No
             with closing(send_half_request(client, path)) as third:
                 assert read_status(third) == ERRORS[UnavailableError].http
             assert client.get("/.well-known/agent-card.json").status_code == 200
-        while client.post("/skills/shout", json="x").status_code != 200:  # the server notices the disconnects a little later
+        while (
+            client.post("/skills/shout", json="x").status_code != 200
+        ):  # the server notices the disconnects a little later
             pass
 
 

@@ -1,4 +1,6 @@
-"""Chains of agents that call each other: they end, and a deadline and a cancel of the first caller reach the last agent."""
+"""Chains of agents that call each other: they end, and a deadline and a cancel of the first caller
+reach the last agent.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,10 @@ from a2a_runtime.testing.agent import FAST_SETTINGS
 pytestmark = pytest.mark.anyio
 
 WAIT_SECONDS = 30.0
-SKILLS = {name: SendOptions(metadata={"skillId": name}) for name in ("relay", "stream", "inline", "ask", "wait", "relay_quickly", "detach", "origin")}
+SKILLS = {
+    name: SendOptions(metadata={"skillId": name})
+    for name in ("relay", "stream", "inline", "ask", "wait", "relay_quickly", "detach", "origin")
+}
 
 
 @dataclass
@@ -51,7 +56,9 @@ class Chain:
         return A2AClient(self.urls[name], options=self.clients)
 
     async def call(self, ctx: Context, skill: str = "relay") -> str:
-        """Call the first agent of a list with the rest of it; the skill of the last one may be another."""
+        """Call the first agent of a list with the rest of it; the skill of the last one may be
+        another.
+        """
         first, _, rest = ctx.text.partition(",")
         if not first:
             return ctx.text
@@ -60,8 +67,16 @@ class Chain:
             result = await client.send(rest or "-", options=SKILLS[last or skill])
         assert isinstance(result, Task)
         if result.status.state != State.COMPLETED:
-            ctx.fail(str(result.status.message.parts[0].text if result.status.message else result.status.state))
-        return "".join(part.text or "" for artifact in result.artifacts or () for part in artifact.parts)
+            ctx.fail(
+                str(
+                    result.status.message.parts[0].text
+                    if result.status.message
+                    else result.status.state
+                )
+            )
+        return "".join(
+            part.text or "" for artifact in result.artifacts or () for part in artifact.parts
+        )
 
     def build_agent(self, name: str) -> Agent:
         """Build an agent of the chain."""
@@ -113,7 +128,9 @@ class Chain:
 
     async def wait(self, ctx: TaskContext) -> None:
         """Wait for ever, and say when it is over."""
-        self.deadlines.append(0.0 if ctx.deadline is None else ctx.deadline.timestamp() - time.time())
+        self.deadlines.append(
+            0.0 if ctx.deadline is None else ctx.deadline.timestamp() - time.time()
+        )
         await ctx.status("at it")
         self.waiting.set()
         try:
@@ -159,7 +176,9 @@ async def call(chain: Chain, path: str, skill: str = "relay") -> Task:
 def read_text(task: Task) -> str:
     """Read the texts of a task: of its results, or of its status."""
     results = [part.text or "" for artifact in task.artifacts or () for part in artifact.parts]
-    return "".join(results) or "".join(part.text or "" for part in (task.status.message.parts if task.status.message else ()))
+    return "".join(results) or "".join(
+        part.text or "" for part in (task.status.message.parts if task.status.message else ())
+    )
 
 
 async def reached(event: threading.Event) -> bool:
@@ -172,7 +191,9 @@ async def test_a_cycle_is_refused_in_one_sentence(chain: Chain) -> None:
     assert read_text(await call(chain, "a,b,c")) == "done"
     task = await call(chain, "a,b,c,b")
     assert task.status.state == State.FAILED
-    assert read_text(task) == "Call chain: b is in it already (a > b > c > b); call another agent, or answer without one"
+    assert read_text(task) == (
+        "Call chain: b is in it already (a > b > c > b); call another agent, or answer without one"
+    )
 
 
 async def test_a_cycle_is_found_after_a_question(chain: Chain) -> None:
@@ -195,7 +216,9 @@ async def test_agents_see_the_chain(chain: Chain) -> None:
 
 
 async def test_a_cancel_reaches_the_last_agent(chain: Chain) -> None:
-    """The first task is canceled: the handler of the third agent is stopped, and its task is canceled."""
+    """The first task is canceled: the handler of the third agent is stopped, and its task is
+    canceled.
+    """
     async with chain.connect("a") as client:
         task = await client.send("b,c/wait", wait=False, options=SKILLS["relay"])
         assert isinstance(task, Task)
@@ -213,7 +236,9 @@ async def test_a_cancel_reaches_an_agent_that_is_read_as_a_stream(chain: Chain) 
         assert isinstance(task, Task)
         async with aclosing(aiter(client.subscribe(task))) as events:
             async for event in events:
-                if isinstance(event, TaskArtifactUpdateEvent) or (isinstance(event, Task) and event.artifacts):
+                if isinstance(event, TaskArtifactUpdateEvent) or (
+                    isinstance(event, Task) and event.artifacts
+                ):
                     break
         assert await reached(chain.waiting)
         await client.cancel(task)
@@ -240,7 +265,9 @@ class HeldResponses:
 
 
 async def test_a_cancel_before_the_first_event_reaches_the_agent() -> None:
-    """The task exists, but the handler that reads its stream has not heard of it when it is canceled."""
+    """The task exists, but the handler that reads its stream has not heard of it when it is
+    canceled.
+    """
     chain = Chain(ClientOptions())
     held = HeldResponses(create_app(chain.build_agent("c"), settings=FAST_SETTINGS))
     with serve_on_socket(held) as served:
@@ -300,7 +327,9 @@ def send_with(headers: dict[str, str]) -> tuple[int, dict[str, object]]:
     agent.add("echo", lambda ctx: ctx.text)
     with serve_on_socket(create_app(agent, settings=FAST_SETTINGS)) as client:
         message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}]}
-        response = client.post("/message:send", json={"message": message}, headers={"a2a-version": "1.0", **headers})
+        response = client.post(
+            "/message:send", json={"message": message}, headers={"a2a-version": "1.0", **headers}
+        )
         return response.status_code, response.json()
 
 
@@ -314,7 +343,10 @@ def test_a_chain_has_a_limit() -> None:
     assert "CALL_CHAIN" in str(body)
 
 
-@pytest.mark.parametrize(("header", "value"), [("A2A-Depth", "-1"), ("A2A-Depth", "two"), ("A2A-Timeout", "soon"), ("A2A-Timeout", "nan")])
+@pytest.mark.parametrize(
+    ("header", "value"),
+    [("A2A-Depth", "-1"), ("A2A-Depth", "two"), ("A2A-Timeout", "soon"), ("A2A-Timeout", "nan")],
+)
 def test_headers_that_cannot_be_read_are_refused(header: str, value: str) -> None:
     """With the name of the header, and what to send instead."""
     status, body = send_with({header: value.encode().decode("latin-1")})
@@ -345,7 +377,9 @@ async def test_agents_of_one_process_are_a_chain_too() -> None:
 
     first.add("relay", relay)
     second.add("relay", relay)
-    app = create_app(Surface(first, path="/first"), Surface(second, path="/second"), settings=FAST_SETTINGS)
+    app = create_app(
+        Surface(first, path="/first"), Surface(second, path="/second"), settings=FAST_SETTINGS
+    )
     async with app.lifespan():
         task = await connect(app, Caller("ada"), "/first").send("streamed")
         assert "first is in it already (first > second > first)" in str(task)

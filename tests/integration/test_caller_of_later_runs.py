@@ -1,4 +1,6 @@
-"""Callers in runs that go on after a question: what later runs know of them, in this process or another, is stored with the task."""
+"""Callers in runs that go on after a question: what later runs know of them, in this process or
+another, is stored with the task.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,13 @@ from a2a_runtime.testing.agent import FAST_SETTINGS
 
 CALLERS = {
     "plain": Identity("ada"),
-    "rich": Identity("ada", "acme", frozenset(("a", "b")), frozenset(("boss",)), claims={"email": "ada@example.org", "act": {"sub": "portal"}}),
+    "rich": Identity(
+        "ada",
+        "acme",
+        frozenset(("a", "b")),
+        frozenset(("boss",)),
+        claims={"email": "ada@example.org", "act": {"sub": "portal"}},
+    ),
     "team": Identity("ada", team="sales", token="eyJ…"),  # noqa: S106 - of a test
 }
 
@@ -33,21 +41,42 @@ def build_agent() -> Agent:
     async def who(ctx: TaskContext) -> dict[str, object]:
         await ctx.ask("go on?")
         caller = ctx.caller
-        names = {"subject": caller.subject, "tenant": caller.tenant, "team": caller.team, "owner": caller.owner, "token": caller.token}
-        return {**names, "scopes": sorted(caller.scopes), "roles": sorted(caller.roles), "claims": dict(caller.claims), "actors": caller.actors}
+        names = {
+            "subject": caller.subject,
+            "tenant": caller.tenant,
+            "team": caller.team,
+            "owner": caller.owner,
+            "token": caller.token,
+        }
+        return {
+            **names,
+            "scopes": sorted(caller.scopes),
+            "roles": sorted(caller.roles),
+            "claims": dict(caller.claims),
+            "actors": caller.actors,
+        }
 
     return agent
 
 
 def send(client: httpx.Client, text: str, task_id: str | None = None) -> Any:  # noqa: ANN401 - JSON
     """Send a message."""
-    message = {"messageId": text, "role": "ROLE_USER", "parts": [{"text": text}], **({"taskId": task_id} if task_id else {})}
-    return client.post("/message:send", json={"message": message}, headers={"X-API-Key": "k" * 32}).json()["task"]
+    message = {
+        "messageId": text,
+        "role": "ROLE_USER",
+        "parts": [{"text": text}],
+        **({"taskId": task_id} if task_id else {}),
+    }
+    return client.post(
+        "/message:send", json={"message": message}, headers={"X-API-Key": "k" * 32}
+    ).json()["task"]
 
 
 @pytest.mark.parametrize("name", CALLERS)
 def test_a_later_run_knows_the_caller(name: str, tmp_path: Path) -> None:
-    """With scopes, roles, team and claims, also after a restart; without a token, which is never stored."""
+    """With scopes, roles, team and claims, also after a restart; without a token, which is never
+    stored.
+    """
     identity, store = CALLERS[name], f"sqlite:///{tmp_path}/tasks.db"
 
     def build_app() -> object:
@@ -74,7 +103,15 @@ def test_a_later_run_knows_the_caller(name: str, tmp_path: Path) -> None:
 
 def test_claims_that_are_no_json_are_left_out() -> None:
     """As objects of a host; what is left is the same in every process."""
-    caller = Caller("ada", claims={"day": date(2026, 1, 1), "list": [1, object()], "name": "Ada", "deep": {"x": [None, 1.5]}})
+    caller = Caller(
+        "ada",
+        claims={
+            "day": date(2026, 1, 1),
+            "list": [1, object()],
+            "name": "Ada",
+            "deep": {"x": [None, 1.5]},
+        },
+    )
     stored = caller.to_json()
     assert stored["claims"] == {"name": "Ada", "deep": {"x": [None, 1.5]}}
     assert Caller.from_json(stored, TaskScope("/", "acme", "ada")) == Caller("ada", "acme")

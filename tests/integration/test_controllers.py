@@ -62,7 +62,13 @@ def rows() -> Iterator[Row]:
             for http in call.get("http", ()):
                 verb, _, path = http.partition(" ")
                 for prefix in DIALECTS[dialect].http_prefixes:
-                    yield Row(row["name"], dialect, result=call.get("http_result", call["result"]), http=f"{verb} {prefix}{path}", **about)
+                    yield Row(
+                        row["name"],
+                        dialect,
+                        result=call.get("http_result", call["result"]),
+                        http=f"{verb} {prefix}{path}",
+                        **about,
+                    )
 
 
 ROWS = tuple(rows())
@@ -71,7 +77,10 @@ every_row = pytest.mark.parametrize("row", ROWS, ids=str)
 
 def find_binding(row: Row) -> AnyBinding:
     """Find the binding of a row by its name."""
-    binding = getattr(import_module(f"a2a_contract.bindings.{row.dialect}"), OPERATIONS[row.operation].service_method.upper())
+    binding = getattr(
+        import_module(f"a2a_contract.bindings.{row.dialect}"),
+        OPERATIONS[row.operation].service_method.upper(),
+    )
     assert binding.operation is OPERATIONS[row.operation]
     return binding  # type: ignore[no-any-return]  # a module's members have no type
 
@@ -81,20 +90,31 @@ def find_example(row: Row) -> Object:
     if row.request is None:
         return {}
     examples = read_valid(row.dialect, row.request)
-    return max(examples.items(), key=lambda each: (each[0] == "with-everything", len(json.dumps(each[1]))))[1]
+    return max(
+        examples.items(), key=lambda each: (each[0] == "with-everything", len(json.dumps(each[1])))
+    )[1]
 
 
 def is_valid(dialect: str, name: str | None, document: object) -> bool:
     """Check a document against a type, by the schemas in the package."""
     bundle = json.loads(files("a2a_contract").joinpath("schemas", f"{dialect}.json").read_bytes())
-    schema = {"type": "null"} if name is None else {"$ref": f"#/$defs/{name}", "$defs": bundle["$defs"]}
+    schema = (
+        {"type": "null"} if name is None else {"$ref": f"#/$defs/{name}", "$defs": bundle["$defs"]}
+    )
     return jsonschema_rs.validator_for(schema).is_valid(document)
 
 
 def send(client: TestClient[Litestar], row: Row, request: Object) -> tuple[list[object], Object]:
-    """Send a request as in a row; return the results, and the request as far as the row can carry it."""
+    """Send a request as in a row; return the results, and the request as far as the row can carry
+    it.
+    """
     if row.method is not None:
-        body = {"jsonrpc": "2.0", "id": "r-1", "method": row.method, **({"params": request} if row.request else {})}
+        body = {
+            "jsonrpc": "2.0",
+            "id": "r-1",
+            "method": row.method,
+            **({"params": request} if row.request else {}),
+        }
         answers = frames(client.post("/", json=body).text, streams=row.streams)
         assert all(each["id"] == "r-1" for each in answers)
         return [each["result"] for each in answers], request
@@ -102,10 +122,16 @@ def send(client: TestClient[Litestar], row: Row, request: Object) -> tuple[list[
     verb, _, template = row.http.partition(" ")
     path, carried, in_path = fill(template, request)
     if verb == "POST":
-        response = client.post(path, json={name: value for name, value in carried.items() if name not in in_path})
+        response = client.post(
+            path, json={name: value for name, value in carried.items() if name not in in_path}
+        )
     else:
         carried = {name: value for name, value in carried.items() if isinstance(value, str | int)}
-        query = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in carried.items() if name not in in_path}
+        query = {
+            name: str(value).lower() if isinstance(value, bool) else str(value)
+            for name, value in carried.items()
+            if name not in in_path
+        }
         response = client.request(verb, path, params=query)
     assert response.status_code == 200, response.text
     return list(frames(response.text, streams=row.streams)), carried
@@ -115,21 +141,33 @@ def fill(template: str, request: Object) -> tuple[str, Object, set[str]]:
     """Put members of a request into a path, with a default tenant."""
     in_path = set(re.findall(r"\{(\w+)[=}]", template))
     carried = {"tenant": TENANT, **request} if "tenant" in in_path else dict(request)
-    return re.sub(r"\{(\w+)[^}]*\}", lambda found: str(carried[found[1]]), template), carried, in_path
+    return (
+        re.sub(r"\{(\w+)[^}]*\}", lambda found: str(carried[found[1]]), template),
+        carried,
+        in_path,
+    )
 
 
 def frames(text: str, *, streams: bool) -> list[Object]:
     """Parse a response: one document, or the data of every event."""
     if not streams:
         return [json.loads(text)]
-    events = [dict(line.split(": ", 1) for line in event.splitlines()) for event in text.split("\n\n") if event]
-    assert [event["id"] for event in events] == [str(number) for number in range(1, len(events) + 1)]
+    events = [
+        dict(line.split(": ", 1) for line in event.splitlines())
+        for event in text.split("\n\n")
+        if event
+    ]
+    assert [event["id"] for event in events] == [
+        str(number) for number in range(1, len(events) + 1)
+    ]
     return [json.loads(event["data"]) for event in events]
 
 
 @every_row
 def test_every_row_reaches_its_operation(row: Row) -> None:
-    """The service gets the operation of the row with the request of the client, and the result has the dialect's type."""
+    """The service gets the operation of the row with the request of the client, and the result has
+    the dialect's type.
+    """
     service, binding = RecordingService(ANSWERS, EVENTS), find_binding(row)
     with TestClient(app_of(service, row.dialect)) as client:
         answers, carried = send(client, row, find_example(row))
@@ -145,7 +183,11 @@ def without_fresh_ids(request: WireModel) -> Object:
     """Remove the generated identifier of a message in a dialect without one."""
     members = request.to_dict()
     message = members.get("message")
-    return {**members, "message": {**message, "messageId": ""}} if isinstance(message, dict) else members
+    return (
+        {**members, "message": {**message, "messageId": ""}}
+        if isinstance(message, dict)
+        else members
+    )
 
 
 class Idle(AgentService[None]):
@@ -158,8 +200,12 @@ def test_missing_operations_are_unsupported(row: Row) -> None:
     example = find_example(row)
     with TestClient(app_of(Idle(), row.dialect)) as client:
         if row.method is not None:
-            error = client.post("/", json={"jsonrpc": "2.0", "id": 1, "method": row.method, "params": example}).json()["error"]
+            error = client.post(
+                "/", json={"jsonrpc": "2.0", "id": 1, "method": row.method, "params": example}
+            ).json()["error"]
         else:
             verb, _, template = str(row.http).partition(" ")
-            error = client.request(verb, fill(template, example)[0], json=example if verb == "POST" else None).json()
+            error = client.request(
+                verb, fill(template, example)[0], json=example if verb == "POST" else None
+            ).json()
     assert error["message"] == "This operation is not supported"

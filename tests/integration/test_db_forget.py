@@ -1,4 +1,6 @@
-"""`a2a-gen db forget`: nothing of a person is left in a store, not in the bytes of a file, not in a row of a database."""
+"""`a2a-gen db forget`: nothing of a person is left in a store, not in the bytes of a file, not in a
+row of a database.
+"""
 
 from __future__ import annotations
 
@@ -19,25 +21,48 @@ from a2a_runtime.stores.base import Store, StoreOptions
 from a2a_runtime.stores.factory import create_store
 from a2a_runtime.stores.models import IdempotencyKey, TaskChange
 from a2a_runtime.stores.sqlite.file_lock import FileLock
-from a2a_runtime.testing.store_contract.case import build_message, build_new_task, clean_up, create_task, replace_artifact
+from a2a_runtime.testing.store_contract.case import (
+    build_message,
+    build_new_task,
+    clean_up,
+    create_task,
+    replace_artifact,
+)
 
 OWNER, SECRET, KEPT = "ada-lovelace", "analytical-engine", "flying-machine"
 SURFACES = ("/agent", "/other")
 
 
 async def fill(store: Store, owner: str, mark: str) -> None:
-    """Store everything that a caller leaves: tasks in several states, conversations, webhooks and their deliveries, totals."""
+    """Store everything that a caller leaves: tasks in several states, conversations, webhooks and
+    their deliveries, totals.
+    """
     for surface in SURFACES:
         scope = TaskScope(surface, f"tenant-of-{owner}", owner)
-        config = TaskPushNotificationConfig(id="hook", url=f"https://example.org/{mark}", token=f"token-{mark}")
+        config = TaskPushNotificationConfig(
+            id="hook", url=f"https://example.org/{mark}", token=f"token-{mark}"
+        )
         key = IdempotencyKey(f"key-{mark}", b"hash")
         running = await create_task(
-            store, build_new_task(text=f"{mark} " * 500, context_id=f"c-{mark}", push_config=config, idempotency_key=key), scope
+            store,
+            build_new_task(
+                text=f"{mark} " * 500,
+                context_id=f"c-{mark}",
+                push_config=config,
+                idempotency_key=key,
+            ),
+            scope,
         )
         question = build_message(f"question {mark}", "m-2")
-        await store.update_task(scope, running.key, TaskChange(state=State.INPUT_REQUIRED, status_message=question, messages=[question]))
+        await store.update_task(
+            scope,
+            running.key,
+            TaskChange(state=State.INPUT_REQUIRED, status_message=question, messages=[question]),
+        )
         ended = await create_task(store, build_new_task(text=mark, context_id=f"c-{mark}"), scope)
-        await store.update_task(scope, ended.key, TaskChange(chunks=[replace_artifact("a", mark * 2000)]))
+        await store.update_task(
+            scope, ended.key, TaskChange(chunks=[replace_artifact("a", mark * 2000)])
+        )
         await store.update_task(scope, ended.key, TaskChange(chunks=[replace_artifact("a", mark)]))
         await store.update_task(scope, ended.key, TaskChange(state=State.COMPLETED))
         await store.update_context(scope, f"c-{mark}", {"note": mark})
@@ -48,7 +73,11 @@ async def fill(store: Store, owner: str, mark: str) -> None:
 @pytest.fixture(params=["sqlite", "postgres"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The URL of a store with two persons, whose cleanup has moved what outlives its tasks."""
-    store_url = f"sqlite:///{tmp_path / 'tasks.db'}" if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
+    store_url = (
+        f"sqlite:///{tmp_path / 'tasks.db'}"
+        if request.param == "sqlite"
+        else str(request.getfixturevalue("postgres_url"))
+    )
 
     async def fill_store() -> None:
         store = create_store(store_url, StoreOptions(retention_seconds=0))
@@ -65,7 +94,9 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def leave_free_pages(path: Path) -> None:
-    """Delete rows as builds of SQLite do that leave their bytes in free pages; others overwrite them at once."""
+    """Delete rows as builds of SQLite do that leave their bytes in free pages; others overwrite
+    them at once.
+    """
     with closing(sqlite3.connect(path)) as db, db:
         db.execute("PRAGMA secure_delete = OFF")
         db.execute("CREATE TABLE earlier (body TEXT)")
@@ -87,10 +118,15 @@ def read_everything(url: str) -> bytes:
 
     async def read() -> bytes:
         connection = await asyncpg.connect(url)
-        tables = await connection.fetch("SELECT format('%I', tablename) AS name FROM pg_tables WHERE schemaname = 'public'")
+        tables = await connection.fetch(
+            "SELECT format('%I', tablename) AS name FROM pg_tables WHERE schemaname = 'public'"
+        )
         rows: list[str] = []
         for table in tables:
-            rows += [row[0] for row in await connection.fetch(f"SELECT t::text FROM {table['name']} AS t")]  # noqa: S608 - names of our own tables
+            rows += [
+                row[0]
+                for row in await connection.fetch(f"SELECT t::text FROM {table['name']} AS t")  # noqa: S608 - names of our own tables
+            ]
         await connection.close()
         return "\n".join(rows).encode()
 
@@ -103,7 +139,9 @@ def has(everything: bytes, word: str) -> bool:
 
 
 def test_nothing_of_a_person_is_left(url: str) -> None:
-    """Neither the name, nor the tenant, nor a text, address or token; those of another person are all there."""
+    """Neither the name, nor the tenant, nor a text, address or token; those of another person are
+    all there.
+    """
     before = read_everything(url)
     assert all(has(before, word) for word in (OWNER, SECRET, KEPT, f"tenant-of-{OWNER}"))
     done = forget(url, "--owner", OWNER, "--yes")

@@ -1,4 +1,6 @@
-"""Dependencies of handlers: opened and closed with the process or the run, given by name, checked when the agent is mounted."""
+"""Dependencies of handlers: opened and closed with the process or the run, given by name, checked
+when the agent is mounted.
+"""
 
 from __future__ import annotations
 
@@ -48,11 +50,15 @@ async def running(agent: Agent, store: Store | None = None) -> AsyncIterator[InP
     """Run an agent with its dependencies, without HTTP."""
     surface = Surface(agent, "/agent")
     async with AgentRuntime([surface], store or MemoryStore(), FAST_SETTINGS) as runtime:
-        yield InProcessAgent(runtime.engine, next(iter(agent.skills)), CALLER.task_scope(surface.storage_key), CALLER)
+        yield InProcessAgent(
+            runtime.engine, next(iter(agent.skills)), CALLER.task_scope(surface.storage_key), CALLER
+        )
 
 
 async def test_dependencies_of_the_process_are_opened_once_and_closed_in_reverse() -> None:
-    """Classes, async functions, generators and context managers of both kinds, which take each other."""
+    """Classes, async functions, generators and context managers of both kinds, which take each
+    other.
+    """
     log: list[str] = []
     agent = Agent("a")
 
@@ -172,7 +178,18 @@ def build_session_agent(log: list[str], closed: asyncio.Event | None = None) -> 
 
     agent.provide(pool=lambda: Pool([]))
     agent.provide_per_run(session=open_session)
-    for handler in (returns, streams, blocks, asks, asks_in_a_group, raises, rejects, loses, waits, streams_on):
+    for handler in (
+        returns,
+        streams,
+        blocks,
+        asks,
+        asks_in_a_group,
+        raises,
+        rejects,
+        loses,
+        waits,
+        streams_on,
+    ):
         agent.add(handler.__name__, handler)
     return agent
 
@@ -189,7 +206,9 @@ def build_session_agent(log: list[str], closed: asyncio.Event | None = None) -> 
         ("rejects", TaskState.REJECTED, "TaskEnded"),
     ],
 )
-async def test_a_generator_of_a_run_sees_how_the_run_ends(skill: str, state: TaskState, seen: str) -> None:
+async def test_a_generator_of_a_run_sees_how_the_run_ends(
+    skill: str, state: TaskState, seen: str
+) -> None:
     """Normally at the end and at a question, else with the exception."""
     log: list[str] = []
     async with running(build_session_agent(log)) as caller:
@@ -244,12 +263,16 @@ async def test_an_exception_of_a_handler_passes_a_generator_that_swallows_it() -
 
 
 async def test_another_process_opens_the_dependencies_by_itself(tmp_path: Path) -> None:
-    """There is no app and no request there: a task that asked a question goes on with a pool of the new process."""
+    """There is no app and no request there: a task that asked a question goes on with a pool of the
+    new process.
+    """
     path, log = tmp_path / "tasks.db", list[str]()
     async with running(build_session_agent(log), SqliteStore(path)) as caller:
         task = await caller.send("ada", skill="asks")
     async with running(build_session_agent(log), SqliteStore(path)) as caller:
-        assert "session of pool for ada: fine" in str(artifact_texts(await caller.answer(task, "fine")))
+        assert "session of pool for ada: fine" in str(
+            artifact_texts(await caller.answer(task, "fine"))
+        )
     assert log == ["begin", "commit"] * 2
 
 
@@ -258,7 +281,9 @@ async def test_only_the_dependencies_that_a_handler_takes_are_opened_for_a_run()
     opened: list[str] = []
     agent = Agent("a")
     agent.provide_per_run(
-        one=lambda: opened.append("one") or 1, two=lambda one: opened.append("two") or one + 1, three=lambda: opened.append("three")
+        one=lambda: opened.append("one") or 1,
+        two=lambda one: opened.append("two") or one + 1,
+        three=lambda: opened.append("three"),
     )
 
     @agent.skill
@@ -319,7 +344,10 @@ class TypedService:
 async def test_methods_of_a_service_take_dependencies_too() -> None:
     """Behind the input and the context."""
     service, agent = TypedService(), Agent("a")
-    tell, spell = SkillContract("tell", TEXT, TEXT), SkillContract("spell", TEXT, TEXT, streams=True)
+    tell, spell = (
+        SkillContract("tell", TEXT, TEXT),
+        SkillContract("spell", TEXT, TEXT, streams=True),
+    )
     agent.provide(name=lambda: "Momo")
     agent.add("tell", UnaryHandler(tell, service.tell), contract=tell)
     agent.add("spell", StreamingHandler(spell, service.spell), contract=spell)

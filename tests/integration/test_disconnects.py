@@ -31,7 +31,9 @@ from a2a_runtime.testing.agent import FAST_SETTINGS
 pytestmark = pytest.mark.anyio
 
 PATIENT_SETTINGS = replace(FAST_SETTINGS, lease_renew_interval=60, lease_duration=600)
-"""Nothing but the engine itself looks after a task: the renewal of the lease, which finds tasks that do not run, comes after the test."""
+"""Nothing but the engine itself looks after a task: the renewal of the lease, which finds tasks
+that do not run, comes after the test.
+"""
 
 
 class CancelAtStep:
@@ -42,7 +44,9 @@ class CancelAtStep:
         self.is_canceled = False
 
     def __await__(self) -> Generator[object, object, None]:
-        """Pass futures and replies on as a task does; cancel the task when the n-th future comes, so that it is canceled while it waits for it."""
+        """Pass futures and replies on as a task does; cancel the task when the n-th future comes,
+        so that it is canceled while it waits for it.
+        """
         steps: Generator[object, object, None] = self._awaitable.__await__()
         task = asyncio.current_task()
         assert task is not None
@@ -65,11 +69,19 @@ class CancelAtStep:
 def build_scope(operation: Operation, *, is_jsonrpc: bool) -> tuple[dict[str, object], bytes]:
     """Build the ASGI scope and the body of a send over a binding."""
     message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hello"}]}
-    path = "/" if is_jsonrpc else DialectBinding(CANONICAL.name, is_jsonrpc=False).path_builder.build(operation, {}).path
+    path = (
+        "/"
+        if is_jsonrpc
+        else DialectBinding(CANONICAL.name, is_jsonrpc=False).path_builder.build(operation, {}).path
+    )
     body: JsonObject = {"message": message}
     if is_jsonrpc:
         body = {"jsonrpc": "2.0", "id": 1, "method": operation.name, "params": body}
-    headers = [(b"content-type", b"application/json"), (b"host", b"agent"), (VERSION.headers[0].lower().encode(), (CANONICAL.version or "").encode())]
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"host", b"agent"),
+        (VERSION.headers[0].lower().encode(), (CANONICAL.version or "").encode()),
+    ]
     scope = {
         "type": "http",
         "asgi": {"version": "3.0"},
@@ -113,9 +125,15 @@ async def call(app: Litestar, scope: dict[str, object], body: bytes, step: int) 
 
 
 @pytest.mark.parametrize("is_jsonrpc", [True, False], ids=["jsonrpc", "http"])
-@pytest.mark.parametrize("operation", [SEND_MESSAGE, SEND_STREAMING_MESSAGE], ids=attrgetter("name"))
-async def test_a_task_whose_client_disconnects_is_run(store: Store, operation: Operation, *, is_jsonrpc: bool) -> None:
-    """The request is canceled at its first step, then at its second, and so on up to its end; no task stays without a run."""
+@pytest.mark.parametrize(
+    "operation", [SEND_MESSAGE, SEND_STREAMING_MESSAGE], ids=attrgetter("name")
+)
+async def test_a_task_whose_client_disconnects_is_run(
+    store: Store, operation: Operation, *, is_jsonrpc: bool
+) -> None:
+    """The request is canceled at its first step, then at its second, and so on up to its end; no
+    task stays without a run.
+    """
     agent = Agent("slow")
 
     @agent.skill("slow")
@@ -135,5 +153,7 @@ async def test_a_task_whose_client_disconnects_is_run(store: Store, operation: O
         tasks = (await store.list_tasks(owner, TaskQuery(page_size=100))).tasks
         assert tasks
         for each in tasks:
-            while (stored := await store.load_task(owner, each.wire_id)) and stored.state not in TERMINAL:  # noqa: ASYNC110 - nothing to wait for
+            while (  # noqa: ASYNC110 - nothing to wait for
+                stored := await store.load_task(owner, each.wire_id)
+            ) and stored.state not in TERMINAL:
                 await asyncio.sleep(0.01)

@@ -1,4 +1,6 @@
-"""The documentation site: it builds without a warning, every link in it leads somewhere, and its search and references have what they should."""
+"""The documentation site: it builds without a warning, every link in it leads somewhere, and its
+search and references have what they should.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,13 @@ class Page(HTMLParser):
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built as `make docs` does."""
     folder = tmp_path_factory.mktemp("site")
-    done = subprocess.run([sys.executable, "docs/site/build.py", str(folder)], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "docs/site/build.py", str(folder)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
     return folder / "html"
 
@@ -63,7 +71,11 @@ def find_dead_links(pages: dict[Path, Page]) -> Iterator[str]:
                 continue
             target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
             target = target / "index.html" if target.is_dir() else target
-            is_found = target.exists() and (not parts.fragment or target not in pages or unquote(parts.fragment) in pages[target].anchors)
+            is_found = target.exists() and (
+                not parts.fragment
+                or target not in pages
+                or unquote(parts.fragment) in pages[target].anchors
+            )
             if not is_found:
                 yield f"{path.name}: {link}"
 
@@ -76,7 +88,9 @@ def test_every_link_leads_somewhere(pages: dict[Path, Page]) -> None:
 
 def test_nothing_is_loaded_from_elsewhere(pages: dict[Path, Page]) -> None:
     """Neither fonts nor scripts: a reader without a network sees the same."""
-    assert {load for page in pages.values() for load in page.loads if urlsplit(load).netloc} == set()
+    assert {
+        load for page in pages.values() for load in page.loads if urlsplit(load).netloc
+    } == set()
 
 
 def test_the_search_finds_every_page(site: Path) -> None:
@@ -98,7 +112,9 @@ def test_references_are_made_from_the_code(site: Path) -> None:
     assert "--forwarded-allow-ips" in commands
     api = (site / "docs" / "python.html").read_text(encoding="utf-8")
     assert [
-        name for name in ("A2AClient", "SkillClient", "TaskContext", "ClientOptions", "run_agent") if f">{name}<" not in api and name not in api
+        name
+        for name in ("A2AClient", "SkillClient", "TaskContext", "ClientOptions", "run_agent")
+        if f">{name}<" not in api and name not in api
     ] == []
 
 
@@ -109,7 +125,15 @@ def test_a_dead_link_fails_the_build(site: Path, tmp_path: Path) -> None:
     shutil.copy(site.parent / "mkdocs.yml", tmp_path)
     with (tmp_path / "source" / "README.md").open("a") as page:
         page.write("\n[x](docs/lost.md)\n")
-    command = [str(interpreter("docs-site")), "-m", "mkdocs", "build", "--strict", "--config-file", str(tmp_path / "mkdocs.yml")]
+    command = [
+        str(interpreter("docs-site")),
+        "-m",
+        "mkdocs",
+        "build",
+        "--strict",
+        "--config-file",
+        str(tmp_path / "mkdocs.yml"),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "docs/lost.md" in done.stdout + done.stderr

@@ -1,4 +1,6 @@
-"""`a2a-gen doctor`: each fault of a deployment is a finding with its cure, and a sound one has none."""
+"""`a2a-gen doctor`: each fault of a deployment is a finding with its cure, and a sound one has
+none.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +78,11 @@ class Deployment:
         result = self.run("--json", *words)
         listed: list[dict[str, Any]] = json.loads(result.stdout)["findings"]
         assert [each for each in listed if each["level"] != "ok" and not each["fix"]] == []
-        return {each["subject"]: f"{each['text']}; {each['fix']}" for each in listed if each["level"] == level}
+        return {
+            each["subject"]: f"{each['text']}; {each['fix']}"
+            for each in listed
+            if each["level"] == level
+        }
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +108,16 @@ def test_a_sound_deployment_has_no_findings(deployment: Deployment) -> None:
     """The command says what it has looked at."""
     result = deployment.run("--strict")
     assert result.exit_code == 0, result.output
-    subjects = ("settings", "app", "encryption keys", "signing keys", "store", "disk", "address of hello", "clock")
+    subjects = (
+        "settings",
+        "app",
+        "encryption keys",
+        "signing keys",
+        "store",
+        "disk",
+        "address of hello",
+        "clock",
+    )
     assert [subject for subject in subjects if f"ok       {subject}: " not in result.stdout] == []
 
 
@@ -120,7 +135,10 @@ def test_generated_code_that_is_out_of_date(deployment: Deployment) -> None:
 def test_a_postgres_store(deployment: Deployment, postgres_url: str) -> None:
     """Its schema, its clock, and that notifications arrive."""
     deployment.set(A2A_STORE=postgres_url)
-    assert deployment.find("ok", "--offline")["notifier"] == "a notification of one connection reaches another; "
+    assert (
+        deployment.find("ok", "--offline")["notifier"]
+        == "a notification of one connection reaches another; "
+    )
     assert deployment.find("outage", "--offline") == {}
 
 
@@ -153,7 +171,11 @@ def test_wrong_settings_and_projects(deployment: Deployment) -> None:
     assert "A2A_SHUTDOWN_GRACE: 'soon'" in found
     assert "A2A_TUNE_GC: 'maybe'" in found
     deployment.set(A2A_SHUTDOWN_GRACE="1", A2A_TUNE_GC="no")
-    deployment.write(PROJECT.format(url=deployment.url).replace("greeting_of_doctor:greet", "greeting_of_doctor:lost"))
+    deployment.write(
+        PROJECT.format(url=deployment.url).replace(
+            "greeting_of_doctor:greet", "greeting_of_doctor:lost"
+        )
+    )
     assert "there is no lost" in deployment.find("error", "--offline")["app"]
     deployment.write("agent =")
     assert deployment.run("--offline").exit_code == 1
@@ -186,7 +208,10 @@ def test_files_that_others_can_read(deployment: Deployment) -> None:
 
 def test_an_address_without_an_agent(deployment: Deployment) -> None:
     """Nothing answers there, or another agent."""
-    assert "check that the server runs" in deployment.find("outage", "--url", "http://127.0.0.1:9")["card at http://127.0.0.1:9"]
+    assert (
+        "check that the server runs"
+        in deployment.find("outage", "--url", "http://127.0.0.1:9")["card at http://127.0.0.1:9"]
+    )
     deployment.write(PROJECT.format(url=deployment.url).replace('"hello"', '"other"'))
     assert "not of 'other'" in deployment.find("error")[f"card at {deployment.url}"]
     deployment.write(PROJECT.format(url="http://agent.example"))
@@ -203,5 +228,11 @@ def test_a_card_that_leads_elsewhere(deployment: Deployment) -> None:
 
     with serve_on_socket(create_app(Surface(agent), store="memory")) as client:
         address = str(client.base_url).rstrip("/")
-        assert "leads clients to http://inside:8000" in deployment.find("error", "--url", address)[f"card at {address}"]
-        assert "other skills than here: greet, write" in deployment.find("warning", "--url", address)[f"card at {address}"]
+        assert (
+            "leads clients to http://inside:8000"
+            in deployment.find("error", "--url", address)[f"card at {address}"]
+        )
+        assert (
+            "other skills than here: greet, write"
+            in deployment.find("warning", "--url", address)[f"card at {address}"]
+        )

@@ -1,4 +1,6 @@
-"""Files of 0.3 over HTTP+JSON and gRPC with a2a-sdk, which encodes their bytes twice: both sides have a switch, and nothing else changes."""
+"""Files of 0.3 over HTTP+JSON and gRPC with a2a-sdk, which encodes their bytes twice: both sides
+have a switch, and nothing else changes.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,14 @@ from a2a_runtime.surface import Surface
 
 CONTENT, ONCE, TWICE = b"\xff\xfe\x00", "//4A", "Ly80QQ=="
 AS_03 = Pin("v0_3_proto", HTTP_JSON)
-PINS = [AS_03, Pin("v0_3", HTTP_JSON), Pin("1.0", HTTP_JSON), Pin("0.3"), Pin("0.3", GRPC), Pin("1.0", GRPC)]
+PINS = [
+    AS_03,
+    Pin("v0_3", HTTP_JSON),
+    Pin("1.0", HTTP_JSON),
+    Pin("0.3"),
+    Pin("0.3", GRPC),
+    Pin("1.0", GRPC),
+]
 
 
 def bytes_agent() -> Agent:
@@ -37,7 +46,9 @@ def bytes_agent() -> Agent:
     @agent.skill("bytes")
     async def answer(ctx: TaskContext) -> Artifact:
         came = next(part.raw for part in ctx.message.parts if part.raw is not None)
-        return Artifact(artifact_id="bytes", parts=[Part(text=came.hex()), Part(raw=CONTENT, filename="f.bin")])
+        return Artifact(
+            artifact_id="bytes", parts=[Part(text=came.hex()), Part(raw=CONTENT, filename="f.bin")]
+        )
 
     return agent
 
@@ -59,7 +70,12 @@ def urls() -> Iterator[tuple[str, str]]:
     with ExitStack() as stack:
         found = []
         for double in (False, True):
-            surface = Surface(bytes_agent(), gate=OpenGate(), double_base64=double, grpc=GrpcOptions(find_free_address()))
+            surface = Surface(
+                bytes_agent(),
+                gate=OpenGate(),
+                double_base64=double,
+                grpc=GrpcOptions(find_free_address()),
+            )
             found.append(str(stack.enter_context(serve_on_socket(create_app(surface))).base_url))
         yield found[0], found[1]
 
@@ -67,12 +83,21 @@ def urls() -> Iterator[tuple[str, str]]:
 @pytest.mark.peer
 @pytest.mark.parametrize("name", CLIENTS)
 def test_files_of_the_sdks_clients(urls: tuple[str, str], name: str) -> None:
-    """They find each interface of 0.3 on the card; JSON-RPC needs no switch, and elsewhere it is right for the SDK for Python only."""
+    """They find each interface of 0.3 on the card; JSON-RPC needs no switch, and elsewhere it is
+    right for the SDK for Python only.
+    """
     distribution, file, arguments = CLIENTS[name]
     script, place = str(Path(__file__).parents[1] / "peers" / file), interpreter(distribution)
     command = ["node", script, str(place.parent)] if file.endswith(".mjs") else [str(place), script]
     environment = {**os.environ, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
-    done = subprocess.run([*command, *arguments, *urls], capture_output=True, text=True, timeout=120, check=False, env=environment)
+    done = subprocess.run(
+        [*command, *arguments, *urls],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env=environment,
+    )
     assert done.returncode == 0, done.stderr
     plain, doubled = json.loads(done.stdout)
     right, wrong = (doubled, plain) if name in ENCODE_TWICE else (plain, doubled)
@@ -87,11 +112,15 @@ def test_files_of_the_sdks_clients(urls: tuple[str, str], name: str) -> None:
     [("a2a-sdk-0.3.26", "server_0_3.py", "bytes"), ("a2a-sdk-1.3.0", "server_1_0.py", "echo")],
     ids=["0.3.26", "1.3.0"],
 )
-async def test_files_of_the_sdks_servers(distribution: str, script: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_files_of_the_sdks_servers(
+    distribution: str, script: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Both directions are right with the switch of the client, over HTTP+JSON and gRPC."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with peer_agent(distribution, script) as url:
-        for binding, options in (await list_ways(url, has_http=distribution == "a2a-sdk-0.3.26")).items():
+        for binding, options in (
+            await list_ways(url, has_http=distribution == "a2a-sdk-0.3.26")
+        ).items():
             async with A2AClient(url, options=options) as client:
                 task = await client.send([Part(text=text), Part(raw=CONTENT, filename="f.bin")])
             assert isinstance(task, Task)
@@ -105,7 +134,11 @@ async def list_ways(url: str, *, has_http: bool) -> Mapping[str, ClientOptions]:
         interfaces = (await client.get_card()).supported_interfaces
     address = next(each.url for each in interfaces if each.protocol_binding == GRPC.value)
     calls = ClientOptions(pin=Pin("0.3"), interface_url=f"grpc://{address}", double_base64=True)
-    return {"HTTP+JSON": ClientOptions(pin=AS_03, double_base64=True), "GRPC": calls} if has_http else {"GRPC": calls}
+    return (
+        {"HTTP+JSON": ClientOptions(pin=AS_03, double_base64=True), "GRPC": calls}
+        if has_http
+        else {"GRPC": calls}
+    )
 
 
 @pytest.mark.anyio
@@ -122,9 +155,20 @@ async def test_both_switches_fit_each_other(urls: tuple[str, str], pin: Pin) -> 
 
 def test_only_files_are_converted() -> None:
     """Not data with members of the same name, and not what is no base64 of base64."""
-    document = {"content": [{"file": {"fileWithBytes": ONCE}}, {"data": {"data": {"fileWithBytes": ONCE}}}], "metadata": {"fileWithBytes": ONCE}}
+    document = {
+        "content": [{"file": {"fileWithBytes": ONCE}}, {"data": {"data": {"fileWithBytes": ONCE}}}],
+        "metadata": {"fileWithBytes": ONCE},
+    }
     twice = json.loads(encode_twice(json.dumps(document).encode()))
-    assert twice == {**document, "content": [{"file": {"fileWithBytes": TWICE}}, document["content"][1]]}
+    assert twice == {
+        **document,
+        "content": [{"file": {"fileWithBytes": TWICE}}, document["content"][1]],
+    }
     assert json.loads(decode_once(json.dumps(twice).encode())) == document
-    for kept in (b'{"file":{"fileWithBytes":"//4A"}}', b'{"file":{"fileWithBytes":7}}', b'{"fileWithBytes":', b"[]"):
+    for kept in (
+        b'{"file":{"fileWithBytes":"//4A"}}',
+        b'{"file":{"fileWithBytes":7}}',
+        b'{"fileWithBytes":',
+        b"[]",
+    ):
         assert decode_once(kept) == kept

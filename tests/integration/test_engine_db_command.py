@@ -24,14 +24,20 @@ from a2a_runtime.testing.agent import run_agent
 @pytest.fixture(params=["sqlite", "postgres"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Provide a store with tasks of two callers."""
-    store_url = f"sqlite:///{tmp_path / 'tasks.db'}" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
+    store_url = (
+        f"sqlite:///{tmp_path / 'tasks.db'}"
+        if request.param == "sqlite"
+        else request.getfixturevalue("postgres_url")
+    )
 
     async def echo(ctx: TaskContext) -> str:
         return ctx.text
 
     async def fill() -> None:
         for owner, texts in (("ada", ["one", "two"]), ("eve", ["three"])):
-            async with run_agent(echo, store=create_store(store_url), caller=Caller(owner, "acme")) as one:
+            async with run_agent(
+                echo, store=create_store(store_url), caller=Caller(owner, "acme")
+            ) as one:
                 for text in texts:
                     await one.send(text, context_id=f"c-{text}")
 
@@ -53,8 +59,12 @@ def list_tasks(url: str, *options: str) -> list[list[str]]:
 
 
 def test_tasks_are_listed_by_caller_and_state(url: str) -> None:
-    """The tasks of all callers are listed with state, skill, time and caller; options filter them."""
-    assert [row[1:3] + row[4:] for row in list_tasks(url, "--owner", "eve")] == [["completed", "echo", "/agent", "acme", "eve"]]
+    """The tasks of all callers are listed with state, skill, time and caller; options filter
+    them.
+    """
+    assert [row[1:3] + row[4:] for row in list_tasks(url, "--owner", "eve")] == [
+        ["completed", "echo", "/agent", "acme", "eve"]
+    ]
     assert len(list_tasks(url)) == 3
     assert len(list_tasks(url, "--limit", "2")) == 2
     assert len(list_tasks(url, "--context", "c-two")) == 1
@@ -64,9 +74,14 @@ def test_tasks_are_listed_by_caller_and_state(url: str) -> None:
 def test_a_task_is_printed_as_json(url: str) -> None:
     """The JSON is that of the protocol; an unknown task is an error."""
     ((task_id, *_),) = list_tasks(url, "--owner", "eve")
-    assert json.loads(run_command(url, "tasks", "show", task_id).stdout)["artifacts"][0]["parts"] == [{"text": "three"}]
+    assert json.loads(run_command(url, "tasks", "show", task_id).stdout)["artifacts"][0][
+        "parts"
+    ] == [{"text": "three"}]
     missing = run_command(url, "tasks", "show", "unknown")
-    assert (missing.exit_code, missing.stderr) == (1, "Error: store: nothing found; check --owner, --tenant and --surface\n")
+    assert (missing.exit_code, missing.stderr) == (
+        1,
+        "Error: store: nothing found; check --owner, --tenant and --surface\n",
+    )
 
 
 def test_tasks_and_conversations_are_deleted(url: str) -> None:
@@ -130,7 +145,10 @@ async def _spoil_totals(url: str) -> None:
             db.execute("UPDATE task_totals SET number = number + 5 WHERE scope LIKE '%ada%'")
         return
     connection = await asyncpg.connect(url)
-    await connection.execute("INSERT INTO a2a_task_deltas SELECT scope, state, 5 FROM a2a_tasks WHERE scope LIKE '%ada%' LIMIT 1")
+    await connection.execute(
+        "INSERT INTO a2a_task_deltas SELECT scope, state, 5 FROM a2a_tasks WHERE scope LIKE "
+        "'%ada%' LIMIT 1"
+    )
     await connection.close()
 
 
@@ -146,7 +164,11 @@ def _read_total(url: str) -> int:
     return asyncio.run(read())
 
 
-@pytest.mark.parametrize("words", [["delete"], ["delete", "x", "--all"], ["delete", "--all"], ["list", "--state", "lost"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "words",
+    [["delete"], ["delete", "x", "--all"], ["delete", "--all"], ["list", "--state", "lost"]],
+    ids=" ".join,
+)
 def test_invalid_usage_is_refused(url: str, words: list[str]) -> None:
     """A deletion without ids or without a caller is an error, and so is an unknown state."""
     assert run_command(url, "tasks", *words).exit_code == 2
@@ -179,8 +201,12 @@ def test_a_missing_file_is_not_created(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_default_store_is_that_of_the_project(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without an option and a variable, the store of the a2a.toml is used; without that, the command fails."""
+def test_the_default_store_is_that_of_the_project(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without an option and a variable, the store of the a2a.toml is used; without that, the
+    command fails.
+    """
     (tmp_path / "deep").mkdir()
     monkeypatch.chdir(tmp_path / "deep")
     missing = CliRunner().invoke(command, ["tasks", "list"])

@@ -1,4 +1,6 @@
-"""The exact-path router: its responses are those of Litestar's router, and it passes by nothing of a host."""
+"""The exact-path router: its responses are those of Litestar's router, and it passes by nothing of
+a host.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,10 @@ CARDS = ["/agent/.well-known/agent-card.json", "/agent/.well-known/agent.json"]
 EXACT = [
     "/agent",
     *CARDS,
-    *(f"/agent/{path}" for path in ("extendedAgentCard", "message:send", "message:stream", "tasks")),
+    *(
+        f"/agent/{path}"
+        for path in ("extendedAgentCard", "message:send", "message:stream", "tasks")
+    ),
     *(f"/agent/v1/{path}" for path in ("card", "message:send", "message:stream", "tasks")),
 ]
 CALL = {"jsonrpc": "2.0", "id": 7, "method": "GetTask", "params": {"id": "none"}}
@@ -65,15 +70,24 @@ async def pass_on(_message: Message, _scope: Scope) -> None:
 
 def collect_responses(client: TestClient[Litestar], path: str) -> list[tuple[int, bytes]]:
     """Send a request with each method, and one with an invalid host."""
-    responses = [client.request(method, path, json=CALL if method == "POST" else None) for method in ("GET", "POST", "HEAD", "OPTIONS", "PUT")]
+    responses = [
+        client.request(method, path, json=CALL if method == "POST" else None)
+        for method in ("GET", "POST", "HEAD", "OPTIONS", "PUT")
+    ]
     responses.append(client.post(path, json=CALL, headers={"Host": "a b"}))
     return [(each.status_code, each.content) for each in responses]
 
 
 @pytest.mark.parametrize("root_path", ["", "/agent", "/proxy"])
 def test_both_routers_respond_alike(root_path: str) -> None:
-    """For every spelling of a path, every method and every root path, responses with and without the shortcut are the same."""
-    exact, (mounted, plugin), (full, slow_plugin) = create_app(surface()), host(), host(before_send=[pass_on])
+    """For every spelling of a path, every method and every root path, responses with and without
+    the shortcut are the same.
+    """
+    exact, (mounted, plugin), (full, slow_plugin) = (
+        create_app(surface()),
+        host(),
+        host(before_send=[pass_on]),
+    )
     with (
         TestClient(exact, root_path=root_path) as one,
         TestClient(mounted, root_path=root_path) as other,
@@ -181,9 +195,13 @@ def test_whatever_a_host_adds_runs_for_each_route(added: str, path: str) -> None
 @pytest.mark.parametrize("path", ["/", "/.well-known/agent-card.json", "/tasks", "/message:send"])
 @pytest.mark.parametrize("key", [Exception, 400])
 def test_an_exception_handler_of_a_host_has_its_turn_at_each_route(key: Any, path: str) -> None:  # noqa: ANN401 - a status or a class
-    """It answers what the router raises for an invalid host, with an agent at the root, where the host takes precedence."""
+    """It answers what the router raises for an invalid host, with an agent at the root, where the
+    host takes precedence.
+    """
     calls = Calls()
-    app, plugin = host(Surface(build_test_agent(), "", gate=OpenGate()), exception_handlers={key: calls.on_error})
+    app, plugin = host(
+        Surface(build_test_agent(), "", gate=OpenGate()), exception_handlers={key: calls.on_error}
+    )
     with TestClient(app) as client:
         assert plugin.exact_paths == {}
         assert client.post(path, json=CALL, headers={"Host": "a b"}).status_code == 418
@@ -204,7 +222,13 @@ def test_options_of_a_surface_run_for_each_of_its_routes(added: str, path: str) 
 
 def test_public_cards_keep_the_shortcut_beside_guards() -> None:
     """Each route is judged by itself: the guards of a surface are not around its public cards."""
-    mounted = Surface(build_test_agent(), "/agent", gate=OpenGate(), public_card=True, routes=RouteOptions(guards=[Calls().guard]))
+    mounted = Surface(
+        build_test_agent(),
+        "/agent",
+        gate=OpenGate(),
+        public_card=True,
+        routes=RouteOptions(guards=[Calls().guard]),
+    )
     app, plugin = host(mounted)
     with TestClient(app):
         assert sorted(plugin.exact_paths) == CARDS
@@ -215,23 +239,46 @@ def test_public_cards_keep_the_shortcut_beside_guards() -> None:
     [
         ({"response_headers": [ResponseHeader(name="x-host", value="here")]}, "x-host", "here"),
         ({"response_cookies": [Cookie(key="seen", value="yes")]}, "set-cookie", "seen=yes"),
-        ({"cors_config": CORSConfig(allow_origins=[ORIGIN])}, "access-control-allow-origin", ORIGIN),
-        ({"compression_config": CompressionConfig("gzip", minimum_size=1)}, "content-encoding", "gzip"),
+        (
+            {"cors_config": CORSConfig(allow_origins=[ORIGIN])},
+            "access-control-allow-origin",
+            ORIGIN,
+        ),
+        (
+            {"compression_config": CompressionConfig("gzip", minimum_size=1)},
+            "content-encoding",
+            "gzip",
+        ),
     ],
 )
-def test_headers_of_a_host_are_on_each_response(options: dict[str, Any], header: str, text: str) -> None:
+def test_headers_of_a_host_are_on_each_response(
+    options: dict[str, Any], header: str, text: str
+) -> None:
     """Those that it lists, and those that its configuration leads to."""
     app, _ = host(**options)
     with TestClient(app) as client:
         for path in EXACT:
-            response = client.get(path, headers={"Origin": ORIGIN, "Accept-Encoding": "gzip", "Sec-Fetch-Site": "same-origin"})
+            response = client.get(
+                path,
+                headers={
+                    "Origin": ORIGIN,
+                    "Accept-Encoding": "gzip",
+                    "Sec-Fetch-Site": "same-origin",
+                },
+            )
             assert text in response.headers[header]
 
 
 @pytest.mark.parametrize(
-    ("options", "status"), [({"csrf_config": CSRFConfig(KEY)}, 403), ({"allowed_hosts": AllowedHostsConfig(["other.example"])}, 400)]
+    ("options", "status"),
+    [
+        ({"csrf_config": CSRFConfig(KEY)}, 403),
+        ({"allowed_hosts": AllowedHostsConfig(["other.example"])}, 400),
+    ],
 )
-def test_requests_that_a_host_refuses_are_refused_at_each_route(options: dict[str, Any], status: int) -> None:
+def test_requests_that_a_host_refuses_are_refused_at_each_route(
+    options: dict[str, Any], status: int
+) -> None:
     """By its protection against forged requests, and by its list of hosts."""
     app, _ = host(**options)
     with TestClient(app) as client:

@@ -1,4 +1,5 @@
-"""Whatever is sent to whichever path: an answer that says what is wrong, soon, and nothing of what is inside.
+"""Whatever is sent to whichever path: an answer that says what is wrong, soon, and nothing of what
+is inside.
 
 `make soak` tries many more.
 """
@@ -28,14 +29,18 @@ from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 
-# The agent runs in a thread of this process and draws its random numbers while hypothesis looks after those of strategies.
+# The agent runs in a thread of this process and draws its random numbers while hypothesis looks
+# after those of strategies.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies"),
     pytest.mark.requirement("1.0", "13.4a"),
     pytest.mark.requirement("0.3", "10.2"),
 ]
 
-INSIDE = re.compile(r"Traceback|File \\?\"|site-packages|a2a_runtime|a2a_contract|pydantic|litestar|asyncio|\.py\b", re.IGNORECASE)
+INSIDE = re.compile(
+    r"Traceback|File \\?\"|site-packages|a2a_runtime|a2a_contract|pydantic|litestar|asyncio|\.py\b",
+    re.IGNORECASE,
+)
 EVERY_METHOD = sorted({method for name in (V1_0.name, V0_3.name) for method in METHODS[name]})
 VERBS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "PROPFIND"]
 PATHS = [
@@ -66,12 +71,20 @@ async def count(_ctx: TaskContext) -> AsyncGenerator[str, None]:
 
 @dataclass(frozen=True)
 class Target:
-    """The agent, and the ids of tasks that it really has, which stand as ``known-1`` and so on in what is sent."""
+    """The agent, and the ids of tasks that it really has, which stand as ``known-1`` and so on in
+    what is sent.
+    """
 
     client: httpx.Client
     ids: tuple[str, ...]
 
-    def send(self, verb: str, path: str, content: bytes | None = None, **options: Any) -> httpx.Response:  # noqa: ANN401 - what httpx takes
+    def send(
+        self,
+        verb: str,
+        path: str,
+        content: bytes | None = None,
+        **options: Any,  # noqa: ANN401 - what httpx takes
+    ) -> httpx.Response:
         """Send a request, and check what comes back."""
         for name, task_id in zip(KNOWN, self.ids, strict=True):
             path = path.replace(name, task_id)
@@ -83,16 +96,27 @@ class Target:
 
 
 @pytest.fixture(scope="module", params=["memory", "sqlite"])
-def target(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
+def target(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Target]:
     """An agent whose skills all end; no call waits longer than some seconds."""
     agent = Agent("mirror", capabilities=ALL_CAPABILITIES)
     agent.add("mirror", mirror, default=True, input_modes=("*/*",), output_modes=("*/*",))
     agent.add("count", count)
     agent.add("hidden", mirror, only_extended=True)
-    store = "memory" if request.param == "memory" else f"sqlite:///{tmp_path_factory.mktemp('fuzz')}/tasks.db"
+    store = (
+        "memory"
+        if request.param == "memory"
+        else f"sqlite:///{tmp_path_factory.mktemp('fuzz')}/tasks.db"
+    )
     hook = {"taskPushNotificationConfig": {"id": "p-1", "url": "https://hooks.example.org/a2a"}}
     with serve_on_socket(create_app(Surface(agent), store=store, settings=FAST_SETTINGS)) as client:
-        made = [client.post("/message:send", json={"message": MESSAGE, "configuration": hook}).json()["task"]["id"] for _ in KNOWN]
+        made = [
+            client.post("/message:send", json={"message": MESSAGE, "configuration": hook}).json()[
+                "task"
+            ]["id"]
+            for _ in KNOWN
+        ]
         yield Target(client, tuple(made))
 
 
@@ -102,7 +126,9 @@ def check(response: httpx.Response, sent: str) -> None:
     said = response.content.decode("utf-8", "strict")
     kind = response.headers.get("content-type", "").partition(";")[0]
     if kind == "text/event-stream":
-        lines = [line.removeprefix("data: ") for line in said.splitlines() if line.startswith("data: ")]
+        lines = [
+            line.removeprefix("data: ") for line in said.splitlines() if line.startswith("data: ")
+        ]
         assert all(json.loads(line) for line in lines)
     elif said:
         assert kind in {"application/json", "application/a2a+json"}, (kind, said[:200])
@@ -111,7 +137,12 @@ def check(response: httpx.Response, sent: str) -> None:
             assert [word for word in INSIDE.findall(said) if word not in sent] == [], said[:500]
 
 
-@given(method=st.sampled_from(EVERY_METHOD) | st.text(max_size=20), params=spoiled(KNOWN) | JSON, call_id=JSON, by_name=st.booleans())
+@given(
+    method=st.sampled_from(EVERY_METHOD) | st.text(max_size=20),
+    params=spoiled(KNOWN) | JSON,
+    call_id=JSON,
+    by_name=st.booleans(),
+)
 def test_calls(target: Target, method: str, params: Any, call_id: object, by_name: bool) -> None:  # noqa: ANN401, FBT001 - any JSON
     """Every method with every kind of wrong parameters, ids and envelopes."""
     envelope = {"jsonrpc": "2.0", "id": call_id, "method": method, "params": params}
@@ -131,16 +162,24 @@ def test_bodies(target: Target, path: str, body: bytes) -> None:
 
 def segment() -> st.SearchStrategy[str]:
     """Make one step of a path: anything, escaped as it has to be."""
-    return (st.text(max_size=12) | st.sampled_from([*NASTY, *KNOWN, "p-1"])).map(lambda text: quote(text.encode("utf-8", "surrogatepass"), safe=":"))
+    return (st.text(max_size=12) | st.sampled_from([*NASTY, *KNOWN, "p-1"])).map(
+        lambda text: quote(text.encode("utf-8", "surrogatepass"), safe=":")
+    )
 
 
 @given(
     verb=st.sampled_from(VERBS),
     path=st.sampled_from(ALL_PATHS),
     steps=st.tuples(segment(), segment()),
-    query=st.dictionaries(st.sampled_from(QUERIES), st.text(max_size=12).filter(str.isprintable) | st.sampled_from(NASTY), max_size=4),
+    query=st.dictionaries(
+        st.sampled_from(QUERIES),
+        st.text(max_size=12).filter(str.isprintable) | st.sampled_from(NASTY),
+        max_size=4,
+    ),
 )
-def test_paths_and_queries(target: Target, verb: str, path: str, steps: tuple[str, str], query: dict[str, str]) -> None:
+def test_paths_and_queries(
+    target: Target, verb: str, path: str, steps: tuple[str, str], query: dict[str, str]
+) -> None:
     """Every verb at every path, with anything where ids stand, and anything in the query."""
     params = {name: value.encode("utf-8", "replace").decode() for name, value in query.items()}
     target.send(verb, str(target.client.base_url).rstrip("/") + path.format(*steps), params=params)
@@ -153,19 +192,27 @@ REQUESTS = [
 VALUES = ["1.0", "0.3", "application/json", "*/*", "9" * 30, "-1", "Bearer "]
 
 
-@given(request=st.sampled_from(REQUESTS), headers=st.dictionaries(st.sampled_from(HEADERS), ASCII | st.sampled_from(VALUES), max_size=5))
+@given(
+    request=st.sampled_from(REQUESTS),
+    headers=st.dictionaries(st.sampled_from(HEADERS), ASCII | st.sampled_from(VALUES), max_size=5),
+)
 def test_headers(target: Target, request: tuple[str, str], headers: dict[str, str]) -> None:
     """Anything in the headers that are read."""
     verb, path = request
     call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": MESSAGE}}
     content = None if verb == "GET" else to_bytes(call if path == "/" else {"message": MESSAGE})
-    target.send(verb, path, content, headers={name: value.strip() or "x" for name, value in headers.items()})
+    target.send(
+        verb, path, content, headers={name: value.strip() or "x" for name, value in headers.items()}
+    )
 
 
 @given(message=spoiled())
 def test_almost_valid_messages(target: Target, message: Any) -> None:  # noqa: ANN401 - any JSON
     """A message that reaches a handler comes back unchanged, or is refused."""
-    whole = {"message": {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"data": message}]}, "metadata": {"skillId": "mirror"}}
+    whole = {
+        "message": {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"data": message}]},
+        "metadata": {"skillId": "mirror"},
+    }
     response = target.send("POST", "/message:send", to_bytes(whole))
     if response.status_code == 200:
         task = response.json()["task"]

@@ -45,21 +45,34 @@ def build_app(settings: Settings | None = None) -> Litestar:
 
 def build_host_app(*plugins: GcTuningPlugin, tune_gc: bool = True) -> Litestar:
     """Build an app of a host with an agent in it."""
-    return Litestar(plugins=[A2APlugin(build_test_agent(), gate=OpenGate(), settings=Settings(tune_gc=tune_gc)), *plugins])
+    return Litestar(
+        plugins=[
+            A2APlugin(build_test_agent(), gate=OpenGate(), settings=Settings(tune_gc=tune_gc)),
+            *plugins,
+        ]
+    )
 
 
 @pytest.mark.parametrize(
     ("app", "expected"),
     [
         pytest.param(build_app(), (True, True), id="of create_app"),
-        pytest.param(build_app(Settings(tune_gc=False)), (False, False), id="of create_app, switched off"),
+        pytest.param(
+            build_app(Settings(tune_gc=False)), (False, False), id="of create_app, switched off"
+        ),
         pytest.param(build_host_app(), (True, False), id="of a host"),
         pytest.param(build_host_app(tune_gc=False), (False, False), id="of a host, switched off"),
-        pytest.param(build_host_app(GcTuningPlugin()), (True, True), id="of a host, with the plugin"),
+        pytest.param(
+            build_host_app(GcTuningPlugin()), (True, True), id="of a host, with the plugin"
+        ),
     ],
 )
-def test_the_collector_is_tuned_while_an_app_runs(app: Litestar, expected: tuple[bool, bool]) -> None:
-    """Objects that are there at start are frozen, and the collector of our own apps runs less often; after the app it is as before."""
+def test_the_collector_is_tuned_while_an_app_runs(
+    app: Litestar, expected: tuple[bool, bool]
+) -> None:
+    """Objects that are there at start are frozen, and the collector of our own apps runs less
+    often; after the app it is as before.
+    """
     with TestClient(app):
         assert (gc.get_freeze_count() > 0, gc.get_threshold() != USUAL) == expected
     assert (gc.get_freeze_count(), gc.get_threshold()) == (0, USUAL)
@@ -91,12 +104,16 @@ def test_new_cycles_are_collected_while_an_app_runs() -> None:
 
 
 def test_a_collector_that_is_tuned_already_is_left_alone() -> None:
-    """A second app in the process, or one in a process that has tuned it, changes nothing, not even when it stops."""
+    """A second app in the process, or one in a process that has tuned it, changes nothing, not even
+    when it stops.
+    """
     gc.freeze()
     gc.set_threshold(5000, 5, 5)
     frozen = gc.get_freeze_count()
     with TestClient(build_app()):
-        assert 0 < gc.get_freeze_count() <= frozen  # a frozen object is still freed with its last reference
+        assert (
+            0 < gc.get_freeze_count() <= frozen
+        )  # a frozen object is still freed with its last reference
         assert gc.get_threshold() == (5000, 5, 5)
     assert 0 < gc.get_freeze_count() <= frozen
     assert gc.get_threshold() == (5000, 5, 5)

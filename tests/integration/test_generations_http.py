@@ -1,4 +1,6 @@
-"""The next version on the wire, beside 1.0 on one mount: generations, timeline, long polls and conditions, over every binding."""
+"""The next version on the wire, beside 1.0 on one mount: generations, timeline, long polls and
+conditions, over every binding.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,32 @@ from typing import Any
 
 import httpx
 import pytest
-from integration.dialect_client import DIALECT_BINDINGS, DRAFT_BINDINGS, CallError, DialectClient, build_send_request
+from integration.dialect_client import (
+    DIALECT_BINDINGS,
+    DRAFT_BINDINGS,
+    CallError,
+    DialectClient,
+    build_send_request,
+)
 from integration.grpc_overlay import GrpcOverlay, find_free_address
 from litestar.testing import TestClient
 
 from a2a_contract.dialects import V0_3, V1_0, V1_1_DRAFT
-from a2a_contract.operations import GET_TASK, LIST_TASKS, SEND_MESSAGE, SEND_STREAMING_MESSAGE, SUBSCRIBE_TO_TASK
+from a2a_contract.operations import (
+    GET_TASK,
+    LIST_TASKS,
+    SEND_MESSAGE,
+    SEND_STREAMING_MESSAGE,
+    SUBSCRIBE_TO_TASK,
+)
 from a2a_contract.v1_0 import SubscribeToTaskRequest, Task
-from a2a_contract.v1_1_draft import GetTaskRequest, ListTasksRequest, ListTasksResponse, SendMessageConfiguration, SendMessageRequest
+from a2a_contract.v1_1_draft import (
+    GetTaskRequest,
+    ListTasksRequest,
+    ListTasksResponse,
+    SendMessageConfiguration,
+    SendMessageRequest,
+)
 from a2a_contract.v1_1_draft import Task as NumberedTask
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.app import create_app
@@ -81,7 +101,12 @@ def http() -> Iterator[httpx.Client]:
 class DraftClient(DialectClient):
     """A client that names the version of the draft."""
 
-    def build_request(self, operation: Any, request: Any, **headers: str) -> tuple[str, str, dict[str, Any]]:  # noqa: ANN401 - as above
+    def build_request(
+        self,
+        operation: Any,  # noqa: ANN401 - as above
+        request: Any,
+        **headers: str,
+    ) -> tuple[str, str, dict[str, Any]]:
         """Add the version."""
         method, url, options = super().build_request(operation, request, **headers)
         return method, url, {**options, "headers": {**VERSION, **options["headers"]}}
@@ -93,16 +118,23 @@ def client(request: pytest.FixtureRequest, http: httpx.Client) -> DialectClient:
     return DraftClient(http, request.param)
 
 
-def build_numbered(text: str, task: Task | None = None, **configuration: object) -> SendMessageRequest:
+def build_numbered(
+    text: str, task: Task | None = None, **configuration: object
+) -> SendMessageRequest:
     """Build a message with a configuration of the draft."""
     ids = {} if task is None else {"task_id": task.id}
-    return SendMessageRequest(message=build_user_message(text, **ids), configuration=SendMessageConfiguration.model_validate(configuration))
+    return SendMessageRequest(
+        message=build_user_message(text, **ids),
+        configuration=SendMessageConfiguration.model_validate(configuration),
+    )
 
 
 def show_timeline(task: object) -> list[tuple[str, int | None]]:
     """Show the kinds of the timeline with their generations."""
     assert isinstance(task, NumberedTask)
-    return [("message" if each.message else "status", each.generation) for each in task.timeline or []]
+    return [
+        ("message" if each.message else "status", each.generation) for each in task.timeline or []
+    ]
 
 
 def read(client: DialectClient, task_id: str, **members: object) -> NumberedTask:
@@ -113,16 +145,34 @@ def read(client: DialectClient, task_id: str, **members: object) -> NumberedTask
 
 
 def test_a_task_has_its_generation_and_its_timeline(client: DialectClient) -> None:
-    """Statuses and client messages in order; artifacts know where they begin and end; history stays."""
+    """Statuses and client messages in order; artifacts know where they begin and end; history
+    stays.
+    """
     question = client.task("hello")
     assert isinstance(question, NumberedTask)
-    assert (question.generation, show_timeline(question)) == (2, [("message", 1), ("status", 1), ("status", 2)])
+    assert (question.generation, show_timeline(question)) == (
+        2,
+        [("message", 1), ("status", 1), ("status", 2)],
+    )
     answered = client.task("Ada", task_id=question.id)
-    assert show_timeline(answered) == [("message", 1), ("status", 1), ("status", 2), ("message", 3), ("status", 3), ("status", 5)]
+    assert show_timeline(answered) == [
+        ("message", 1),
+        ("status", 1),
+        ("status", 2),
+        ("message", 3),
+        ("status", 3),
+        ("status", 5),
+    ]
     ended = read(client, question.id)
     assert ended == answered
-    assert [(each.artifact_id, each.start_generation, each.end_generation) for each in ended.artifacts or []] == [("result", 4, 4)]
-    assert [each.message.parts[0].text for each in ended.timeline or [] if each.message] == ["hello", "Ada"]
+    assert [
+        (each.artifact_id, each.start_generation, each.end_generation)
+        for each in ended.artifacts or []
+    ] == [("result", 4, 4)]
+    assert [each.message.parts[0].text for each in ended.timeline or [] if each.message] == [
+        "hello",
+        "Ada",
+    ]
     assert [each.parts[0].text for each in ended.history or []] == ["hello", "Who?", "Ada"]
 
 
@@ -151,7 +201,9 @@ def test_events_carry_the_generation_after_them(client: DialectClient) -> None:
 
 
 def test_a_message_is_refused_if_the_task_has_changed(client: DialectClient) -> None:
-    """With the error of the table, and with the present generation; at the right one it is taken."""
+    """With the error of the table, and with the present generation; at the right one it is
+    taken.
+    """
     question = client.task("hello")
     with pytest.raises(CallError) as refused:
         client.call(SEND_MESSAGE, build_numbered("Ada", question, if_generation_match=1))
@@ -176,11 +228,18 @@ def test_a_condition_is_ignored_for_a_message_that_creates_a_task(client: Dialec
 
 
 def test_a_repeated_message_is_not_refused(http: httpx.Client) -> None:
-    """The first attempt has changed the task; the second is the same message by its idempotency key."""
+    """The first attempt has changed the task; the second is the same message by its idempotency
+    key.
+    """
     client = DraftClient(http, DRAFT_BINDINGS[0])
     question = client.task("hello")
     request = build_numbered("Ada", question, if_generation_match=2)
-    answers = [client.call_raw(SEND_MESSAGE, request, idempotency_key="once").json()["result"]["task"]["generation"] for _ in range(2)]
+    answers = [
+        client.call_raw(SEND_MESSAGE, request, idempotency_key="once").json()["result"]["task"][
+            "generation"
+        ]
+        for _ in range(2)
+    ]
     assert answers == [5, 5]
 
 
@@ -196,7 +255,11 @@ def test_a_read_answers_at_once_where_nothing_is_to_be_waited_for(client: Dialec
 def test_texts_are_read_as_numbers(http: httpx.Client) -> None:
     """ProtoJSON writes 64 bits as text."""
     question = DraftClient(http, DRAFT_BINDINGS[0]).task("hello")
-    found = http.get(f"/tasks/{question.id}", params={"currentGeneration": "1", "timelineLength": "0"}, headers=VERSION)
+    found = http.get(
+        f"/tasks/{question.id}",
+        params={"currentGeneration": "1", "timelineLength": "0"},
+        headers=VERSION,
+    )
     assert found.json()["generation"] == 2
     wrong = http.get(f"/tasks/{question.id}", params={"currentGeneration": "soon"}, headers=VERSION)
     assert (wrong.status_code, "currentGeneration" in wrong.text) == (400, True)
@@ -206,32 +269,58 @@ def test_a_held_read_is_answered_by_the_next_change() -> None:
     """A message of another client to the running task, which changes no state, is such a change."""
     with serve(long_poll_timeout=DEADLINE * 10) as http, ThreadPoolExecutor() as pool:
         client = DraftClient(http, DRAFT_BINDINGS[1])
-        started = client.call(SEND_MESSAGE, build_numbered("x", return_immediately=True).model_copy(update={"metadata": {"skillId": "listen"}}))
+        started = client.call(
+            SEND_MESSAGE,
+            build_numbered("x", return_immediately=True).model_copy(
+                update={"metadata": {"skillId": "listen"}}
+            ),
+        )
         task = read(client, started.task.id)  # type: ignore[union-attr]  # a response with a task
         while task.status.state != "TASK_STATE_WORKING":
             task = read(client, task.id, current_generation=task.generation)
-        held: Future[NumberedTask] = pool.submit(read, client, task.id, current_generation=task.generation)
-        client.call(SEND_MESSAGE, build_numbered("more", task, return_immediately=True, if_generation_match=task.generation))
+        held: Future[NumberedTask] = pool.submit(
+            read, client, task.id, current_generation=task.generation
+        )
+        client.call(
+            SEND_MESSAGE,
+            build_numbered(
+                "more", task, return_immediately=True, if_generation_match=task.generation
+            ),
+        )
         assert (held.result(DEADLINE).generation or 0) > (task.generation or 0)
 
 
 @pytest.mark.parametrize("binding", DIALECT_BINDINGS[:2], ids=str)
 def test_clients_of_1_0_see_no_difference(http: httpx.Client, binding: Any) -> None:  # noqa: ANN401 - as above
-    """No member is added, conditions are unknown members, and a message to a running task is in no stream."""
+    """No member is added, conditions are unknown members, and a message to a running task is in no
+    stream.
+    """
     client = DialectClient(http, binding)
-    document = {"message": build_user_message("hello").to_dict(), "configuration": {"ifGenerationMatch": "no number", "timelineLength": -1}}
+    document = {
+        "message": build_user_message("hello").to_dict(),
+        "configuration": {"ifGenerationMatch": "no number", "timelineLength": -1},
+    }
     call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": document}
-    question = http.post("/", json=call).json()["result"] if binding.is_jsonrpc else http.post("/message:send", json=document).json()
+    question = (
+        http.post("/", json=call).json()["result"]
+        if binding.is_jsonrpc
+        else http.post("/message:send", json=document).json()
+    )
     assert "eneration" not in json.dumps(question)
     assert "timeline" not in question["task"]
     started = client.task("x", skill="listen", configuration=AT_ONCE)
     while client.get(started.id).status.state != "TASK_STATE_WORKING":
         time.sleep(0.01)
     client.call(SEND_MESSAGE, build_send_request("more", task_id=started.id))
-    events = list(client.events(SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=started.id), last_event_id="0"))
+    events = list(
+        client.events(SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=started.id), last_event_id="0")
+    )
     assert [each.message for _, each in events] == [None] * len(events)
     numbers = [int(number or 0) for number, _ in events]
-    assert (numbers[0], len(numbers)) == (1, numbers[-1] - 1)  # the message has the number that is left out
+    assert (numbers[0], len(numbers)) == (
+        1,
+        numbers[-1] - 1,
+    )  # the message has the number that is left out
     assert "eneration" not in json.dumps([each.to_dict() for _, each in events])
 
 
@@ -251,7 +340,11 @@ def test_a_list_goes_without_a_task_that_is_deleted_meanwhile() -> None:
     with TestClient(create_app(surface, settings=FAST_SETTINGS, store=HastyStore())) as client:
         for _ in range(2):
             message = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "2"}]}
-            client.post("/message:send", json={"message": message, "metadata": {"skillId": "count"}}, headers=VERSION).raise_for_status()
+            client.post(
+                "/message:send",
+                json={"message": message, "metadata": {"skillId": "count"}},
+                headers=VERSION,
+            ).raise_for_status()
         assert len(client.get("/tasks", headers=VERSION).json()["tasks"]) == 1
 
 
@@ -266,10 +359,19 @@ async def test_the_log_of_a_long_task_gives_way_to_other_requests() -> None:
             turns += 1
             await asyncio.sleep(0)
 
-    app = create_app(Surface(build_agent(), dialects=frozenset((V1_0.name, V1_1_DRAFT.name))), settings=FAST_SETTINGS, store="memory")
-    async with run_app(app) as transport, httpx.AsyncClient(transport=transport, base_url="http://agent", headers=VERSION) as client:
+    app = create_app(
+        Surface(build_agent(), dialects=frozenset((V1_0.name, V1_1_DRAFT.name))),
+        settings=FAST_SETTINGS,
+        store="memory",
+    )
+    async with (
+        run_app(app) as transport,
+        httpx.AsyncClient(transport=transport, base_url="http://agent", headers=VERSION) as client,
+    ):
         message = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "6000"}]}
-        sent = await client.post("/message:send", json={"message": message, "metadata": {"skillId": "count"}})
+        sent = await client.post(
+            "/message:send", json={"message": message, "metadata": {"skillId": "count"}}
+        )
         other = asyncio.create_task(take_turns())
         await asyncio.sleep(0)
         turns = 0
@@ -285,9 +387,14 @@ def test_the_draft_is_off_by_default() -> None:
         assert (refused.status_code, "VERSION_NOT_SUPPORTED" in refused.text) == (400, True)
         call = {"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": "t-1"}}
         assert http.post("/", json=call, headers=VERSION).json()["error"]["code"] == -32009
-        versions = [each["protocolVersion"] for each in http.get("/.well-known/agent-card.json").json()["supportedInterfaces"]]
+        versions = [
+            each["protocolVersion"]
+            for each in http.get("/.well-known/agent-card.json").json()["supportedInterfaces"]
+        ]
         assert versions == ["1.0", "1.0", "0.3", "0.3"]
-    with pytest.raises(ValueError, match=r"1\.1-draft needs the version that it extends; add '1\.0'"):
+    with pytest.raises(
+        ValueError, match=r"1\.1-draft needs the version that it extends; add '1\.0'"
+    ):
         Surface(build_agent(), dialects=frozenset(("1.1-draft",)))
 
 

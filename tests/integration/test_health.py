@@ -13,7 +13,11 @@ import pytest
 from litestar import Litestar, get
 from litestar.connection import ASGIConnection
 from litestar.exceptions import NotAuthorizedException
-from litestar.middleware import AbstractAuthenticationMiddleware, AuthenticationResult, DefineMiddleware
+from litestar.middleware import (
+    AbstractAuthenticationMiddleware,
+    AuthenticationResult,
+    DefineMiddleware,
+)
 from litestar.testing import TestClient
 
 from a2a_runtime.agent import Agent
@@ -60,7 +64,9 @@ def test_every_app_is_probed() -> None:
         assert health == {"status": "healthy", "registry": "none", "module_count": 1}
 
 
-@pytest.mark.parametrize(("path", "at_root", "below"), [("off", 404, 404), ("/probes", 404, 200), ("/probes/", 404, 200)])
+@pytest.mark.parametrize(
+    ("path", "at_root", "below"), [("off", 404, 404), ("/probes", 404, 200), ("/probes/", 404, 200)]
+)
 def test_the_path_is_the_operators(path: str, at_root: int, below: int) -> None:
     """Probes are moved below a path, or switched off."""
     with TestClient(create_app(build_agent(), settings=Settings(health_path=path))) as client:
@@ -71,26 +77,34 @@ def test_the_path_is_the_operators(path: str, at_root: int, below: int) -> None:
 class Refusing(AbstractAuthenticationMiddleware):
     """Authentication of a host that refuses every request."""
 
-    async def authenticate_request(self, connection: ASGIConnection[object, object, object, object]) -> AuthenticationResult:  # type: ignore[override]
+    async def authenticate_request(
+        self, connection: ASGIConnection[object, object, object, object]
+    ) -> AuthenticationResult:  # type: ignore[override]
         """Refuse."""
         raise NotAuthorizedException(f"not you, at {connection.url.path}")
 
 
 def test_a_host_keeps_its_routes_and_probes_need_no_credentials() -> None:
-    """A route of the host at one of the paths wins; the authentication of the host leaves the others open."""
+    """A route of the host at one of the paths wins; the authentication of the host leaves the
+    others open.
+    """
 
     @get("/health", exclude_from_auth=True)
     async def health() -> dict[str, str]:
         return {"host": "fine"}
 
     plugin = A2APlugin(Surface(build_agent(), "/agent", gate=OpenGate()))
-    with TestClient(Litestar([health], plugins=[plugin], middleware=[DefineMiddleware(Refusing)])) as client:
+    with TestClient(
+        Litestar([health], plugins=[plugin], middleware=[DefineMiddleware(Refusing)])
+    ) as client:
         assert client.get("/health").json() == {"host": "fine"}
         assert read_statuses(client) == [200] * 4
 
 
 def test_a_store_that_is_gone_makes_the_process_unready(tmp_path: Path) -> None:
-    """The card still says 200, /readyz says which part fails; with the file back the process is ready again."""
+    """The card still says 200, /readyz says which part fails; with the file back the process is
+    ready again.
+    """
     file = tmp_path / "tasks.db"
     with TestClient(create_app(build_agent(), store=f"sqlite:///{file}")) as client:
         assert read_statuses(client) == [200] * 4
@@ -98,7 +112,10 @@ def test_a_store_that_is_gone_makes_the_process_unready(tmp_path: Path) -> None:
             path.rename(path.with_name(f"away-{path.name}"))
         _wait_for(client, 503)
         assert read_statuses(client) == [200, 503, 503, 503]
-        assert client.get("/readyz").json() == {"status": "not ready", "faults": {"store": "unavailable"}}
+        assert client.get("/readyz").json() == {
+            "status": "not ready",
+            "faults": {"store": "unavailable"},
+        }
         health = client.get("/health").json()
         assert (health["status"], health["reason"]) == ("unhealthy", "store: unavailable")
         assert client.get("/.well-known/agent-card.json").status_code == 200
@@ -115,11 +132,26 @@ def _wait_for(client: TestClient[Litestar], status: int) -> None:
 
 
 def test_a_server_says_that_it_is_about_to_stop(tmp_path: Path) -> None:
-    """With --drain-delay the port is served after SIGTERM while /readyz says 503; a second signal ends the delay."""
+    """With --drain-delay the port is served after SIGTERM while /readyz says 503; a second signal
+    ends the delay.
+    """
     (tmp_path / "probed.py").write_text(APP)
     port = find_free_port()
-    words = [sys.executable, "-m", "a2a_gen", "serve", "probed:app", "--port", str(port), "--drain-delay", "60"]
-    with httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client, subprocess.Popen(words, cwd=tmp_path) as process:
+    words = [
+        sys.executable,
+        "-m",
+        "a2a_gen",
+        "serve",
+        "probed:app",
+        "--port",
+        str(port),
+        "--drain-delay",
+        "60",
+    ]
+    with (
+        httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client,
+        subprocess.Popen(words, cwd=tmp_path) as process,
+    ):
         try:
             _wait_for_server(client, 200)
             process.send_signal(signal.SIGTERM)

@@ -1,4 +1,6 @@
-"""Errors before the handler: wrong bodies, methods, media types, versions, sizes and callers, at every kind of path."""
+"""Errors before the handler: wrong bodies, methods, media types, versions, sizes and callers, at
+every kind of path.
+"""
 
 from __future__ import annotations
 
@@ -77,8 +79,16 @@ def extract_error(response: httpx.Response) -> Mapping[str, Any]:
         (b'{"jsonrpc":"2.0","id":[1],"method":"GetTask","params":{"id":"x"}}', -32600, None),
         (b'{"jsonrpc":"2.0","id":true,"method":"GetTask","params":{"id":"x"}}', -32600, None),
         (b'{"jsonrpc":"2.0","id":NaN,"method":"GetTask","params":{"id":"x"}}', -32700, None),
-        (b'{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"x","mood":-Infinity}}', -32700, None),
-        (b'{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"NaN of Infinity"}}', -32001, 1),
+        (
+            b'{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"x","mood":-Infinity}}',
+            -32700,
+            None,
+        ),
+        (
+            b'{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"NaN of Infinity"}}',
+            -32001,
+            1,
+        ),
         (b'{"jsonrpc":"2.0","id":1.5,"method":"GetTask","params":{"id":7}}', -32602, 1.5),
         (b'{"jsonrpc":"2.0","id":1,"method":7}', -32600, 1),
         (b'{"jsonrpc":"2.0","id":1,"method":"Nothing"}', -32601, 1),
@@ -90,7 +100,9 @@ def extract_error(response: httpx.Response) -> Mapping[str, Any]:
     ],
     ids=lambda value: value.decode("latin-1")[:60] if isinstance(value, bytes) else None,
 )
-def test_an_invalid_call_has_the_json_rpc_error_code(client: httpx.Client, body: bytes, code: int, call_id: object) -> None:
+def test_an_invalid_call_has_the_json_rpc_error_code(
+    client: httpx.Client, body: bytes, code: int, call_id: object
+) -> None:
     """The status is 200, and the id is that of the call if it could be parsed."""
     response = client.post("/", content=body, headers=JSON)
     assert response.status_code == 200
@@ -100,23 +112,48 @@ def test_an_invalid_call_has_the_json_rpc_error_code(client: httpx.Client, body:
 def test_every_field_error_is_reported(client: httpx.Client) -> None:
     """In both dialects and bindings."""
     wrong = {"message": {"role": "ROLE_USER", "parts": [{"text": "a", "url": "b"}, {"text": 7}]}}
-    violations = extract_error(client.post("/", json={**CALL, "params": wrong}))["data"][1]["fieldViolations"]
+    violations = extract_error(client.post("/", json={**CALL, "params": wrong}))["data"][1][
+        "fieldViolations"
+    ]
     assert [each["field"] for each in violations] == ["message.parts[0]", "message.parts[1].text"]
-    assert client.post("/message:send", json=wrong).json()["error"]["details"][1]["fieldViolations"] == violations
-    old = {"message": {"kind": "message", "messageId": "m", "role": "user", "parts": [{"kind": "text", "text": 7}]}}
+    assert (
+        client.post("/message:send", json=wrong).json()["error"]["details"][1]["fieldViolations"]
+        == violations
+    )
+    old = {
+        "message": {
+            "kind": "message",
+            "messageId": "m",
+            "role": "user",
+            "parts": [{"kind": "text", "text": 7}],
+        }
+    }
     fields = [{"field": "message.parts[0].text", "description": "Input should be a valid string"}]
     data = {"reason": "INVALID_PARAMS", "fields": fields}
-    assert extract_error(client.post("/", json={**CALL, "method": "message/send", "params": old}))["data"] == data
-    assert client.post("/v1/message:send", json=old).json() == {"code": -32602, "message": "Invalid parameters", "data": data}
+    assert (
+        extract_error(client.post("/", json={**CALL, "method": "message/send", "params": old}))[
+            "data"
+        ]
+        == data
+    )
+    assert client.post("/v1/message:send", json=old).json() == {
+        "code": -32602,
+        "message": "Invalid parameters",
+        "data": data,
+    }
 
 
-POSTS = pytest.mark.parametrize("path", ["", "/message:send", "/message:stream", "/v1/message:send", "/acme/message:send"])
+POSTS = pytest.mark.parametrize(
+    "path", ["", "/message:send", "/message:stream", "/v1/message:send", "/acme/message:send"]
+)
 
 
 @POSTS
 def test_a_body_over_the_limit_is_refused(client: httpx.Client, path: str) -> None:
     """With 413, in the format of the path, with or without a declared length."""
-    huge = json.dumps({**CALL, "params": {"message": {**MESSAGE, "parts": [{"text": "x" * LIMIT}]}}}).encode()
+    huge = json.dumps(
+        {**CALL, "params": {"message": {**MESSAGE, "parts": [{"text": "x" * LIMIT}]}}}
+    ).encode()
     for content in (huge, iter([huge])):
         response = client.post(path or "/", content=content, headers=JSON)
         assert response.status_code == 413
@@ -131,7 +168,9 @@ def test_a_body_of_another_media_type_is_refused(client: httpx.Client, path: str
     error = response.json()["error"] if path != "/v1/message:send" else response.json()
     assert response.status_code == (415 if path else 200)
     assert error["code"] in {-32005, 415}
-    accepted = client.post(path or "/", content=b"{}", headers={"content-type": "Application/JSON; charset=utf-8"})
+    accepted = client.post(
+        path or "/", content=b"{}", headers={"content-type": "Application/JSON; charset=utf-8"}
+    )
     assert "Incompatible" not in accepted.text
     assert accepted.status_code != 415
 
@@ -154,7 +193,9 @@ def test_a_body_of_another_media_type_is_refused(client: httpx.Client, path: str
         ("PUT", "/v1/tasks/t-1/pushNotificationConfigs/p-1", {"GET", "HEAD", "DELETE", "OPTIONS"}),
     ],
 )
-def test_another_http_method_is_refused_with_the_allowed_ones(client: httpx.Client, method: str, path: str, allowed: set[str]) -> None:
+def test_another_http_method_is_refused_with_the_allowed_ones(
+    client: httpx.Client, method: str, path: str, allowed: set[str]
+) -> None:
     """405 with an Allow header; OPTIONS has the same header and no body."""
     response = client.request(method, path)
     assert response.status_code == 405
@@ -165,13 +206,25 @@ def test_another_http_method_is_refused_with_the_allowed_ones(client: httpx.Clie
 
 
 @pytest.mark.parametrize(
-    ("path", "dialect"), [("/nothing/at/all", "v1_0"), ("/old/v1/nothing", "v0_3"), ("/new/a/b/c/d/e", "v1_0"), ("/old/x", "v0_3")]
+    ("path", "dialect"),
+    [
+        ("/nothing/at/all", "v1_0"),
+        ("/old/v1/nothing", "v0_3"),
+        ("/new/a/b/c/d/e", "v1_0"),
+        ("/old/x", "v0_3"),
+    ],
 )
-def test_an_unknown_path_is_refused_in_the_dialect(client: httpx.Client, path: str, dialect: str) -> None:
+def test_an_unknown_path_is_refused_in_the_dialect(
+    client: httpx.Client, path: str, dialect: str
+) -> None:
     """An error of the router has the format of the surface that owns the path."""
     response = client.get(path)
     assert response.status_code == 404
-    assert (response.json()["error"]["code"] == 404) if dialect == "v1_0" else (response.json()["code"] == -32601)
+    assert (
+        (response.json()["error"]["code"] == 404)
+        if dialect == "v1_0"
+        else (response.json()["code"] == -32601)
+    )
 
 
 def test_an_unknown_http_method_is_refused_in_the_dialect(client: httpx.Client) -> None:
@@ -193,8 +246,12 @@ VERSIONED = [
 
 
 @pytest.mark.parametrize(("header", "version", "path", "status"), VERSIONED)
-def test_a_version_comes_in_a_header_or_in_the_query(client: httpx.Client, header: str, version: str, path: str, status: int) -> None:
-    """An unsupported version, or one that does not match the path, is refused with its own error."""
+def test_a_version_comes_in_a_header_or_in_the_query(
+    client: httpx.Client, header: str, version: str, path: str, status: int
+) -> None:
+    """An unsupported version, or one that does not match the path, is refused with its own
+    error.
+    """
     for options in ({"headers": {header: version}}, {"params": {header: version}}):
         response = client.post(path, json={"message": MESSAGE}, **options)  # type: ignore[arg-type]  # one of the two
         assert response.status_code == status
@@ -211,9 +268,16 @@ def test_an_unsupported_version_is_reported_first(client: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "body"), [("/bearer", CALL), ("/bearer/message:send", {"message": MESSAGE}), ("/bearer/v1/message:send", {"message": MESSAGE})]
+    ("path", "body"),
+    [
+        ("/bearer", CALL),
+        ("/bearer/message:send", {"message": MESSAGE}),
+        ("/bearer/v1/message:send", {"message": MESSAGE}),
+    ],
 )
-def test_a_missing_token_is_refused_before_the_body_is_read(client: httpx.Client, path: str, body: object) -> None:
+def test_a_missing_token_is_refused_before_the_body_is_read(
+    client: httpx.Client, path: str, body: object
+) -> None:
     """With 401 and a challenge for any body; with a token the body is read."""
     for content in (json.dumps(body).encode(), b"{" * 3000):
         response = client.post(path, content=content, headers=JSON)
@@ -230,9 +294,16 @@ def test_an_asynchronous_gate_refuses_and_admits(client: httpx.Client) -> None:
     refused = client.post("/known", json=CALL)
     assert refused.status_code == 403
     assert extract_error(refused)["message"] == "scope tasks:write is missing"
-    task = client.post("/known", json=CALL, headers={"Authorization": "Bearer ada"}).json()["result"]["task"]
+    task = client.post("/known", json=CALL, headers={"Authorization": "Bearer ada"}).json()[
+        "result"
+    ]["task"]
     assert client.get(f"/known/tasks/{task['id']}").status_code == 403
-    assert client.get(f"/known/tasks/{task['id']}", headers={"Authorization": "Bearer ada"}).status_code == 200
+    assert (
+        client.get(
+            f"/known/tasks/{task['id']}", headers={"Authorization": "Bearer ada"}
+        ).status_code
+        == 200
+    )
 
 
 @pytest.mark.parametrize(
@@ -245,20 +316,42 @@ def test_an_asynchronous_gate_refuses_and_admits(client: httpx.Client) -> None:
         ({"accept": "text/html"}, "application/json"),
     ],
 )
-def test_the_media_type_of_a_response_follows_the_request(client: httpx.Client, sent: dict[str, str], received: str) -> None:
-    """Plain JSON unless the request names the protocol's own media type; always plain over JSON-RPC."""
+def test_the_media_type_of_a_response_follows_the_request(
+    client: httpx.Client, sent: dict[str, str], received: str
+) -> None:
+    """Plain JSON unless the request names the protocol's own media type; always plain over
+    JSON-RPC.
+    """
     headers = {**JSON, **sent}
     for body in ({"message": MESSAGE}, {}):
-        assert client.post("/message:send", content=json.dumps(body), headers=headers).headers["content-type"] == received
-    assert client.post("/", content=json.dumps(CALL), headers=headers).headers["content-type"] == "application/json"
-    assert client.post("/v1/message:send", content=b"{}", headers=JSON).headers["content-type"] == "application/json"
+        assert (
+            client.post("/message:send", content=json.dumps(body), headers=headers).headers[
+                "content-type"
+            ]
+            == received
+        )
+    assert (
+        client.post("/", content=json.dumps(CALL), headers=headers).headers["content-type"]
+        == "application/json"
+    )
+    assert (
+        client.post("/v1/message:send", content=b"{}", headers=JSON).headers["content-type"]
+        == "application/json"
+    )
 
 
-@pytest.mark.parametrize("header", ["A2A-Extensions", "X-A2A-Extensions", "OPVS-Extensions", "X-OPVS-Extensions"])
+@pytest.mark.parametrize(
+    "header", ["A2A-Extensions", "X-A2A-Extensions", "OPVS-Extensions", "X-OPVS-Extensions"]
+)
 def test_active_extensions_are_listed(client: httpx.Client, header: str) -> None:
-    """In the header in which the client listed them, without those that the agent does not support."""
+    """In the header in which the client listed them, without those that the agent does not
+    support.
+    """
     headers = {header: f"https://example.org/other, {EXTENSION}"}
-    for response in (client.post("/", json=CALL, headers=headers), client.post("/message:send", json={"message": MESSAGE}, headers=headers)):
+    for response in (
+        client.post("/", json=CALL, headers=headers),
+        client.post("/message:send", json={"message": MESSAGE}, headers=headers),
+    ):
         assert response.headers[header] == EXTENSION
     assert "a2a-extensions" not in client.post("/", json=CALL).headers
 
@@ -287,7 +380,10 @@ def test_an_unexpected_error_has_a_fixed_text(caplog: pytest.LogCaptureFixture) 
         def admit(self, _credentials: Credentials) -> Caller:
             raise ZeroDivisionError("/srv/secret/path.py")
 
-    with caplog.at_level(logging.ERROR), TestClient(build_test_app(Surface(build_test_agent(), gate=BrokenGate()))) as broken:
+    with (
+        caplog.at_level(logging.ERROR),
+        TestClient(build_test_app(Surface(build_test_agent(), gate=BrokenGate()))) as broken,
+    ):
         response = broken.post("/message:send", json={"message": MESSAGE})
     assert (response.status_code, response.json()["error"]["message"]) == (500, "Internal error")
     assert "secret" not in response.text
@@ -297,7 +393,17 @@ def test_an_unexpected_error_has_a_fixed_text(caplog: pytest.LogCaptureFixture) 
 def test_a_mesh_surface_has_no_versions() -> None:
     """A surface with only the mesh dialect lists none, and renders errors in that dialect."""
     with TestClient(
-        build_test_app(Surface(build_test_agent(), dialects=frozenset((MESH.name,)), shared_card=MESH.name, only=frozenset(("echo",))))
+        build_test_app(
+            Surface(
+                build_test_agent(),
+                dialects=frozenset((MESH.name,)),
+                shared_card=MESH.name,
+                only=frozenset(("echo",)),
+            )
+        )
     ) as mesh:
         assert mesh.post("/", content=b"{", headers=JSON).status_code == 400
-        assert extract_error(mesh.post("/", json=CALL))["message"] == "Method not implemented: SendMessage"
+        assert (
+            extract_error(mesh.post("/", json=CALL))["message"]
+            == "Method not implemented: SendMessage"
+        )

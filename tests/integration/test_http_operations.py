@@ -1,4 +1,6 @@
-"""Every operation, in every dialect and binding, from the bytes of a request to the bytes of a response."""
+"""Every operation, in every dialect and binding, from the bytes of a request to the bytes of a
+response.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,13 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from integration.dialect_client import DIALECT_BINDINGS, CallError, DialectBinding, DialectClient, build_send_request
+from integration.dialect_client import (
+    DIALECT_BINDINGS,
+    CallError,
+    DialectBinding,
+    DialectClient,
+    build_send_request,
+)
 from integration.outcome_agent import build_test_agent, build_test_app
 from litestar.testing import TestClient
 
@@ -36,9 +44,13 @@ HOOK = "https://hooks.example.org/a2a"
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[httpx.Client]:
-    """A client of an agent with all capabilities; below /kind, requests without a body have the documented form of 0.3."""
+    """A client of an agent with all capabilities; below /kind, requests without a body have the
+    documented form of 0.3.
+    """
     agent = build_test_agent()
-    with TestClient(build_test_app(Surface(agent), Surface(agent, "/kind", default_v0_3_form=V0_3.name))) as client:
+    with TestClient(
+        build_test_app(Surface(agent), Surface(agent, "/kind", default_v0_3_form=V0_3.name))
+    ) as client:
         yield client
 
 
@@ -46,7 +58,9 @@ def client() -> Iterator[httpx.Client]:
 def talker(request: pytest.FixtureRequest, client: httpx.Client) -> DialectClient:
     """A client for one dialect and binding."""
     binding: DialectBinding = request.param
-    return DialectClient(client, binding, "/kind" if binding == DialectBinding(V0_3.name, is_jsonrpc=False) else "")
+    return DialectClient(
+        client, binding, "/kind" if binding == DialectBinding(V0_3.name, is_jsonrpc=False) else ""
+    )
 
 
 def test_a_send_returns_the_finished_task(talker: DialectClient) -> None:
@@ -77,7 +91,9 @@ def test_a_task_is_read_and_listed(talker: DialectClient) -> None:
     task = talker.task("hello", context_id=f"c-{talker.dialect_binding}")
     assert talker.get(task.id).artifacts == task.artifacts
     if talker.dialect_binding.has(LIST_TASKS):
-        assert [each.id for each in talker.list(context_id=f"c-{talker.dialect_binding}").tasks] == [task.id]
+        assert [
+            each.id for each in talker.list(context_id=f"c-{talker.dialect_binding}").tasks
+        ] == [task.id]
 
 
 def test_a_running_task_is_canceled(talker: DialectClient) -> None:
@@ -87,24 +103,34 @@ def test_a_running_task_is_canceled(talker: DialectClient) -> None:
     assert talker.cancel(task.id).status.state == TaskState.CANCELED
     with pytest.raises(CallError) as refused:
         talker.cancel(task.id)
-    assert refused.value.body["error" if talker.dialect_binding.is_jsonrpc or talker.dialect_binding.dialect == "v1_0" else "code"]
+    assert refused.value.body[
+        "error"
+        if talker.dialect_binding.is_jsonrpc or talker.dialect_binding.dialect == "v1_0"
+        else "code"
+    ]
 
 
 def test_a_stream_has_all_events_in_order(talker: DialectClient) -> None:
     """First the task, then each chunk, then the end of the task."""
     first, *middle, last = talker.stream("3", skill="count")
     assert first.task is not None
-    chunks = [event.artifact_update.artifact.parts[0].text for event in middle if event.artifact_update]
+    chunks = [
+        event.artifact_update.artifact.parts[0].text for event in middle if event.artifact_update
+    ]
     assert chunks == ["0", "1", "2"]
     assert last.status_update is not None
     assert last.status_update.status.state == TaskState.COMPLETED
 
 
 def test_a_stream_is_resumed_after_a_cursor(talker: DialectClient) -> None:
-    """With the number of its last event a client gets the rest, also of a terminal task; without a cursor a terminal task has no stream."""
+    """With the number of its last event a client gets the rest, also of a terminal task; without a
+    cursor a terminal task has no stream.
+    """
     task_id = (talker.stream("3", skill="count")[0].task or pytest.fail("no task")).id
     events = list(talker.subscribe(task_id, last_event_id="3"))
-    assert [event_id for event_id, _ in events] == [str(number) for number in range(4, 4 + len(events))]
+    assert [event_id for event_id, _ in events] == [
+        str(number) for number in range(4, 4 + len(events))
+    ]
     assert events[-1][1].status_update is not None
     with pytest.raises(CallError):
         list(talker.subscribe(task_id))
@@ -123,14 +149,25 @@ def test_push_configs_are_stored(talker: DialectClient) -> None:
     task = talker.task("x", skill="wait", configuration={"return_immediately": True})
     config = TaskPushNotificationConfig(task_id=task.id, id="p-1", url=HOOK)
     assert talker.call(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, config)
-    read = talker.call(GET_TASK_PUSH_NOTIFICATION_CONFIG, GetTaskPushNotificationConfigRequest(task_id=task.id, id="p-1"))
+    read = talker.call(
+        GET_TASK_PUSH_NOTIFICATION_CONFIG,
+        GetTaskPushNotificationConfigRequest(task_id=task.id, id="p-1"),
+    )
     assert isinstance(read, TaskPushNotificationConfig)
     assert (read.id, read.url) == ("p-1", HOOK)
-    listed = talker.call(LIST_TASK_PUSH_NOTIFICATION_CONFIGS, ListTaskPushNotificationConfigsRequest(task_id=task.id))
+    listed = talker.call(
+        LIST_TASK_PUSH_NOTIFICATION_CONFIGS, ListTaskPushNotificationConfigsRequest(task_id=task.id)
+    )
     assert isinstance(listed, ListTaskPushNotificationConfigsResponse)
     assert [each.id for each in listed.configs or []] == ["p-1"]
     for _ in range(2):
-        assert talker.call(DELETE_TASK_PUSH_NOTIFICATION_CONFIG, DeleteTaskPushNotificationConfigRequest(task_id=task.id, id="p-1")) is None
+        assert (
+            talker.call(
+                DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
+                DeleteTaskPushNotificationConfigRequest(task_id=task.id, id="p-1"),
+            )
+            is None
+        )
     talker.cancel(task.id)
 
 
@@ -146,7 +183,9 @@ def test_the_error_of_a_handler_is_not_exposed(talker: DialectClient) -> None:
     """The task fails; the error is in the log only."""
     task = talker.task("x", skill="break")
     assert task.status.state == TaskState.FAILED
-    assert "hunter2" not in talker.call_raw(SEND_MESSAGE, build_send_request("x", skill="break")).text
+    assert (
+        "hunter2" not in talker.call_raw(SEND_MESSAGE, build_send_request("x", skill="break")).text
+    )
 
 
 @pytest.mark.parametrize("path", ["/tasks/{id}", "/v1/tasks/{id}"])
@@ -168,14 +207,39 @@ def test_a_tenant_in_the_path_has_its_own_tasks(client: httpx.Client) -> None:
 
 def test_a_form_of_0_3_is_answered_in_that_form(client: httpx.Client) -> None:
     """A body shows its form; a request without a body gets the form that the official SDK reads."""
-    kind = DialectClient(client, DialectBinding(V0_3.name, is_jsonrpc=False)).call_raw(SEND_MESSAGE, build_send_request("hi")).json()
-    proto = DialectClient(client, DialectBinding(V0_3_PROTO.name, is_jsonrpc=False)).call_raw(SEND_MESSAGE, build_send_request("hi")).json()
+    kind = (
+        DialectClient(client, DialectBinding(V0_3.name, is_jsonrpc=False))
+        .call_raw(SEND_MESSAGE, build_send_request("hi"))
+        .json()
+    )
+    proto = (
+        DialectClient(client, DialectBinding(V0_3_PROTO.name, is_jsonrpc=False))
+        .call_raw(SEND_MESSAGE, build_send_request("hi"))
+        .json()
+    )
     assert kind["task"]["status"]["state"] == "completed"
     assert proto["task"]["status"]["state"] == "TASK_STATE_COMPLETED"
-    assert client.get(f"/v1/tasks/{kind['task']['id']}").json()["status"]["state"] == "TASK_STATE_COMPLETED"
+    assert (
+        client.get(f"/v1/tasks/{kind['task']['id']}").json()["status"]["state"]
+        == "TASK_STATE_COMPLETED"
+    )
 
 
-CALL_IDS = ('"a"', '"\\u00e4 \\""', "7", "-7", "0", str(10**40), "1.5", "1.50", "-0.0", "1e3", "1E+3", "0.12345678901234567890123", "null")
+CALL_IDS = (
+    '"a"',
+    '"\\u00e4 \\""',
+    "7",
+    "-7",
+    "0",
+    str(10**40),
+    "1.5",
+    "1.50",
+    "-0.0",
+    "1e3",
+    "1E+3",
+    "0.12345678901234567890123",
+    "null",
+)
 
 
 @pytest.mark.parametrize("call_id", CALL_IDS)
@@ -184,7 +248,9 @@ def test_call_ids_are_echoed(client: httpx.Client, call_id: str, method: str) ->
     """Results and errors echo strings, null, and numbers of any size with all of their digits."""
     task = DialectClient(client, DIALECT_BINDINGS[0]).task("hello")
     for task_id in (task.id, "unknown", ""):
-        body = f'{{"jsonrpc":"2.0","id":{call_id},"method":"{method}","params":{{"id":"{task_id}"}}}}'
+        body = (
+            f'{{"jsonrpc":"2.0","id":{call_id},"method":"{method}","params":{{"id":"{task_id}"}}}}'
+        )
         answer = client.post("/", content=body, headers={"content-type": "application/json"}).text
         echoed = json.loads(answer, parse_float=str, parse_int=str)["id"]
         assert echoed == json.loads(call_id, parse_float=str, parse_int=str)
@@ -192,4 +258,9 @@ def test_call_ids_are_echoed(client: httpx.Client, call_id: str, method: str) ->
 
 def test_a_call_without_an_id_is_answered_with_null(client: httpx.Client) -> None:
     """Over HTTP every request has a response."""
-    assert client.post("/", json={"jsonrpc": "2.0", "method": "GetTask", "params": {"id": "x"}}).json()["id"] is None
+    assert (
+        client.post(
+            "/", json={"jsonrpc": "2.0", "method": "GetTask", "params": {"id": "x"}}
+        ).json()["id"]
+        is None
+    )

@@ -1,4 +1,6 @@
-"""Builds that reuse the last one: the bytes are those of a build from nothing, whatever was edited, renamed or deleted in between."""
+"""Builds that reuse the last one: the bytes are those of a build from nothing, whatever was edited,
+renamed or deleted in between.
+"""
 
 from __future__ import annotations
 
@@ -37,26 +39,48 @@ class Contract:
     def add_shared(self) -> None:
         """Add a file that others may refer to; it may refer to an older one."""
         name = self.fresh("part")
-        self.shared[name] = {"title": name.title(), "type": "object", "properties": {"x": {"type": "number"}, **self._reference()}}
+        self.shared[name] = {
+            "title": name.title(),
+            "type": "object",
+            "properties": {"x": {"type": "number"}, **self._reference()},
+        }
 
     def add_skill(self) -> None:
         """Add a skill with a union that only validators decide, a list and a reference."""
-        branches = [{"type": "object", "properties": {name: {"type": "string"}}, "required": [name]} for name in ("a", "b")]
+        branches = [
+            {"type": "object", "properties": {name: {"type": "string"}}, "required": [name]}
+            for name in ("a", "b")
+        ]
         self.skills[self.fresh("skill")] = {
             "type": "object",
-            "properties": {"id": {"type": "integer"}, "choice": {"anyOf": branches}, "list": {"$ref": "#/$defs/List"}, **self._reference()},
+            "properties": {
+                "id": {"type": "integer"},
+                "choice": {"anyOf": branches},
+                "list": {"$ref": "#/$defs/List"},
+                **self._reference(),
+            },
             "required": ["id"],
             "$defs": {"List": {"type": "array", "items": {"type": "string", "format": "date"}}},
         }
 
     def _reference(self) -> Schema:
-        return {"part": {"$ref": f"{self.random.choice([*self.shared])}.json"}} if self.shared and self.random.random() < 0.7 else {}
+        return (
+            {"part": {"$ref": f"{self.random.choice([*self.shared])}.json"}}
+            if self.shared and self.random.random() < 0.7
+            else {}
+        )
 
     def edit(self) -> None:
         """Make one random change."""
         edits: tuple[Callable[[], object], ...] = (
             *(self.add_skill, self.add_shared, self._remove_skill, self._rename_skill),
-            *(self._add_member, self._rename_member, self._describe, self._close, self._share_title),
+            *(
+                self._add_member,
+                self._rename_member,
+                self._describe,
+                self._close,
+                self._share_title,
+            ),
         )
         self.random.choice(edits)()
 
@@ -71,12 +95,18 @@ class Contract:
         self.skills[self.fresh("renamed")] = self.skills.pop(self.random.choice([*self.skills]))
 
     def _add_member(self) -> None:
-        kinds = ({"type": "boolean"}, {"type": ["string", "null"], "default": "x"}, {"type": "object", "properties": {"y": {"type": "integer"}}})
+        kinds = (
+            {"type": "boolean"},
+            {"type": ["string", "null"], "default": "x"},
+            {"type": "object", "properties": {"y": {"type": "integer"}}},
+        )
         self._any()["properties"][self.fresh("member")] = self.random.choice(kinds)
 
     def _rename_member(self) -> None:
         members = self._any()["properties"]
-        members[self.fresh("other")] = members.pop(self.random.choice([*members])) if len(members) > 1 else {"type": "string"}
+        members[self.fresh("other")] = (
+            members.pop(self.random.choice([*members])) if len(members) > 1 else {"type": "string"}
+        )
 
     def _describe(self) -> None:
         self._any()["description"] = self.fresh("Text number ")
@@ -94,15 +124,26 @@ class Contract:
         (folder / "schemas").mkdir(parents=True)
         for name, schema in {**self.skills, **self.shared}.items():
             required = [each for each in schema.get("required", []) if each in schema["properties"]]
-            (folder / "schemas" / f"{name}.json").write_text(json.dumps({**schema, "required": required}, indent=1))
-        tables = (f'[skills.{name}]\ndescription = "A skill."\ninput = "schemas/{name}.json"\n' for name in self.skills)
-        head = 'service = "service:Service"\n[agent]\nname = "Many"\ndescription = "Skills."\nversion = "1"\n[outputs]\npackage = "many"\n'
+            (folder / "schemas" / f"{name}.json").write_text(
+                json.dumps({**schema, "required": required}, indent=1)
+            )
+        tables = (
+            f'[skills.{name}]\ndescription = "A skill."\ninput = "schemas/{name}.json"\n'
+            for name in self.skills
+        )
+        head = (
+            'service = "service:Service"\n[agent]\nname = "Many"\ndescription = '
+            '"Skills."\nversion = "1"\n[outputs]\npackage = "many"\n'
+        )
         (folder / "a2a.toml").write_text("\n".join([head, *tables]))
 
 
 def outputs(folder: Path) -> dict[str, bytes]:
     """Read what a build wrote."""
-    files = [folder / "a2a-gen.lock", *sorted(file for file in (folder / "many").rglob("*") if file.is_file())]
+    files = [
+        folder / "a2a-gen.lock",
+        *sorted(file for file in (folder / "many").rglob("*") if file.is_file()),
+    ]
     return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
 
 
@@ -114,10 +155,18 @@ def build_cold(contract: Contract, folder: Path) -> dict[str, bytes]:
     return outputs(folder)
 
 
-def run_edits(folder: Path, seed: int, count: int, every: int) -> Iterator[tuple[dict[str, bytes], dict[str, bytes]]]:
+def run_edits(
+    folder: Path, seed: int, count: int, every: int
+) -> Iterator[tuple[dict[str, bytes], dict[str, bytes]]]:
     """Edit and build, and now and then yield the output beside that of a build from nothing."""
     contract = Contract(Random(seed))  # noqa: S311 - edits, not secrets
-    for step in (contract.add_shared, contract.add_skill, contract.add_shared, contract.add_skill, contract.add_skill):
+    for step in (
+        contract.add_shared,
+        contract.add_skill,
+        contract.add_shared,
+        contract.add_skill,
+        contract.add_skill,
+    ):
         step()
     for number in range(count + 1):
         contract.write(folder / "project")
@@ -142,7 +191,9 @@ def test_many_edits_give_the_bytes_of_a_cold_build(tmp_path: Path) -> None:
 
 
 def test_the_cache_is_ignored_by_git_and_safe_to_lose(tmp_path: Path) -> None:
-    """It is one folder that ignores itself; without it, broken, or after files were lost or edited, a build writes the same bytes."""
+    """It is one folder that ignores itself; without it, broken, or after files were lost or edited,
+    a build writes the same bytes.
+    """
     contract = Contract(Random(2))  # noqa: S311 - as above
     contract.add_shared()
     contract.add_skill()
@@ -170,10 +221,16 @@ def test_unchanged_modules_are_not_generated_again(tmp_path: Path) -> None:
         contract.add_skill()
     contract.write(tmp_path)
     pipeline.build(find_project(tmp_path))
-    times = {file: file.stat().st_mtime_ns for file in (tmp_path / "many").rglob("*") if file.is_file()}
+    times = {
+        file: file.stat().st_mtime_ns for file in (tmp_path / "many").rglob("*") if file.is_file()
+    }
     next(iter(contract.skills.values()))["description"] = "Edited."
     contract.write(tmp_path)
     result = pipeline.build(find_project(tmp_path))
-    changed = {file.relative_to(tmp_path / "many").as_posix() for file, time in times.items() if file.stat().st_mtime_ns != time}
+    changed = {
+        file.relative_to(tmp_path / "many").as_posix()
+        for file, time in times.items()
+        if file.stat().st_mtime_ns != time
+    }
     assert changed == {"schemas/skill1.input.json", "types/skill1.py", "types/schemas.json"}
     assert result.written_count == len(changed)

@@ -1,4 +1,6 @@
-"""Values that the agent never issued: each is refused with its path on every store, and none is an internal error."""
+"""Values that the agent never issued: each is refused with its path on every store, and none is an
+internal error.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,12 @@ from integration.dialect_client import DialectBinding
 from litestar.testing import TestClient
 
 from a2a_contract.dialects import V1_0
-from a2a_contract.operations import CREATE_TASK_PUSH_NOTIFICATION_CONFIG, LIST_TASK_PUSH_NOTIFICATION_CONFIGS, LIST_TASKS, SUBSCRIBE_TO_TASK
+from a2a_contract.operations import (
+    CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
+    LIST_TASK_PUSH_NOTIFICATION_CONFIGS,
+    LIST_TASKS,
+    SUBSCRIBE_TO_TASK,
+)
 from a2a_contract.v1_0 import (
     ListTaskPushNotificationConfigsRequest,
     ListTasksRequest,
@@ -42,7 +49,9 @@ def client(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[httpx.Cli
     """A client of a guarded agent on a store."""
     where = {"memory": "memory", "sqlite": f"sqlite:///{tmp_path}/tasks.db"}
     store = where.get(request.param) or request.getfixturevalue("postgres_url")
-    with TestClient(create_app(Surface(guarded_agent(), gate=build_gate()), store=store, settings=FAST_SETTINGS)) as client:
+    with TestClient(
+        create_app(Surface(guarded_agent(), gate=build_gate()), store=store, settings=FAST_SETTINGS)
+    ) as client:
         yield client
 
 
@@ -62,7 +71,9 @@ def waiting(client: httpx.Client) -> Task:
     ada(client).task("x", skill="ask")
     task = ada(client).task("x", skill="ask", message_id="m-2")
     for name in "ab":
-        hook = TaskPushNotificationConfig(id=name, task_id=task.id, url="https://hooks.example.org/")
+        hook = TaskPushNotificationConfig(
+            id=name, task_id=task.id, url="https://hooks.example.org/"
+        )
         ada(client).call(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, hook)
     return task
 
@@ -72,26 +83,49 @@ def test_a_page_token_that_was_changed(client: httpx.Client) -> None:
     task = waiting(client)
     tasks = ada(client).list(page_size=1).next_page_token
     listing = ListTaskPushNotificationConfigsRequest(task_id=task.id, page_size=1)
-    hooks = ada(client).call_raw(LIST_TASK_PUSH_NOTIFICATION_CONFIGS, listing).json()["result"]["nextPageToken"]
+    hooks = (
+        ada(client)
+        .call_raw(LIST_TASK_PUSH_NOTIFICATION_CONFIGS, listing)
+        .json()["result"]["nextPageToken"]
+    )
     for each in TEXTS.values():
         for made_up in (changed(tasks, each, '"k"'), changed(tasks, "1", each)):
             answer = ada(client).call_raw(LIST_TASKS, ListTasksRequest(page_token=made_up)).json()
             assert (answer["error"]["code"], "pageToken" in str(answer)) == (-32602, True)
-        refused = ada(client).call_raw(LIST_TASK_PUSH_NOTIFICATION_CONFIGS, listing.model_copy(update={"page_token": changed(hooks, each)})).json()
+        refused = (
+            ada(client)
+            .call_raw(
+                LIST_TASK_PUSH_NOTIFICATION_CONFIGS,
+                listing.model_copy(update={"page_token": changed(hooks, each)}),
+            )
+            .json()
+        )
         assert (refused["error"]["code"], "pageToken" in str(refused)) == (-32602, True)
 
 
 @pytest.mark.parametrize("number", NUMBERS.values(), ids=NUMBERS.keys())
 def test_an_event_that_no_task_can_have(client: httpx.Client, number: str) -> None:
     """As the last one that was seen."""
-    answer = ada(client).call_raw(SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=waiting(client).id), last_event_id=number).json()
+    answer = (
+        ada(client)
+        .call_raw(
+            SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=waiting(client).id), last_event_id=number
+        )
+        .json()
+    )
     assert (answer["error"]["code"], "Last-Event-ID" in str(answer)) == (-32602, True)
 
 
-@pytest.mark.parametrize("claims", [{"subject": "a\ud800", "org": "acme"}, {"subject": "ada", "org": "a\udfff"}], ids=["a subject", "a tenant"])
+@pytest.mark.parametrize(
+    "claims",
+    [{"subject": "a\ud800", "org": "acme"}, {"subject": "ada", "org": "a\udfff"}],
+    ids=["a subject", "a tenant"],
+)
 def test_a_name_that_can_be_written_nowhere(client: httpx.Client, claims: dict[str, str]) -> None:
     """In a token that is otherwise right."""
-    answer = AuthenticatedClient(client, RPC, token=ISSUER.issue_token(**claims)).call_raw(LIST_TASKS, ListTasksRequest())
+    answer = AuthenticatedClient(client, RPC, token=ISSUER.issue_token(**claims)).call_raw(
+        LIST_TASKS, ListTasksRequest()
+    )
     assert (answer.status_code, "do not name a valid caller" in answer.text) == (401, True)
 
 

@@ -75,9 +75,18 @@ async def send(skill: str, **headers: str) -> int:
     """Send a message to a skill, behind the access log."""
     app = create_app(build_agent(), settings=FAST_SETTINGS)
     message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}]}
-    async with app.lifespan(), httpx.AsyncClient(transport=httpx.ASGITransport(AccessLog(app)), base_url="http://test") as client:
+    async with (
+        app.lifespan(),
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(AccessLog(app)), base_url="http://test"
+        ) as client,
+    ):
         sent = {"message": message, "metadata": {"skillId": skill}}
-        return (await client.post("/message:send?token=hush", json=sent, headers={"a2a-version": "1.0", **headers})).status_code
+        return (
+            await client.post(
+                "/message:send?token=hush", json=sent, headers={"a2a-version": "1.0", **headers}
+            )
+        ).status_code
 
 
 def find_lines(output: io.StringIO, text: str) -> list[dict[str, object]]:
@@ -87,8 +96,12 @@ def find_lines(output: io.StringIO, text: str) -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize("output", [JSON_FORMAT], indirect=True)
-@pytest.mark.parametrize(("skill", "text"), [("say", "at work"), ("block", "in a thread"), ("reply", "without a task")])
-async def test_each_line_names_the_request_and_the_trace_of_its_client(output: io.StringIO, skill: str, text: str) -> None:
+@pytest.mark.parametrize(
+    ("skill", "text"), [("say", "at work"), ("block", "in a thread"), ("reply", "without a task")]
+)
+async def test_each_line_names_the_request_and_the_trace_of_its_client(
+    output: io.StringIO, skill: str, text: str
+) -> None:
     """In the handler, also in its thread, and in the access log."""
     await send(skill, **{"x-request-id": "r-1", "traceparent": TRACE})
     for each in (text, "POST /message:send"):
@@ -98,7 +111,9 @@ async def test_each_line_names_the_request_and_the_trace_of_its_client(output: i
 
 @pytest.mark.parametrize("output", [JSON_FORMAT], indirect=True)
 async def test_without_a_client_that_names_them_they_are_made(output: io.StringIO) -> None:
-    """One id for all lines of a request, another one for the next; ids that could forge a line count as none."""
+    """One id for all lines of a request, another one for the next; ids that could forge a line
+    count as none.
+    """
     await send("say")
     await send("say", **{"x-request-id": "two words", "traceparent": "00-0-0-00"})
     first, second = find_lines(output, "at work")
@@ -107,7 +122,15 @@ async def test_without_a_client_that_names_them_they_are_made(output: io.StringI
     assert first["request_id"] != second["request_id"]
     assert all(len(str(line["trace_id"])) == 32 for line in (first, second))
     assert first["answer"] == 42
-    assert first.keys() == {"time", "level", "logger", "message", "answer", "request_id", "trace_id"}
+    assert first.keys() == {
+        "time",
+        "level",
+        "logger",
+        "message",
+        "answer",
+        "request_id",
+        "trace_id",
+    }
 
 
 @pytest.mark.parametrize("output", [JSON_FORMAT], indirect=True)
@@ -115,7 +138,9 @@ async def test_the_access_log_has_no_query_and_names_the_operation(output: io.St
     """Method, path, status, duration, operation and client."""
     await send("reply")
     (line,) = find_lines(output, "POST /message:send")
-    assert {name: line[name] for name in ("method", "path", "status", "operation", "client", "logger")} == {
+    assert {
+        name: line[name] for name in ("method", "path", "status", "operation", "client", "logger")
+    } == {
         "method": "POST",
         "path": "/message:send",
         "status": 502,
@@ -137,12 +162,18 @@ async def test_a_line_of_text_cannot_be_forged(output: io.StringIO) -> None:
 
 
 def test_calls_of_a_handler_pass_the_ids_on() -> None:
-    """So that agents of a chain share them; a made request id is passed on too, a trace only if there is one."""
-    given = Origin.parse({b"x-request-id": b"r-1", b"traceparent": TRACE.encode(), b"tracestate": b"a=1"})
+    """So that agents of a chain share them; a made request id is passed on too, a trace only if
+    there is one.
+    """
+    given = Origin.parse(
+        {b"x-request-id": b"r-1", b"traceparent": TRACE.encode(), b"tracestate": b"a=1"}
+    )
     headers = given.to_headers(is_message=False, now_millis=0, is_waiting=False)
     assert headers == {"x-request-id": "r-1", "traceparent": TRACE, "tracestate": "a=1"}
     made = Origin()
-    assert made.to_headers(is_message=False, now_millis=0, is_waiting=False) == {"x-request-id": made.request_id}
+    assert made.to_headers(is_message=False, now_millis=0, is_waiting=False) == {
+        "x-request-id": made.request_id
+    }
     assert {name.encode() for name in headers} <= HEADERS
 
 
@@ -168,17 +199,41 @@ app = create_app(agent)
 """
 
 
-@pytest.mark.parametrize(("words", "is_logged"), [((), True), (("--no-access-log",), False)], ids=["access log", "none"])
-def test_a_process_logs_in_one_format(tmp_path: Path, words: tuple[str, ...], is_logged: bool) -> None:  # noqa: FBT001 - of the parameters
-    """Every line of ``a2a-gen serve --log-format json`` is JSON: of the server, of the runtime, and of requests unless they are not wanted."""
+@pytest.mark.parametrize(
+    ("words", "is_logged"), [((), True), (("--no-access-log",), False)], ids=["access log", "none"]
+)
+def test_a_process_logs_in_one_format(
+    tmp_path: Path,
+    words: tuple[str, ...],
+    is_logged: bool,  # noqa: FBT001 - of the parameters
+) -> None:
+    """Every line of ``a2a-gen serve --log-format json`` is JSON: of the server, of the runtime, and
+    of requests unless they are not wanted.
+    """
     (tmp_path / "served.py").write_text(AGENT)
     port = find_free_port()
-    command = [sys.executable, "-m", "a2a_gen", "serve", "served:app", "--port", str(port), "--log-format", "json", *words]
-    server = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    command = [
+        sys.executable,
+        "-m",
+        "a2a_gen",
+        "serve",
+        "served:app",
+        "--port",
+        str(port),
+        "--log-format",
+        "json",
+        *words,
+    ]
+    server = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     try:
         body = {"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}]}}
         wait_for_port(port, server)
-        url, headers = f"http://127.0.0.1:{port}/message:send?key=hush", {"x-request-id": "r-1", "a2a-version": "1.0"}
+        url, headers = (
+            f"http://127.0.0.1:{port}/message:send?key=hush",
+            {"x-request-id": "r-1", "a2a-version": "1.0"},
+        )
         assert httpx.post(url, json=body, headers=headers, trust_env=False).status_code == 200
     finally:
         server.send_signal(signal.SIGTERM)

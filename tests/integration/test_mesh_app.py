@@ -61,7 +61,11 @@ def client() -> Iterator[TestClient[Litestar]]:
 
 def test_probes_are_answered(client: TestClient[Litestar]) -> None:
     """The process lives, is ready and is well."""
-    assert [client.get(path).status_code for path in ("/livez", "/ready", "/health")] == [200, 200, 200]
+    assert [client.get(path).status_code for path in ("/livez", "/ready", "/health")] == [
+        200,
+        200,
+        200,
+    ]
     found = client.get("/health").json()
     assert (found["status"], found["registry"]) == ("healthy", "none")
 
@@ -69,18 +73,26 @@ def test_probes_are_answered(client: TestClient[Litestar]) -> None:
 def test_a_rejected_registration_does_not_stop_serving() -> None:
     """An agent that is not well says so, and is ready all the same."""
     with TestClient(create_app(SURFACE, mesh=MeshConfig(health_check=lambda: False))) as client:
-        assert [client.get(path).status_code for path in ("/livez", "/ready", "/health")] == [200, 200, 503]
+        assert [client.get(path).status_code for path in ("/livez", "/ready", "/health")] == [
+            200,
+            200,
+            503,
+        ]
         assert client.get("/agents/echo/.well-known/agent.json").status_code == 200
 
 
 def test_a_hosts_own_route_wins() -> None:
-    """A path that the app has is not taken from it; an app that starts twice has its probes once."""
+    """A path that the app has is not taken from it; an app that starts twice has its probes
+    once.
+    """
 
     @get("/health")
     async def health() -> dict[str, str]:
         return {"host": "fine"}
 
-    app = Litestar([health], plugins=[A2APlugin(replace(SURFACE, gate=OpenGate()), mesh=MeshConfig())])
+    app = Litestar(
+        [health], plugins=[A2APlugin(replace(SURFACE, gate=OpenGate()), mesh=MeshConfig())]
+    )
     for _ in range(2):
         with TestClient(app) as client:
             assert client.get("/health").json() == {"host": "fine"}
@@ -88,8 +100,12 @@ def test_a_hosts_own_route_wins() -> None:
 
 
 def test_a_surface_overrides_the_texts_of_its_skill() -> None:
-    """An override of a surface with one skill replaces the agent's texts; with more skills it is an error."""
-    surface = Surface(agent_of("echo", echo), "/x", ONLY_MESH, override=SkillOverride("Echo", tags=("a",)))
+    """An override of a surface with one skill replaces the agent's texts; with more skills it is an
+    error.
+    """
+    surface = Surface(
+        agent_of("echo", echo), "/x", ONLY_MESH, override=SkillOverride("Echo", tags=("a",))
+    )
     (skill,) = surface.skills.values()
     assert (skill.name, skill.description, skill.tags) == ("Echo", "Say the same.", ("a",))
     agent = agent_of("echo", echo)
@@ -107,7 +123,11 @@ def test_a_project_has_mesh_surfaces(tmp_path: Path) -> None:
     assert project.mesh == expected
     with TestClient(create_app(*project.surfaces, mesh=MeshConfig())) as client:
         card = client.get("/agents/report-generator/.well-known/agent.json").json()
-        assert (card["skills"][0]["name"], card["skills"][0]["tags"], card["defaultInputModes"]) == (
+        assert (
+            card["skills"][0]["name"],
+            card["skills"][0]["tags"],
+            card["defaultInputModes"],
+        ) == (
             "Report Generator",
             ["reports"],
             ["application/json"],
@@ -119,10 +139,16 @@ def test_a_project_has_mesh_surfaces(tmp_path: Path) -> None:
 @pytest.mark.requirement("mesh", "D20")
 @pytest.mark.anyio
 async def test_a_finished_task_is_returned_at_once() -> None:
-    """On the memory store a task that ends at once is returned after some rounds of the loop, without a poll."""
+    """On the memory store a task that ends at once is returned after some rounds of the loop,
+    without a poll.
+    """
     async with AgentRuntime([SURFACE], "memory", FAST_SETTINGS) as assembly:
         call = CallContext(SURFACE, Caller("ada"), MESH.name)
-        sending = asyncio.ensure_future(assembly.dialect_services[MESH.name].send_message(build_send_request("hi", task_id="t-1"), call))
+        sending = asyncio.ensure_future(
+            assembly.dialect_services[MESH.name].send_message(
+                build_send_request("hi", task_id="t-1"), call
+            )
+        )
         for _ in range(1000):
             await asyncio.sleep(0)
         assert sending.done()

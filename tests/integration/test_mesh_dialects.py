@@ -37,25 +37,35 @@ def other(client: httpx.Client, request: pytest.FixtureRequest) -> DialectClient
 
 
 def test_a_task_of_mesh_is_there_for_others(mesh: Consumer, other: DialectClient) -> None:
-    """A suspended task is working in mesh; a client of another dialect sees the question and replies; mesh gets the result."""
+    """A suspended task is working in mesh; a client of another dialect sees the question and
+    replies; mesh gets the result.
+    """
     task_id = mesh.task("tasks/send", message=message("hello"))["id"]
     assert mesh.task("tasks/get", id=task_id)["status"]["state"] == "working"
-    if other.dialect_binding.dialect == V1_0.name:  # the methods of 0.3 that mesh has too mean mesh here, unless a version is named
+    if (
+        other.dialect_binding.dialect == V1_0.name
+    ):  # the methods of 0.3 that mesh has too mean mesh here, unless a version is named
         assert other.get(task_id).status.state == TaskState.INPUT_REQUIRED
     answered = other.task("blue", task_id=task_id, message_id="m-2")
     assert answered.status.state == TaskState.COMPLETED
     assert text_of(mesh.task("tasks/get", id=task_id)) == "You said blue"
 
 
-def test_a_task_of_others_is_theirs(client: httpx.Client, mesh: Consumer, other: DialectClient) -> None:
-    """A method that dialects share speaks of a task as the dialect does in which it was created, and of an unknown one as mesh does."""
+def test_a_task_of_others_is_theirs(
+    client: httpx.Client, mesh: Consumer, other: DialectClient
+) -> None:
+    """A method that dialects share speaks of a task as the dialect does in which it was created,
+    and of an unknown one as mesh does.
+    """
     task = other.task("hello", message_id=f"m-{other.dialect_binding.dialect}")
     task_in_mesh = mesh.post("tasks/get", {"id": task.id}).json()["result"]
     assert (task_in_mesh["kind"], task_in_mesh["status"]["state"]) == ("task", "input-required")
     unknown = mesh.post("tasks/get", {"id": "unknown-1"}).json()["error"]
     assert (unknown["code"], unknown["message"]) == (-32602, "Unknown task id: unknown-1")
     with_version = client.post(
-        PATH, json={"jsonrpc": "2.0", "id": 1, "method": "tasks/get", "params": {"id": task.id}}, headers={"A2A-Version": V0_3.version or ""}
+        PATH,
+        json={"jsonrpc": "2.0", "id": 1, "method": "tasks/get", "params": {"id": task.id}},
+        headers={"A2A-Version": V0_3.version or ""},
     )
     assert with_version.json()["result"]["kind"] == "task"
 
@@ -72,9 +82,16 @@ def test_a_question_says_what_a_consumer_can_do(mesh: Consumer) -> None:
 def test_content_types_do_not_matter_to_mesh_alone(client: httpx.Client) -> None:
     """As on a surface that speaks nothing else; other dialects want theirs."""
     plain = {"content-type": "text/plain"}
-    for method, params, code in (("tasks/send", {"message": message("x")}, None), ("SendMessage", {}, -32005), ("nothing", {}, -32005)):
+    for method, params, code in (
+        ("tasks/send", {"message": message("x")}, None),
+        ("SendMessage", {}, -32005),
+        ("nothing", {}, -32005),
+    ):
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-        assert client.post(PATH, content=body, headers=plain).json().get("error", {}).get("code") == code
+        assert (
+            client.post(PATH, content=body, headers=plain).json().get("error", {}).get("code")
+            == code
+        )
 
 
 @pytest.mark.requirement("mesh", "D31")
@@ -82,12 +99,24 @@ def test_a_version_excludes_mesh(client: httpx.Client) -> None:
     """A request with a version is of another dialect: this one has none."""
     body = {"jsonrpc": "2.0", "id": 1, "method": "tasks/send", "params": {"message": message("x")}}
     for version in (V0_3.version, V1_0.version):
-        assert client.post(PATH, json=body, headers={"A2A-Version": version or ""}).json()["error"]["code"] == -32601
+        assert (
+            client.post(PATH, json=body, headers={"A2A-Version": version or ""}).json()["error"][
+                "code"
+            ]
+            == -32601
+        )
 
 
 @pytest.mark.parametrize("tag", [{"a": 1}, [1], None, 5], ids=str)
-def test_a_part_whose_type_is_no_word_is_refused_with_its_place(mesh: Consumer, tag: object) -> None:
-    """A value that cannot be looked up among the types of parts is invalid parameters, as every wrong value."""
-    error = mesh.post("tasks/send", {"id": "t-1", "message": {"role": "user", "parts": [{"type": tag, "text": "x"}]}}).json()["error"]
+def test_a_part_whose_type_is_no_word_is_refused_with_its_place(
+    mesh: Consumer, tag: object
+) -> None:
+    """A value that cannot be looked up among the types of parts is invalid parameters, as every
+    wrong value.
+    """
+    error = mesh.post(
+        "tasks/send",
+        {"id": "t-1", "message": {"role": "user", "parts": [{"type": tag, "text": "x"}]}},
+    ).json()["error"]
     assert error["code"] == -32602
     assert "parts" in json.dumps(error["data"])

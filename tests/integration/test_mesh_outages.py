@@ -21,13 +21,22 @@ class UnavailableStore(MemoryStore):
     is_unavailable = False
 
     async def load_task(
-        self, scope: TaskScope, wire_id: str, history_length: int | None = None, *, include_artifacts: bool = True
+        self,
+        scope: TaskScope,
+        wire_id: str,
+        history_length: int | None = None,
+        *,
+        include_artifacts: bool = True,
     ) -> StoredTask | None:
         """Read, or fail."""
         self._check_available()
-        return await super().load_task(scope, wire_id, history_length, include_artifacts=include_artifacts)
+        return await super().load_task(
+            scope, wire_id, history_length, include_artifacts=include_artifacts
+        )
 
-    async def read_events(self, key: str, after: int, limit: int = 256, *, mark: int = 0) -> tuple[LoggedEvent, ...]:
+    async def read_events(
+        self, key: str, after: int, limit: int = 256, *, mark: int = 0
+    ) -> tuple[LoggedEvent, ...]:
         """Read, or fail."""
         self._check_available()
         return tuple(await super().read_events(key, after, limit, mark=mark))
@@ -60,8 +69,12 @@ def report(store: UnavailableStore) -> Iterator[Consumer]:
 
 
 @pytest.mark.requirement("mesh", "G5")
-def test_an_unreadable_task_is_reported_as_working(report: Consumer, store: UnavailableStore) -> None:
-    """A consumer gives up at the first error: it gets a working task with the reason, without internals."""
+def test_an_unreadable_task_is_reported_as_working(
+    report: Consumer, store: UnavailableStore
+) -> None:
+    """A consumer gives up at the first error: it gets a working task with the reason, without
+    internals.
+    """
     task_id = report.task("tasks/send", message=job(end="forever"))["id"]
     with store.interrupt():
         task = report.task("tasks/get", id=task_id)
@@ -83,10 +96,17 @@ def test_an_unreadable_task_is_accepted(report: Consumer, store: UnavailableStor
 @pytest.mark.requirement("mesh", "D23")
 def test_a_stream_outlives_an_outage(report: Consumer, store: UnavailableStore) -> None:
     """It waits for the store, and sends the final event."""
-    with report.streaming("tasks/sendSubscribe", id="told", message=job((0.5, None), (0.6, None), (0.7, None))) as response:
+    with report.streaming(
+        "tasks/sendSubscribe", id="told", message=job((0.5, None), (0.6, None), (0.7, None))
+    ) as response:
         lines = (line for line in response.iter_lines() if line.startswith("data: "))
         next(lines)
         with store.interrupt():
             next(lines)
         assert '"completed"' in list(lines)[-1]
-    assert summarize_event(report.stream("tasks/resubscribe", id="told")[-1]) == ("completed", None, None, True)
+    assert summarize_event(report.stream("tasks/resubscribe", id="told")[-1]) == (
+        "completed",
+        None,
+        None,
+        True,
+    )

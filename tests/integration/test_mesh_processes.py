@@ -26,12 +26,22 @@ PREFIX = "https://agents.example.test/public"
 
 
 @contextmanager
-def producer(port: int, store: str, **environment: str) -> Iterator[tuple[subprocess.Popen[bytes], httpx.Client]]:
+def producer(
+    port: int, store: str, **environment: str
+) -> Iterator[tuple[subprocess.Popen[bytes], httpx.Client]]:
     """Serve in a process, and kill it in the end."""
-    quiet = {name: value for name, value in os.environ.items() if not name.startswith(("A2A_", "MCP_MESH_"))}
-    with subprocess.Popen([sys.executable, str(SCRIPT), str(port), store], env={**quiet, **environment}) as process:
+    quiet = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("A2A_", "MCP_MESH_"))
+    }
+    with subprocess.Popen(
+        [sys.executable, str(SCRIPT), str(port), store], env={**quiet, **environment}
+    ) as process:
         try:
-            with httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=10) as client:
+            with httpx.Client(
+                base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=10
+            ) as client:
                 eventually(lambda: client.get("/livez").is_success, httpx.TransportError)
                 yield process, client
         finally:
@@ -63,14 +73,32 @@ def test_a_producer_registers_and_deregisters(port: int, stop: signal.Signals) -
     """Its card has the public URL, and every signal ends in a deregistration."""
     registry = FakeRegistry(prefix=PREFIX)
     with serve_on_socket(registry) as neighbour:
-        environment = {"MCP_MESH_REGISTRY_URL": str(neighbour.base_url), "A2A_HTTP_PORT": str(port), "A2A_HEALTH_INTERVAL": "0.1"}
+        environment = {
+            "MCP_MESH_REGISTRY_URL": str(neighbour.base_url),
+            "A2A_HTTP_PORT": str(port),
+            "A2A_HEALTH_INTERVAL": "0.1",
+        }
         with producer(port, "memory", **environment) as (process, client):
             eventually(lambda: registry.agents)
             (row,) = registry.agents.values()
-            assert (row.facts["agent_type"], row.facts["name"], row.facts["http_host"]) == ("a2a", "restarting-producer", "127.0.0.1")
-            eventually(lambda: client.get("/agents/report/.well-known/agent.json").json()["url"] == f"{PREFIX}/agents/report")
-            eventually(lambda: any(each.startswith("HEAD /heartbeat/") for each in registry.requests))
-            assert client.get("/health").json().items() >= {"status": "healthy", "registry": "known"}.items()
+            assert (row.facts["agent_type"], row.facts["name"], row.facts["http_host"]) == (
+                "a2a",
+                "restarting-producer",
+                "127.0.0.1",
+            )
+            eventually(
+                lambda: (
+                    client.get("/agents/report/.well-known/agent.json").json()["url"]
+                    == f"{PREFIX}/agents/report"
+                )
+            )
+            eventually(
+                lambda: any(each.startswith("HEAD /heartbeat/") for each in registry.requests)
+            )
+            assert (
+                client.get("/health").json().items()
+                >= {"status": "healthy", "registry": "known"}.items()
+            )
             assert registry.list_surfaces()["surfaces"][0]["skill_id"] == "report"
             process.send_signal(stop)
             process.wait(15)
@@ -82,21 +110,37 @@ def test_a_producer_serves_without_its_registry(port: int) -> None:
     """Without its registry it starts, is ready and serves."""
     with producer(port, "memory", A2A_REGISTRY_URL="http://127.0.0.1:9") as (_, client):
         assert client.get("/ready").status_code == 200
-        assert text_of(Consumer(client, "/agents/report").task("tasks/send", message=message("x"))) == "x done"
-        assert client.get("/health").json().items() >= {"status": "healthy", "registry": "unknown"}.items()
+        assert (
+            text_of(Consumer(client, "/agents/report").task("tasks/send", message=message("x")))
+            == "x done"
+        )
+        assert (
+            client.get("/health").json().items()
+            >= {"status": "healthy", "registry": "unknown"}.items()
+        )
 
 
 @pytest.mark.requirement("mesh", "G3", "R3", "R4", "D25")
 def test_tasks_outlive_their_producer(port: int, tmp_path: Path) -> None:
-    """After a crash finished and running tasks are read and followed as before, also one that was answered early; a lost job fails its task."""
+    """After a crash finished and running tasks are read and followed as before, also one that was
+    answered early; a lost job fails its task.
+    """
     store = f"sqlite:///{tmp_path}/tasks.db"
     with producer(port, store) as (process, client):
         report = Consumer(client, "/agents/report")
         report.task("tasks/send", id="finished", message=message("quick"))
         finished = report.until("finished", "completed")
-        assert report.task("tasks/send", id="slow", message=message("long"))["status"]["state"] == "working"
-        assert report.task("tasks/send", id="lost", message=message("job"))["status"]["state"] == "working"
-        with report.streaming("tasks/sendSubscribe", id="long", message=message("long")) as response:
+        assert (
+            report.task("tasks/send", id="slow", message=message("long"))["status"]["state"]
+            == "working"
+        )
+        assert (
+            report.task("tasks/send", id="lost", message=message("job"))["status"]["state"]
+            == "working"
+        )
+        with report.streaming(
+            "tasks/sendSubscribe", id="long", message=message("long")
+        ) as response:
             assert response.status_code == 200
             eventually(lambda: report.task("tasks/get", id="long").get("metadata"))
             process.kill()
@@ -104,12 +148,22 @@ def test_tasks_outlive_their_producer(port: int, tmp_path: Path) -> None:
     with producer(port, store) as (_, client):
         report = Consumer(client, "/agents/report")
         assert report.task("tasks/get", id="finished") == finished
-        assert [summarize_event(event)[0] for event in report.stream("tasks/resubscribe", id="finished")] == ["working", "artifact", "completed"]
-        assert [summarize_event(event)[0] for event in report.stream("tasks/resubscribe", id="long")][-2:] == ["artifact", "completed"]
+        assert [
+            summarize_event(event)[0] for event in report.stream("tasks/resubscribe", id="finished")
+        ] == ["working", "artifact", "completed"]
+        assert [
+            summarize_event(event)[0] for event in report.stream("tasks/resubscribe", id="long")
+        ][-2:] == ["artifact", "completed"]
         assert text_of(report.task("tasks/get", id="long")) == "long done"
         assert text_of(report.until("slow", "completed")) == "long done"
         lost = report.until("lost", "failed")
-        assert lost["status"]["message"]["parts"][0]["text"] == "The background job of this task was lost"
+        assert (
+            lost["status"]["message"]["parts"][0]["text"]
+            == "The background job of this task was lost"
+        )
         (event,) = report.stream("tasks/resubscribe", id="lost")
         assert summarize_event(event)[0::3] == ("failed", True)
-        assert report.error("tasks/send", {"id": "lost", "message": message("again")})["code"] == -32602
+        assert (
+            report.error("tasks/send", {"id": "lost", "message": message("again")})["code"]
+            == -32602
+        )

@@ -21,15 +21,26 @@ _SECONDS = 30.0
 
 def call(client: TestClient[Any], method: str, params: object) -> dict[str, Any]:
     """Call a method and return the response."""
-    response: dict[str, Any] = client.post("/", json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).json()
+    response: dict[str, Any] = client.post(
+        "/", json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    ).json()
     return response
 
 
 def send_in_both(client: TestClient[Any]) -> str:
-    """Send a message in the mesh dialect, as task m-1, and one in 1.0; return the id of the other task."""
+    """Send a message in the mesh dialect, as task m-1, and one in 1.0; return the id of the other
+    task.
+    """
     text = {"message": {"role": "user", "parts": [{"type": "text", "text": "x"}]}}
-    assert call(client, "tasks/send", {"id": "m-1", **text})["result"]["status"]["state"] == "completed"
-    sent = call(client, "SendMessage", {"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}]}})
+    assert (
+        call(client, "tasks/send", {"id": "m-1", **text})["result"]["status"]["state"]
+        == "completed"
+    )
+    sent = call(
+        client,
+        "SendMessage",
+        {"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}]}},
+    )
     identifier: str = sent["result"]["task"]["id"]
     return identifier
 
@@ -45,7 +56,9 @@ def build_surface() -> Surface:
 def test_tasks_of_the_mesh_are_kept_for_a_shorter_time(store: str, tmp_path: Path) -> None:
     """A task of the mesh is gone after it, one of 1.0 on the same surface is not."""
     settings = Settings(mesh_task_retention=0.2, cleanup_interval=0.05)
-    with TestClient(create_app(build_surface(), store=store.format(tmp_path), settings=settings)) as client:
+    with TestClient(
+        create_app(build_surface(), store=store.format(tmp_path), settings=settings)
+    ) as client:
         other = send_in_both(client)
         deadline = time.monotonic() + _SECONDS
         while "error" not in call(client, "tasks/get", {"id": "m-1"}):
@@ -71,7 +84,8 @@ def test_the_default_is_that_of_other_producers(tmp_path: Path) -> None:
     assert Settings().mesh_task_retention == 300
     (tmp_path / "handlers.py").write_text("def echo(ctx):\n    return ctx.text\n")
     (tmp_path / "a2a.toml").write_text(
-        '[agent]\nname = "n"\ndescription = "d"\nversion = "1"\n[skills.echo]\ndescription = "d"\nhandler = "handlers:echo"\n'
+        '[agent]\nname = "n"\ndescription = "d"\nversion = "1"\n[skills.echo]\ndescription = '
+        '"d"\nhandler = "handlers:echo"\n'
         "[retention]\nmesh_tasks = 60\n"
     )
     assert load_project(tmp_path, {}).settings.mesh_task_retention == 60

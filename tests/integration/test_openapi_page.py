@@ -43,9 +43,18 @@ def list_references(value: object) -> set[str]:
 
 def test_the_document_is_that_of_the_agent() -> None:
     """Its name, version and description; several agents are listed."""
-    assert read_document(Surface(build_agent()))["info"] == {"title": "reports", "version": "2.1.0", "description": "Does reports."}
-    several = read_document(Surface(build_agent("one"), "/one"), Surface(build_agent("two"), "/two"))["info"]
-    assert (several["title"], several["description"]) == ("one, two", "one: Does one.\n\ntwo: Does two.")
+    assert read_document(Surface(build_agent()))["info"] == {
+        "title": "reports",
+        "version": "2.1.0",
+        "description": "Does reports.",
+    }
+    several = read_document(
+        Surface(build_agent("one"), "/one"), Surface(build_agent("two"), "/two")
+    )["info"]
+    assert (several["title"], several["description"]) == (
+        "one, two",
+        "one: Does one.\n\ntwo: Does two.",
+    )
 
 
 def build_private(*, is_listed: bool | None) -> Surface:
@@ -58,14 +67,26 @@ def build_private(*, is_listed: bool | None) -> Surface:
         return hideout
 
     gate = AuthGate(ApiKeyAuthenticator({}, "X-Hushed-Key", scheme="hushedKey"))
-    return Surface(agent, "/hidden", gate=gate, public_card=False, routes=RouteOptions(include_in_schema=is_listed))
+    return Surface(
+        agent,
+        "/hidden",
+        gate=gate,
+        public_card=False,
+        routes=RouteOptions(include_in_schema=is_listed),
+    )
 
 
 @pytest.mark.parametrize("is_listed", [None, False, True])
 def test_a_private_card_is_not_in_the_document(is_listed: bool | None) -> None:  # noqa: FBT001 - a parameter of the test
-    """Neither the agent nor its skills, their schemas or its scheme, unless the option says so; beside it the others are."""
+    """Neither the agent nor its skills, their schemas or its scheme, unless the option says so;
+    beside it the others are.
+    """
     document = str(read_document(Surface(build_agent()), build_private(is_listed=is_listed)))
-    leaked = [text for text in ("hushed", "/hidden", "treasure", "hideout", "X-Hushed-Key") if text in document]
+    leaked = [
+        text
+        for text in ("hushed", "/hidden", "treasure", "hideout", "X-Hushed-Key")
+        if text in document
+    ]
     assert bool(leaked) is (is_listed is True), leaked
     assert "reports" in document
 
@@ -99,7 +120,14 @@ def test_types_are_those_of_the_operations() -> None:
         document = read_document(Surface(build_agent(**capabilities)))
         names = document["components"]["schemas"].keys()
         assert list_references(document) == names
-        assert any("PushNotificationConfig" in name for name in names if name != "v1_0.SendMessageConfiguration") or not capabilities
+        assert (
+            any(
+                "PushNotificationConfig" in name
+                for name in names
+                if name != "v1_0.SendMessageConfiguration"
+            )
+            or not capabilities
+        )
 
 
 class Page(HTMLParser):
@@ -115,7 +143,11 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Note a tag and its links."""
         self.tags.add(tag)
-        self.links += [value or "" for name, value in attrs if name in {"href", "src", "action"} or name.startswith("on")]
+        self.links += [
+            value or ""
+            for name, value in attrs
+            if name in {"href", "src", "action"} or name.startswith("on")
+        ]
 
     def handle_data(self, data: str) -> None:
         """Note a text."""
@@ -123,7 +155,9 @@ class Page(HTMLParser):
 
 
 def test_the_page_needs_no_other_server() -> None:
-    """No script, no image, one link; every operation and type is there, and an agent's name is text."""
+    """No script, no image, one link; every operation and type is there, and an agent's name is
+    text.
+    """
     hostile = '<script src="https://evil.example/x.js"></script>'
     with TestClient(create_app(Surface(build_agent(hostile)), settings=FAST_SETTINGS)) as client:
         response = client.get("/schema")

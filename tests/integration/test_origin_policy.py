@@ -30,7 +30,9 @@ MESSAGE = SendMessageRequest(message=build_user_message("x"))
 
 def serialize_send(dialect: str) -> bytes:
     """Serialize a message as a JSON-RPC call."""
-    name, binding = next((name, each) for name, each in METHODS[dialect].items() if each.operation is SEND_MESSAGE)
+    name, binding = next(
+        (name, each) for name, each in METHODS[dialect].items() if each.operation is SEND_MESSAGE
+    )
     return serialize_call(name, "r-1", binding.encode_request(MESSAGE))
 
 
@@ -67,19 +69,50 @@ REBOUND = {
     "similar host": ({"sec-fetch-site": "same-origin"}, "agent.example.evil.example"),
     "no host": ({"sec-fetch-site": "same-origin"}, "["),
 }
-OWN_HOSTS = ("agent.example", "Agent.Example:8443", "inside.example", "localhost:8000", "app.localhost", "127.0.0.1:80", "[::1]:80", "10.1.2.3")
+OWN_HOSTS = (
+    "agent.example",
+    "Agent.Example:8443",
+    "inside.example",
+    "localhost:8000",
+    "app.localhost",
+    "127.0.0.1:80",
+    "[::1]:80",
+    "10.1.2.3",
+)
 
 
 @pytest.mark.parametrize(("origin_headers", "is_allowed"), ORIGINS.values(), ids=ORIGINS.keys())
 @pytest.mark.parametrize(("path", "body"), WRITES.values(), ids=WRITES.keys())
-def test_writes_from_pages_of_other_origins_are_refused(path: str, body: bytes, origin_headers: dict[str, str], is_allowed: bool) -> None:  # noqa: FBT001 - a table
-    """A browser sends a body without a media type, or no body, without preflight. Reads are served: no foreign page can read the response."""
-    gate = AuthGate(ApiKeyAuthenticator({digest_key("k"): Identity("ada")}, name="sid", location=KeyLocation.COOKIE))
+def test_writes_from_pages_of_other_origins_are_refused(
+    path: str,
+    body: bytes,
+    origin_headers: dict[str, str],
+    is_allowed: bool,  # noqa: FBT001 - a table
+) -> None:
+    """A browser sends a body without a media type, or no body, without preflight.
+
+    Reads are served: no foreign page can read the response.
+    """
+    gate = AuthGate(
+        ApiKeyAuthenticator(
+            {digest_key("k"): Identity("ada")}, name="sid", location=KeyLocation.COOKIE
+        )
+    )
     surface = Surface(guarded_agent(), gate=gate, public_url=OWN)
     with TestClient(
-        create_app(surface, store="memory", settings=replace(FAST_SETTINGS, cors_origins=(ALLOWED,), allowed_hosts=("testserver.local",)))
+        create_app(
+            surface,
+            store="memory",
+            settings=replace(
+                FAST_SETTINGS, cors_origins=(ALLOWED,), allowed_hosts=("testserver.local",)
+            ),
+        )
     ) as client:
-        headers = {"cookie": "sid=k", "a2a-version": "1.0" if path.startswith(("/message", "/tasks")) else "", **origin_headers}
+        headers = {
+            "cookie": "sid=k",
+            "a2a-version": "1.0" if path.startswith(("/message", "/tasks")) else "",
+            **origin_headers,
+        }
         response = client.post(path, content=body, headers=headers)
         assert (response.status_code == 403) is not is_allowed
         assert ("Pages of other origins" in response.text) is not is_allowed
@@ -89,7 +122,11 @@ def test_writes_from_pages_of_other_origins_are_refused(path: str, body: bytes, 
 @pytest.fixture(scope="module")
 def served() -> Iterator[httpx.Client]:
     """An agent on a socket, with a URL and a host in the settings."""
-    app = create_app(Surface(guarded_agent(), public_url=OWN), store="memory", settings=replace(FAST_SETTINGS, allowed_hosts=("Inside.example",)))
+    app = create_app(
+        Surface(guarded_agent(), public_url=OWN),
+        store="memory",
+        settings=replace(FAST_SETTINGS, allowed_hosts=("Inside.example",)),
+    )
     with serve_on_socket(app) as client:
         yield client
 
@@ -99,18 +136,32 @@ def served() -> Iterator[httpx.Client]:
 def test_a_name_that_is_made_to_lead_here_is_not_the_agents(
     served: httpx.Client, path: str, body: bytes, browser_headers: dict[str, str], host: str
 ) -> None:
-    """The request of such a page names one host everywhere, and would be of the same origin; reads are refused too. Other clients name any host."""
-    headers = {"host": host, "a2a-version": "1.0" if path.startswith(("/message", "/tasks")) else ""}
+    """The request of such a page names one host everywhere, and would be of the same origin; reads
+    are refused too. Other clients name any host.
+    """
+    headers = {
+        "host": host,
+        "a2a-version": "1.0" if path.startswith(("/message", "/tasks")) else "",
+    }
     response = served.post(path, content=body, headers=headers | browser_headers)
     assert (response.status_code, "A2A_ALLOWED_HOSTS" in response.text) == (403, True)
     assert served.get("/tasks", headers=headers | browser_headers).status_code == 403
     assert served.get("/tasks", headers=headers).status_code == 200
-    assert served.get("/.well-known/agent-card.json", headers=headers | browser_headers).status_code == 200
+    assert (
+        served.get("/.well-known/agent-card.json", headers=headers | browser_headers).status_code
+        == 200
+    )
 
 
 def test_node_is_no_browser(served: httpx.Client) -> None:
     """Its requests have some headers of browsers."""
-    headers = {"host": "any.example", "accept-language": "*", "sec-fetch-mode": "cors", "user-agent": "node", "a2a-version": "1.0"}
+    headers = {
+        "host": "any.example",
+        "accept-language": "*",
+        "sec-fetch-mode": "cors",
+        "user-agent": "node",
+        "a2a-version": "1.0",
+    }
     assert served.get("/tasks", headers=headers).status_code == 200
 
 
@@ -127,15 +178,28 @@ def test_a_request_names_one_host(served: httpx.Client) -> None:
 
 @pytest.mark.parametrize("host", OWN_HOSTS)
 def test_pages_of_the_agent_are_served(served: httpx.Client, host: str) -> None:
-    """At the host of its URL, at those in the settings, and at names and addresses that no other page can have."""
+    """At the host of its URL, at those in the settings, and at names and addresses that no other
+    page can have.
+    """
     headers = {"host": host, "sec-fetch-site": "same-origin"}
     assert served.get("/tasks", headers=headers).status_code == 200
-    assert served.post("/", content=serialize_send(V1_0.name), headers={**headers, "origin": f"http://{host}"}).status_code == 200
+    assert (
+        served.post(
+            "/", content=serialize_send(V1_0.name), headers={**headers, "origin": f"http://{host}"}
+        ).status_code
+        == 200
+    )
 
 
 def test_a_wildcard_allows_every_origin() -> None:
     """The operator is warned in the log."""
-    with TestClient(create_app(guarded_agent(), store="memory", settings=replace(FAST_SETTINGS, cors_origins=("*",)))) as client:
+    with TestClient(
+        create_app(
+            guarded_agent(), store="memory", settings=replace(FAST_SETTINGS, cors_origins=("*",))
+        )
+    ) as client:
         assert client.post(
-            "/", content=serialize_send(V1_0.name), headers={"origin": "https://any.example", "sec-fetch-site": "cross-site"}
+            "/",
+            content=serialize_send(V1_0.name),
+            headers={"origin": "https://any.example", "sec-fetch-site": "cross-site"},
         ).is_success

@@ -97,8 +97,14 @@ def test_the_allowed_methods_are_listed() -> None:
 @pytest.mark.parametrize("path", ["/agents/echo", "/agents/echo/"])
 def test_a_trailing_slash_is_optional(path: str) -> None:
     """There is no redirect."""
-    with TestClient(app_of(RecordingService(ANSWERS), "mesh", path="/agents/echo"), raise_server_exceptions=True) as client:
-        answer = client.post(path, json={"id": {"any": "thing"}, "method": "tasks/get", "params": {"id": "t-1"}}, follow_redirects=False)
+    with TestClient(
+        app_of(RecordingService(ANSWERS), "mesh", path="/agents/echo"), raise_server_exceptions=True
+    ) as client:
+        answer = client.post(
+            path,
+            json={"id": {"any": "thing"}, "method": "tasks/get", "params": {"id": "t-1"}},
+            follow_redirects=False,
+        )
     assert (answer.status_code, answer.json()["id"]) == (200, {"any": "thing"})
 
 
@@ -109,10 +115,15 @@ CARDS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
 @pytest.mark.parametrize("prefix", ["", "/agents/echo"], ids=["root", "agent"])
 def test_a_card_has_every_path_that_clients_read(path: str, prefix: str) -> None:
     """Both paths, with and without a trailing slash, know the dialects of their clients."""
-    with TestClient(app_of(RecordingService(ANSWERS), *EVERY_DIALECT, path=prefix or "/")) as client:
+    with TestClient(
+        app_of(RecordingService(ANSWERS), *EVERY_DIALECT, path=prefix or "/")
+    ) as client:
         answer = client.get(f"{prefix}{path}", follow_redirects=False)
     assert answer.status_code == 200
-    assert answer.json() == {"path": path.rstrip("/"), "dialects": ["v1_0", "v1_1_draft", "v0_3"] if "card" in path else ["v0_3", "mesh"]}
+    assert answer.json() == {
+        "path": path.rstrip("/"),
+        "dialects": ["v1_0", "v1_1_draft", "v0_3"] if "card" in path else ["v0_3", "mesh"],
+    }
 
 
 def test_each_mount_has_its_own_endpoints() -> None:
@@ -133,10 +144,19 @@ def test_a_shared_method_is_parsed_by_the_first_dialect() -> None:
         service = RecordingService(ANSWERS)
         with TestClient(app_of(service, *dialects)) as client:
             answer = client.post(
-                "/", json={"jsonrpc": "2.0", "id": 1, "method": "tasks/cancel", "params": {"id": "t", "reason": "late", "metadata": {"a": 1}}}
+                "/",
+                json={
+                    "jsonrpc": "2.0",
+                    "id": 1,
+                    "method": "tasks/cancel",
+                    "params": {"id": "t", "reason": "late", "metadata": {"a": 1}},
+                },
             )
         assert ("kind" in answer.json()["result"]) == (dialects[0] == "v0_3")
-        assert service.calls[0][1].to_dict() == {"id": "t", "metadata": {"a": 1} if dialects[0] == "v0_3" else {"reason": "late"}}
+        assert service.calls[0][1].to_dict() == {
+            "id": "t",
+            "metadata": {"a": 1} if dialects[0] == "v0_3" else {"reason": "late"},
+        }
 
 
 METHODS_BY_SURFACE = {
@@ -148,13 +168,19 @@ METHODS_BY_SURFACE = {
 }
 
 
-@pytest.mark.parametrize(("dialects", "known"), METHODS_BY_SURFACE.values(), ids=METHODS_BY_SURFACE.keys())
-def test_methods_of_other_dialects_are_not_found(dialects: tuple[str, ...], known: set[str]) -> None:
+@pytest.mark.parametrize(
+    ("dialects", "known"), METHODS_BY_SURFACE.values(), ids=METHODS_BY_SURFACE.keys()
+)
+def test_methods_of_other_dialects_are_not_found(
+    dialects: tuple[str, ...], known: set[str]
+) -> None:
     """A surface has the methods of its dialects only."""
     found = set()
     with TestClient(app_of(RecordingService(ANSWERS), *dialects)) as client:
         for method in ("GetTask", "tasks/get", "tasks/send", "nothing"):
-            answer = client.post("/", json={"jsonrpc": "2.0", "id": 1, "method": method, "params": {"id": "t"}}).json()
+            answer = client.post(
+                "/", json={"jsonrpc": "2.0", "id": 1, "method": method, "params": {"id": "t"}}
+            ).json()
             if answer.get("error", {}).get("code") != -32601:
                 found.add(method)
     assert found == known
@@ -162,7 +188,11 @@ def test_methods_of_other_dialects_are_not_found(dialects: tuple[str, ...], know
 
 def test_websockets_reach_the_endpoint() -> None:
     """Litestar passes them on, and the endpoint rejects them."""
-    with TestClient(app_of(RecordingService(ANSWERS), "v1_0")) as client, pytest.raises(WebSocketDisconnect), client.websocket_connect("/"):
+    with (
+        TestClient(app_of(RecordingService(ANSWERS), "v1_0")) as client,
+        pytest.raises(WebSocketDisconnect),
+        client.websocket_connect("/"),
+    ):
         pass
 
 
@@ -170,7 +200,13 @@ def test_requirements_are_checked_in_every_binding() -> None:
     """A request needs more than its model does; each field path is that of the dialect."""
     empty = {"message": {"messageId": "", "role": "ROLE_USER", "parts": []}}
     with TestClient(app_of(RecordingService(ANSWERS), "v1_0")) as client:
-        error = client.post("/", json={"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": empty}).json()["error"]
+        error = client.post(
+            "/", json={"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": empty}
+        ).json()["error"]
         fields = client.post("/message:send", json=empty).json()["fields"]
-    assert [path for path, _ in fields] == [path for path, _ in error["data"]] == ["message.messageId", "message.parts"]
+    assert (
+        [path for path, _ in fields]
+        == [path for path, _ in error["data"]]
+        == ["message.messageId", "message.parts"]
+    )
     assert error["code"] == -32602

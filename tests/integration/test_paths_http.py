@@ -31,8 +31,12 @@ SendRequest = Callable[[str, str], RawResponse]
 
 @pytest.fixture(scope="module")
 def send_request() -> Iterator[SendRequest]:
-    """A function that requests a path as it is written, from an agent at the root and another one below /agents/b."""
-    with serve_on_socket(build_test_app(Surface(build_test_agent()), Surface(build_test_agent(), "/agents/b"))) as client:
+    """A function that requests a path as it is written, from an agent at the root and another one
+    below /agents/b.
+    """
+    with serve_on_socket(
+        build_test_app(Surface(build_test_agent()), Surface(build_test_agent(), "/agents/b"))
+    ) as client:
         port = client.base_url.port
 
         def send(method: str, path: str) -> RawResponse:
@@ -40,14 +44,21 @@ def send_request() -> Iterator[SendRequest]:
             try:
                 connection.request(method, path)
                 response = connection.getresponse()
-                return RawResponse(response.status, {name.lower(): value for name, value in response.getheaders()}, response.read())
+                return RawResponse(
+                    response.status,
+                    {name.lower(): value for name, value in response.getheaders()},
+                    response.read(),
+                )
             finally:
                 connection.close()
 
         yield send
 
 
-ALL_PATHS = sorted({re.sub(r"\{[^}]*\}", "x", route.path) for routes in PATHS.values() for route in routes} | {"/", *CARDS})
+ALL_PATHS = sorted(
+    {re.sub(r"\{[^}]*\}", "x", route.path) for routes in PATHS.values() for route in routes}
+    | {"/", *CARDS}
+)
 
 
 @pytest.mark.parametrize("path", ALL_PATHS)
@@ -61,7 +72,9 @@ def test_options_lists_the_allowed_methods(send_request: SendRequest, path: str)
         if method in allowed:
             assert response.status not in {405, 500, 501}, method
         else:
-            assert (response.status, response.headers["allow"].split(", ")) == (405, allowed), method
+            assert (response.status, response.headers["allow"].split(", ")) == (405, allowed), (
+                method
+            )
 
 
 UNUSUAL_PATHS: dict[str, tuple[str, int]] = {
@@ -84,8 +97,12 @@ UNUSUAL_PATHS: dict[str, tuple[str, int]] = {
 
 
 @pytest.mark.parametrize(("path", "status"), UNUSUAL_PATHS.values(), ids=UNUSUAL_PATHS.keys())
-def test_an_unusual_path_gets_a_protocol_response(send_request: SendRequest, path: str, status: int) -> None:
-    """An unknown task, an invalid one or no route: never a page of the framework, and never a redirect."""
+def test_an_unusual_path_gets_a_protocol_response(
+    send_request: SendRequest, path: str, status: int
+) -> None:
+    """An unknown task, an invalid one or no route: never a page of the framework, and never a
+    redirect.
+    """
     got = send_request("GET", path)
     assert (got.status, got.headers["content-type"]) == (status, "application/json")
     if status != 200:

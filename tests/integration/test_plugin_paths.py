@@ -11,20 +11,37 @@ from litestar.testing import TestClient
 from a2a_runtime.surface import Surface
 
 
-@pytest.mark.parametrize(("path", "route"), [("/x/tasks", "/x/tasks"), ("/x/message:send", "/x/message:send")])
+@pytest.mark.parametrize(
+    ("path", "route"), [("/x/tasks", "/x/tasks"), ("/x/message:send", "/x/message:send")]
+)
 def test_conflicting_routes_of_two_surfaces_are_refused(path: str, route: str) -> None:
     """The error names both surfaces and the route."""
-    for surfaces in ((saying("one"), "/x"), (saying("two"), path)), ((saying("two"), path), (saying("one"), "/x")):
-        with pytest.raises(ImproperlyConfiguredException, match=rf"its route {route} is taken by surface "):
+    for surfaces in (
+        ((saying("one"), "/x"), (saying("two"), path)),
+        ((saying("two"), path), (saying("one"), "/x")),
+    ):
+        with pytest.raises(
+            ImproperlyConfiguredException, match=rf"its route {route} is taken by surface "
+        ):
             Litestar(plugins=[plugin(*(Surface(*each) for each in surfaces))])
 
 
 def test_a_surface_at_the_path_of_a_tenant_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     """It is allowed, but requests of the tenant no longer reach the other surface."""
     with caplog.at_level("INFO"):
-        Litestar(plugins=[plugin(Surface(saying("one"), "/x"), Surface(saying("two"), "/x/acme"), Surface(saying("three"), "/y"))])
+        Litestar(
+            plugins=[
+                plugin(
+                    Surface(saying("one"), "/x"),
+                    Surface(saying("two"), "/x/acme"),
+                    Surface(saying("three"), "/y"),
+                )
+            ]
+        )
     messages = [each.getMessage() for each in caplog.records if "tenant" in each.getMessage()]
-    assert messages == ["surface '/x/acme' of agent 'two': hides tenant 'acme' of surface '/x' of agent 'one'"]
+    assert messages == [
+        "surface '/x/acme' of agent 'two': hides tenant 'acme' of surface '/x' of agent 'one'"
+    ]
 
 
 @pytest.mark.parametrize("root_path", ["", "/proxy"], ids=["alone", "behind a proxy"])
@@ -39,10 +56,19 @@ def test_an_app_may_have_a_path_of_its_own(path: str, root_path: str) -> None:
         assert texts(client, f"/prefix{path}") == "one"
         assert client.get(f"/prefix{path}/nowhere").json()["error"]["code"] == 404
         refused = client.put(f"/prefix{path}/message:send")
-        assert (refused.status_code, refused.json()["error"]["code"], refused.headers["allow"]) == (405, 405, "POST, OPTIONS")
+        assert (refused.status_code, refused.json()["error"]["code"], refused.headers["allow"]) == (
+            405,
+            405,
+            "POST, OPTIONS",
+        )
         assert client.get("/prefixed").json() == {"status_code": 404, "detail": "Not Found"}
         documented = set(client.get("/prefix/schema/openapi.json").json()["paths"])
-    assert {"/prefix/books", f"/prefix{path}", f"/prefix{path}/message:send", f"/prefix{path}/.well-known/agent-card.json"} <= documented
+    assert {
+        "/prefix/books",
+        f"/prefix{path}",
+        f"/prefix{path}/message:send",
+        f"/prefix{path}/.well-known/agent-card.json",
+    } <= documented
     assert not [each for each in documented if not each.startswith("/prefix")]
 
 
@@ -55,16 +81,31 @@ async def more() -> str:
 @pytest.mark.parametrize("path", ["", "/one"], ids=["at the root", "below"])
 def test_the_host_refuses_methods_of_its_own_routes(path: str) -> None:
     """Also below an agent, whose own paths have errors of the protocol."""
-    with TestClient(Litestar([books, more], plugins=[plugin(Surface(saying("one"), path))])) as client:
+    with TestClient(
+        Litestar([books, more], plugins=[plugin(Surface(saying("one"), path))])
+    ) as client:
         for route in ("/books", "/one/more"):
-            assert client.delete(route).json() == {"status_code": 405, "detail": "Method Not Allowed"}
+            assert client.delete(route).json() == {
+                "status_code": 405,
+                "detail": "Method Not Allowed",
+            }
         assert client.delete(f"{path}/message:send").json()["error"]["code"] == 405
 
 
 @pytest.mark.parametrize("root_path", ["", "/proxy"], ids=["alone", "behind a proxy"])
 def test_an_invalid_host_header_is_refused_as_the_path_requires(root_path: str) -> None:
-    """The router refuses it; below an agent the error is one of the protocol, elsewhere one of the host."""
-    with TestClient(Litestar([books], plugins=[plugin(Surface(saying("one"), "/one"))]), root_path=root_path) as client:
+    """The router refuses it; below an agent the error is one of the protocol, elsewhere one of the
+    host.
+    """
+    with TestClient(
+        Litestar([books], plugins=[plugin(Surface(saying("one"), "/one"))]), root_path=root_path
+    ) as client:
         refused = client.post("/one/message:send", json=MESSAGE, headers={"Host": "a b"})
-        assert (refused.status_code, refused.json()["error"]["message"]) == (400, "Invalid host header")
-        assert client.get("/books", headers={"Host": "a b"}).json() == {"status_code": 400, "detail": "Invalid host header"}
+        assert (refused.status_code, refused.json()["error"]["message"]) == (
+            400,
+            "Invalid host header",
+        )
+        assert client.get("/books", headers={"Host": "a b"}).json() == {
+            "status_code": 400,
+            "detail": "Invalid host header",
+        }

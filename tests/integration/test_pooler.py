@@ -1,4 +1,6 @@
-"""A pooler in front of Postgres is recognized at the start, refused without the address of the server, and used with it."""
+"""A pooler in front of Postgres is recognized at the start, refused without the address of the
+server, and used with it.
+"""
 
 from __future__ import annotations
 
@@ -34,18 +36,28 @@ async def test_a_pooler_is_recognized(pooler: FakePooler, postgres_url: str) -> 
         pool = Pool(url)
         await pool.open()
         assert pool.is_behind_pooler is is_behind_pooler
-        assert len(await pool.fetch("SELECT name FROM pg_prepared_statements")) == (0 if is_behind_pooler else 1)
+        assert len(await pool.fetch("SELECT name FROM pg_prepared_statements")) == (
+            0 if is_behind_pooler else 1
+        )
         await pool.close()
 
 
-async def test_a_pooler_without_the_address_of_the_server_is_refused_at_start(pooler: FakePooler) -> None:
+async def test_a_pooler_without_the_address_of_the_server_is_refused_at_start(
+    pooler: FakePooler,
+) -> None:
     """An agent would start, and hear nothing of other processes."""
     agent = Agent("a")
     agent.add("echo", lambda ctx: ctx.text)
-    with pytest.raises(UnsupportedStoreError, match=r"a pooler such as PgBouncer.*; set A2A_STORE_DIRECT to the address of the server itself"):
+    with pytest.raises(
+        UnsupportedStoreError,
+        match=r"a pooler such as PgBouncer.*; set A2A_STORE_DIRECT to the address of the server itself",
+    ):
         async with AgentRuntime([Surface(agent)], pooler.url, Settings()):
             pass
-    with pytest.raises(UnsupportedStoreError, match=r"A2A_STORE_DIRECT: a pooler answers at postgresql://127\.0\.0\.1"):
+    with pytest.raises(
+        UnsupportedStoreError,
+        match=r"A2A_STORE_DIRECT: a pooler answers at postgresql://127\.0\.0\.1",
+    ):
         async with AgentRuntime([Surface(agent)], pooler.url, Settings(store_direct=pooler.url)):
             pass
 
@@ -58,7 +70,9 @@ async def test_commands_that_hear_nothing_use_a_pooler_as_it_is(pooler: FakePool
     await store.close()
 
 
-async def test_an_agent_and_its_workers_run_behind_a_pooler(pooler: FakePooler, postgres_url: str) -> None:
+async def test_an_agent_and_its_workers_run_behind_a_pooler(
+    pooler: FakePooler, postgres_url: str
+) -> None:
     """Statements go to the pooler, notifications and jobs to the server."""
 
     async def echo(ctx: object) -> str:

@@ -50,10 +50,14 @@ async def fill(connection: asyncpg.Connection[Any], tasks: int, conversations: i
     await connection.execute("ANALYZE")
 
 
-async def explain(connection: asyncpg.Connection[Any], name: str, **parameters: object) -> list[dict[str, Any]]:
+async def explain(
+    connection: asyncpg.Connection[Any], name: str, **parameters: object
+) -> list[dict[str, Any]]:
     """Run a statement of the store, and return what each step of its plan has done."""
     statement = STATEMENTS[name]
-    row = await connection.fetchrow(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement.text}", *statement.arrange(parameters))
+    row = await connection.fetchrow(
+        f"EXPLAIN (ANALYZE, FORMAT JSON) {statement.text}", *statement.arrange(parameters)
+    )
     assert row is not None
     return list(walk(json.loads(row[0])[0]["Plan"]))
 
@@ -66,27 +70,46 @@ def walk(step: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("analyzed_after", [0, 3_000], ids="of-{}".format)
-async def test_the_cleanup_reads_the_messages_of_its_conversations_only(connection: asyncpg.Connection[Any], analyzed_after: int) -> None:
-    """Also before the statistics know of messages that outlived their tasks: a batch reads what it keeps and deletes, and nothing else."""
+async def test_the_cleanup_reads_the_messages_of_its_conversations_only(
+    connection: asyncpg.Connection[Any], analyzed_after: int
+) -> None:
+    """Also before the statistics know of messages that outlived their tasks: a batch reads what it
+    keeps and deletes, and nothing else.
+    """
     tasks, conversations = 4_000, 20
     await fill(connection, tasks, conversations)
     await connection.execute("ALTER TABLE a2a_messages SET (autovacuum_enabled = false)")
-    ended = [str(row["key"]) for row in await connection.fetch("SELECT key FROM a2a_tasks ORDER BY ended_at")]
+    ended = [
+        str(row["key"])
+        for row in await connection.fetch("SELECT key FROM a2a_tasks ORDER BY ended_at")
+    ]
     await explain(connection, "keep_messages", keys=ended[:analyzed_after])
     await connection.execute("ANALYZE a2a_messages")
     await explain(connection, "keep_messages", keys=ended[analyzed_after:-BATCH])
     steps = await explain(connection, "trim_messages", keys=ended[:BATCH], keep=KEEP)
-    (read,) = [step for step in steps if step.get("Index Name", "").startswith("a2a_messages") and step["Actual Loops"] == conversations]
+    (read,) = [
+        step
+        for step in steps
+        if step.get("Index Name", "").startswith("a2a_messages")
+        and step["Actual Loops"] == conversations
+    ]
     assert read["Index Name"] == "a2a_messages_kept"
     assert read.get("Rows Removed by Filter", 0) == 0
     assert steps[0]["Node Type"] == "ModifyTable"
-    assert await connection.fetchval("SELECT count(*) FROM a2a_messages WHERE task IS NULL") == KEEP * conversations
+    assert (
+        await connection.fetchval("SELECT count(*) FROM a2a_messages WHERE task IS NULL")
+        == KEEP * conversations
+    )
 
 
 @pytest.mark.soak(share="simulation")
 @pytest.mark.slow
-async def test_the_cleanup_is_as_fast_at_the_end_as_at_the_beginning(connection: asyncpg.Connection[Any], postgres_url: str) -> None:
-    """A million expired tasks in a thousand conversations: the last ones take no longer than the first, however many messages are kept."""
+async def test_the_cleanup_is_as_fast_at_the_end_as_at_the_beginning(
+    connection: asyncpg.Connection[Any], postgres_url: str
+) -> None:
+    """A million expired tasks in a thousand conversations: the last ones take no longer than the
+    first, however many messages are kept.
+    """
     tasks, measured = 1_000_000, 20_000
     await fill(connection, tasks, 1_000)
     store = PostgresStore(postgres_url, StoreOptions())

@@ -62,7 +62,10 @@ class RecordingListener:
 async def start_listeners(*notifiers: Notifier) -> AsyncIterator[list[RecordingListener]]:
     """Start a listener for each notifier, and wait until all are connected."""
     listeners = [RecordingListener() for _ in notifiers]
-    tasks = [asyncio.create_task(notifier.listen(each)) for notifier, each in zip(notifiers, listeners, strict=True)]
+    tasks = [
+        asyncio.create_task(notifier.listen(each))
+        for notifier, each in zip(notifiers, listeners, strict=True)
+    ]
     for each in listeners:
         if not isinstance(notifiers[0], InProcessNotifier):
             await each.wait_until(lambda now: now.reconnects == 1)
@@ -77,14 +80,18 @@ async def kill_all_others(url: str) -> None:
     """End every other session of the database."""
     connection = await asyncpg.connect(url)
     try:
-        others = "FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()"
+        others = (
+            "FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()"
+        )
         await connection.execute(f"SELECT pg_terminate_backend(pid) {others}")
     finally:
         await connection.close()
 
 
 async def test_the_other_processes_are_notified(postgres_url: str) -> None:
-    """A notification reaches every process but its sender, which has notified its own readers already."""
+    """A notification reaches every process but its sender, which has notified its own readers
+    already.
+    """
     async with start_listeners(*(PostgresNotifier(postgres_url) for _ in range(3))) as others:
         notifier = PostgresNotifier(postgres_url)
         async with start_listeners(notifier) as (own,):
@@ -95,7 +102,9 @@ async def test_the_other_processes_are_notified(postgres_url: str) -> None:
 
 
 async def test_notifications_are_batched(postgres_url: str) -> None:
-    """Keys that arrive during a notification go into the next one, and payloads stay below the limit of the server."""
+    """Keys that arrive during a notification go into the next one, and payloads stay below the
+    limit of the server.
+    """
     notifier = PostgresNotifier(postgres_url)
     keys = [str(uuid4()) for _ in range(1_000)]
     async with start_listeners(PostgresNotifier(postgres_url), notifier) as (listener, _):
@@ -107,7 +116,9 @@ async def test_notifications_are_batched(postgres_url: str) -> None:
 
 
 async def test_what_is_pending_is_sent_before_the_end(postgres_url: str) -> None:
-    """A process that stops tells the others of its last changes, which may be that it has given its tasks away."""
+    """A process that stops tells the others of its last changes, which may be that it has given its
+    tasks away.
+    """
     notifier = PostgresNotifier(postgres_url)
     async with start_listeners(PostgresNotifier(postgres_url)) as (listener,):
         async with start_listeners(notifier):
@@ -128,9 +139,14 @@ async def test_too_many_keys_mean_all_tasks(postgres_url: str) -> None:
 
 
 async def test_after_a_reconnect_all_tasks_may_have_changed(postgres_url: str) -> None:
-    """A listener reconnects after a lost connection, reports it, and receives notifications again."""
+    """A listener reconnects after a lost connection, reports it, and receives notifications
+    again.
+    """
     notifier = PostgresNotifier(postgres_url, retry_seconds=0.05)
-    async with start_listeners(PostgresNotifier(postgres_url, retry_seconds=0.05), notifier) as (listener, _):
+    async with start_listeners(PostgresNotifier(postgres_url, retry_seconds=0.05), notifier) as (
+        listener,
+        _,
+    ):
         await kill_all_others(postgres_url)
         notifier.notify(["sent-without-a-connection"])
         await listener.wait_until(lambda now: now.reconnects == 2)
@@ -157,7 +173,10 @@ async def test_a_notifier_waits_for_its_server() -> None:
         server.stop()
         notifier, other = (PostgresNotifier(server.url, retry_seconds=0.05) for _ in range(2))
         listener = RecordingListener()
-        tasks = [asyncio.create_task(notifier.listen(RecordingListener())), asyncio.create_task(other.listen(listener))]
+        tasks = [
+            asyncio.create_task(notifier.listen(RecordingListener())),
+            asyncio.create_task(other.listen(listener)),
+        ]
         notifier.notify(["early"])
         await asyncio.sleep(0.3)
         server.restart()
@@ -190,9 +209,15 @@ async def app_engine(agent: Agent, store: Store | str) -> AsyncIterator[Engine]:
         yield runtime.engine
 
 
-@pytest.mark.parametrize("store", [pytest.param(str, id="as-a-url"), pytest.param(PostgresStore, id="as-an-object")])
-async def test_apps_that_share_a_store_notify_each_other(postgres_url: str, store: Callable[[str], Store | str]) -> None:
-    """A reader at one app receives the events of the other one, for a store given as URL or as object."""
+@pytest.mark.parametrize(
+    "store", [pytest.param(str, id="as-a-url"), pytest.param(PostgresStore, id="as-an-object")]
+)
+async def test_apps_that_share_a_store_notify_each_other(
+    postgres_url: str, store: Callable[[str], Store | str]
+) -> None:
+    """A reader at one app receives the events of the other one, for a store given as URL or as
+    object.
+    """
     agent, go_on = Agent("one", description="Waits."), asyncio.Event()
 
     @agent.skill("echo")
@@ -203,7 +228,11 @@ async def test_apps_that_share_a_store_notify_each_other(postgres_url: str, stor
         return "done"
 
     scope = TaskScope(Surface(agent).storage_key, "", "ada")
-    async with app_engine(agent, store(postgres_url)) as one, app_engine(agent, store(postgres_url)) as other, asyncio.timeout(TIMEOUT_SECONDS):
+    async with (
+        app_engine(agent, store(postgres_url)) as one,
+        app_engine(agent, store(postgres_url)) as other,
+        asyncio.timeout(TIMEOUT_SECONDS),
+    ):
         accepted = await one.start(scope, build_new_task())
         await one.wait(accepted.stored, accepted.cursor, frozenset({State.WORKING}))
         async with aclosing(await other.follow(scope, accepted.stored.wire_id)) as events:

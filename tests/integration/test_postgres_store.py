@@ -1,4 +1,6 @@
-"""The Postgres store beyond the contract: its schema, its server, concurrent callers and processes."""
+"""The Postgres store beyond the contract: its schema, its server, concurrent callers and
+processes.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,14 @@ from a2a_runtime.stores.postgres.base import SQL
 from a2a_runtime.stores.postgres.pool import Pool
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.embedded_postgres import DatabaseFactory
-from a2a_runtime.testing.store_contract.case import SCOPE, append_artifact, build_new_task, create_task, load_task, to_comparable
+from a2a_runtime.testing.store_contract.case import (
+    SCOPE,
+    append_artifact,
+    build_new_task,
+    create_task,
+    load_task,
+    to_comparable,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -33,7 +42,16 @@ LIVES = (
     [State.AUTH_REQUIRED, State.CANCELED],
 )
 BY_KEY = ("update_task", "load_head", "lock_metadata", "put_config", "delete_config")
-BY_NAME = ("create_task", "load_task", "get_version", "lock_task", "request_cancel", "load_config", "list_configs", "list_failed_configs")
+BY_NAME = (
+    "create_task",
+    "load_task",
+    "get_version",
+    "lock_task",
+    "request_cancel",
+    "load_config",
+    "list_configs",
+    "list_failed_configs",
+)
 INDEX_OF = dict.fromkeys(BY_KEY, "a2a_tasks_pkey") | dict.fromkeys(BY_NAME, "a2a_tasks_called")
 
 
@@ -46,10 +64,12 @@ async def store(postgres_url: str) -> AsyncIterator[PostgresStore]:
     await store.close()
 
 
-# --- the schema ----------------------------------------------------------------------------------------------------------------------------------
+# --- the schema -----------------------------------------------------------------------------------
 
 
-async def test_an_old_schema_is_refused_with_the_command(postgres_databases: DatabaseFactory) -> None:
+async def test_an_old_schema_is_refused_with_the_command(
+    postgres_databases: DatabaseFactory,
+) -> None:
     """The error contains the command, and the store works after it."""
     url = await postgres_databases.create_empty()
     store = PostgresStore(url)
@@ -60,7 +80,9 @@ async def test_an_old_schema_is_refused_with_the_command(postgres_databases: Dat
     await store.close()
 
 
-async def test_concurrent_upgrades_apply_each_version_once(postgres_databases: DatabaseFactory) -> None:
+async def test_concurrent_upgrades_apply_each_version_once(
+    postgres_databases: DatabaseFactory,
+) -> None:
     """One process applies all versions, the others none."""
     url = await postgres_databases.create_empty()
     applied = await asyncio.gather(*(upgrade(url) for _ in range(5)))
@@ -76,14 +98,22 @@ async def test_a_newer_schema_is_accepted(postgres_url: str, pool: Pool) -> None
     await store.close()
 
 
-# --- the server ----------------------------------------------------------------------------------------------------------------------------------
+# --- the server -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("url", "pattern"),
     [
-        pytest.param("postgresql://unknown@127.0.0.1:1/none", r"127\.0\.0\.1:1/none: unavailable", id="no-server"),
-        pytest.param("postgresql://me:secret@127.0.0.1:1/none", r"postgresql://127", id="no-password-in-the-message"),
+        pytest.param(
+            "postgresql://unknown@127.0.0.1:1/none",
+            r"127\.0\.0\.1:1/none: unavailable",
+            id="no-server",
+        ),
+        pytest.param(
+            "postgresql://me:secret@127.0.0.1:1/none",
+            r"postgresql://127",
+            id="no-password-in-the-message",
+        ),
     ],
 )
 async def test_a_missing_server_is_an_error_with_its_address(url: str, pattern: str) -> None:
@@ -112,11 +142,17 @@ async def test_an_exhausted_pool_is_an_error_with_a_fix(postgres_url: str) -> No
 
 
 async def test_callers_that_wait_get_the_connections_of_others(postgres_url: str) -> None:
-    """Connections stay for the next call only while none waits, return to the driver after a moment, and are closed with the pool."""
+    """Connections stay for the next call only while none waits, return to the driver after a
+    moment, and are closed with the pool.
+    """
     pool = Pool(postgres_url, PoolSettings(size=2))
     await pool.open()
-    await asyncio.gather(*(pool.fetch(SLOW, 0.05) for _ in range(2)))  # a connection that is being made has a caller that waits
-    found = await asyncio.gather(*(pool.fetch("SELECT pg_backend_pid() AS pid, pg_sleep(0.01)") for _ in range(20)))
+    await asyncio.gather(
+        *(pool.fetch(SLOW, 0.05) for _ in range(2))
+    )  # a connection that is being made has a caller that waits
+    found = await asyncio.gather(
+        *(pool.fetch("SELECT pg_backend_pid() AS pid, pg_sleep(0.01)") for _ in range(20))
+    )
     assert len({row["pid"] for (row,) in found}) == 2
     assert len(pool._free) == 2
     assert pool._pool is not None
@@ -131,7 +167,10 @@ async def test_callers_that_wait_get_the_connections_of_others(postgres_url: str
     with pytest.raises(StoreUnavailableError, match=r"call open\(\)"):
         await pool.fetch("SELECT 1")
     await pool.open()
-    (row,) = await pool.fetch("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+    (row,) = await pool.fetch(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> "
+        "pg_backend_pid()"
+    )
     assert row["count"] == 0
     while pool._free:  # noqa: ASYNC110 - of a timer, also of a pool that was opened again
         await asyncio.sleep(0.05)
@@ -154,16 +193,23 @@ async def test_killed_connections_are_replaced(store: PostgresStore, pool: Pool)
     made = 0
     for n in range(60):
         try:
-            await store.update_task(SCOPE, task.key, TaskChange(chunks=[append_artifact("a", str(n))]))
+            await store.update_task(
+                SCOPE, task.key, TaskChange(chunks=[append_artifact("a", str(n))])
+            )
             made += 1
         except StoreUnavailableError:
             continue
         if n % 20 == 10:
-            await pool.fetch("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()")
+            await pool.fetch(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> "
+                "pg_backend_pid() AND datname = current_database()"
+            )
     now = await load_task(store, task)
     assert made > 50
     assert now.version >= made + 1
-    assert [event.seq for event in await store.read_events(task.key, 0)] == list(range(1, now.last_seq + 1))
+    assert [event.seq for event in await store.read_events(task.key, 0)] == list(
+        range(1, now.last_seq + 1)
+    )
 
 
 async def test_a_store_works_without_prepared_statements(postgres_url: str) -> None:
@@ -171,19 +217,32 @@ async def test_a_store_works_without_prepared_statements(postgres_url: str) -> N
     store = PostgresStore(postgres_url, pool=PoolSettings(size=4, statement_cache_size=0))
     await store.open()
     task = await create_task(store)
-    await asyncio.gather(*(store.update_task(SCOPE, task.key, TaskChange(chunks=[append_artifact("a", str(n))])) for n in range(50)))
+    await asyncio.gather(
+        *(
+            store.update_task(SCOPE, task.key, TaskChange(chunks=[append_artifact("a", str(n))]))
+            for n in range(50)
+        )
+    )
     async with store._pool.connection() as connection:
-        assert await connection.fetchval("SELECT count(*) FROM pg_prepared_statements WHERE name <> ''") == 0
+        assert (
+            await connection.fetchval(
+                "SELECT count(*) FROM pg_prepared_statements WHERE name <> ''"
+            )
+            == 0
+        )
     assert (await load_task(store, task)).version == 51
     await store.close()
 
 
-# --- several processes ---------------------------------------------------------------------------------------------------------------------------
+# --- several processes ----------------------------------------------------------------------------
 
 
 async def test_a_clock_that_is_behind_writes_no_older_status(postgres_url: str) -> None:
     """Its status gets the time of the previous one."""
-    ahead, behind = (PostgresStore(postgres_url, StoreOptions(clock=FakeClock(1_800_000_000_000 + offset))) for offset in (5_000, 0))
+    ahead, behind = (
+        PostgresStore(postgres_url, StoreOptions(clock=FakeClock(1_800_000_000_000 + offset)))
+        for offset in (5_000, 0)
+    )
     await ahead.open()
     await behind.open()
     task = await create_task(ahead)
@@ -194,21 +253,40 @@ async def test_a_clock_that_is_behind_writes_no_older_status(postgres_url: str) 
 
 
 async def test_no_event_after_a_push_configuration_is_missing(store: PostgresStore) -> None:
-    """From the moment a configuration is acknowledged, every event is delivered to it, even under load."""
+    """From the moment a configuration is acknowledged, every event is delivered to it, even under
+    load.
+    """
     task = await create_task(store)
-    calls = [asyncio.create_task(store.update_task(SCOPE, task.key, TaskChange(chunks=[append_artifact("a", str(n))]))) for n in range(200)]
+    calls = [
+        asyncio.create_task(
+            store.update_task(SCOPE, task.key, TaskChange(chunks=[append_artifact("a", str(n))]))
+        )
+        for n in range(200)
+    ]
     await asyncio.sleep(0.01)
-    config = await store.put_push_config(SCOPE, task.wire_id, TaskPushNotificationConfig(url="http://127.0.0.1/"))
-    late = asyncio.create_task(store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED)))
+    config = await store.put_push_config(
+        SCOPE, task.wire_id, TaskPushNotificationConfig(url="http://127.0.0.1/")
+    )
+    late = asyncio.create_task(
+        store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED))
+    )
     await asyncio.gather(*calls, late)
-    due = [row["seq"] for row in await store._pool.fetch("SELECT seq FROM a2a_outbox WHERE config_id = $1 ORDER BY seq", config.id)]
+    due = [
+        row["seq"]
+        for row in await store._pool.fetch(
+            "SELECT seq FROM a2a_outbox WHERE config_id = $1 ORDER BY seq", config.id
+        )
+    ]
     last_seq = (await load_task(store, task)).last_seq
     assert due == list(range(due[0], last_seq + 1))
 
 
 async def test_wrong_clocks_end_no_lease(postgres_url: str) -> None:
     """A lease is valid on machines whose clocks differ by hours."""
-    fast, slow = (PostgresStore(postgres_url, StoreOptions(clock=FakeClock(1_800_000_000_000 + offset))) for offset in (7_200_000, 0))
+    fast, slow = (
+        PostgresStore(postgres_url, StoreOptions(clock=FakeClock(1_800_000_000_000 + offset)))
+        for offset in (7_200_000, 0)
+    )
     for store in (fast, slow):
         await store.open()
     await slow.register("slow")
@@ -219,9 +297,13 @@ async def test_wrong_clocks_end_no_lease(postgres_url: str) -> None:
         await store.close()
 
 
-@pytest.mark.parametrize("by_claim", [pytest.param(False, id="created"), pytest.param(True, id="claimed")])
+@pytest.mark.parametrize(
+    "by_claim", [pytest.param(False, id="created"), pytest.param(True, id="claimed")]
+)
 async def test_an_unconfirmed_claim_is_found(postgres_url: str, *, by_claim: bool) -> None:
-    """If the result of a creation or a claim is lost, the next lease renewal returns the task, which can be released."""
+    """If the result of a creation or a claim is lost, the next lease renewal returns the task,
+    which can be released.
+    """
     lost = iter([StoreUnavailableError("the result is lost")])
 
     def lose_result(point: str) -> None:
@@ -235,7 +317,11 @@ async def test_an_unconfirmed_claim_is_found(postgres_url: str, *, by_claim: boo
     task = await create_task(store) if by_claim else None
     armed = True
     with pytest.raises(StoreUnavailableError):
-        await (store.claim(task.key, "me") if task else store.create_task(SCOPE, build_new_task(process="me")))
+        await (
+            store.claim(task.key, "me")
+            if task
+            else store.create_task(SCOPE, build_new_task(process="me"))
+        )
     assert await store.find_orphans() == []
     (key,) = (await store.renew_lease("me")).claimed
     await store.release_claims("me", [key])
@@ -249,7 +335,9 @@ async def test_an_unconfirmed_claim_is_found(postgres_url: str, *, by_claim: boo
 async def test_racing_claims_have_one_winner(postgres_url: str) -> None:
     """One of many concurrent claims succeeds, each time the task is an orphan."""
     clock = FakeClock()
-    stores = [PostgresStore(postgres_url, StoreOptions(clock=clock, lease_seconds=10.0)) for _ in range(3)]
+    stores = [
+        PostgresStore(postgres_url, StoreOptions(clock=clock, lease_seconds=10.0)) for _ in range(3)
+    ]
     for store in stores:
         await store.open()
     task = await create_task(stores[0])
@@ -268,47 +356,72 @@ async def test_racing_claims_have_one_winner(postgres_url: str) -> None:
         await store.close()
 
 
-async def test_the_result_of_a_first_change_needs_no_read(store: PostgresStore, postgres_url: str) -> None:
+async def test_the_result_of_a_first_change_needs_no_read(
+    store: PostgresStore, postgres_url: str
+) -> None:
     """The event contains the task, unless another process has changed it in between."""
     other = PostgresStore(postgres_url)
     await other.open()
     alone, shared = [await create_task(store) for _ in range(2)]
     await other.update_task(SCOPE, shared.key, TaskChange(metadata={"k": 1}))
-    attached = [(await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED))).stored for task in (alone, shared)]
-    assert [each and to_comparable(each) for each in attached] == [to_comparable(await load_task(store, alone)), None]
+    attached = [
+        (await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED))).stored
+        for task in (alone, shared)
+    ]
+    assert [each and to_comparable(each) for each in attached] == [
+        to_comparable(await load_task(store, alone)),
+        None,
+    ]
     await other.close()
 
 
 @pytest.mark.parametrize("size", [0, 40, 400], ids="of-{}-tasks".format)
 async def test_a_task_is_found_by_its_own_index(pool: Pool, size: int) -> None:
-    """The planner takes the index of the key or the wire id even while the table is new; those on the scope would become slow."""
+    """The planner takes the index of the key or the wire id even while the table is new; those on
+    the scope would become slow.
+    """
     async with pool.transaction() as connection:
         await connection.execute("SET LOCAL plan_cache_mode = force_generic_plan")
         await connection.execute(FILL, size)
         for name, index in INDEX_OF.items():
-            arguments = ", ".join(["NULL"] * max(int(number) for number in re.findall(r"\$(\d+)", SQL[name])))
+            arguments = ", ".join(
+                ["NULL"] * max(int(number) for number in re.findall(r"\$(\d+)", SQL[name]))
+            )
             await connection.execute(f"PREPARE {name} AS {SQL[name]}")
-            plan = "\n".join(row[0] for row in await connection.fetch(f"EXPLAIN EXECUTE {name} ({arguments})"))
+            plan = "\n".join(
+                row[0] for row in await connection.fetch(f"EXPLAIN EXECUTE {name} ({arguments})")
+            )
             await connection.execute(f"DEALLOCATE {name}")
             assert re.findall(r"Scan using (a2a_tasks_\w+)", plan) == [index], name
 
 
-@pytest.mark.parametrize(("name", "index"), [("list_states", "a2a_tasks_state_page"), ("list_context", "a2a_tasks_context_page")])
+@pytest.mark.parametrize(
+    ("name", "index"),
+    [("list_states", "a2a_tasks_state_page"), ("list_context", "a2a_tasks_context_page")],
+)
 async def test_a_page_reads_its_index_in_order(pool: Pool, name: str, index: str) -> None:
-    """Of thousands of tasks of a caller, a cached plan reads as many as the page has, and sorts no others."""
+    """Of thousands of tasks of a caller, a cached plan reads as many as the page has, and sorts no
+    others.
+    """
     async with pool.transaction() as connection:
         await connection.execute("SET LOCAL plan_cache_mode = force_generic_plan")
         await connection.execute(FILL, 5_000)
         await connection.execute("ANALYZE a2a_tasks")
-        arguments = ", ".join(["NULL"] * max(int(number) for number in re.findall(r"\$(\d+)", SQL[name])))
+        arguments = ", ".join(
+            ["NULL"] * max(int(number) for number in re.findall(r"\$(\d+)", SQL[name]))
+        )
         await connection.execute(f"PREPARE page AS {SQL[name]}")
-        plan = "\n".join(row[0] for row in await connection.fetch(f"EXPLAIN EXECUTE page ({arguments})"))
+        plan = "\n".join(
+            row[0] for row in await connection.fetch(f"EXPLAIN EXECUTE page ({arguments})")
+        )
         page = plan[plan.index("CTE page") :]
         assert re.search(rf"Limit .*\n *->  Index (Only )?Scan using {index} ", page), plan
 
 
 async def test_totals_are_right_after_concurrent_changes(postgres_url: str) -> None:
-    """Processes create, change and delete tasks of one caller while others fold and correct the totals."""
+    """Processes create, change and delete tasks of one caller while others fold and correct the
+    totals.
+    """
     stores = [PostgresStore(postgres_url, StoreOptions(retention_seconds=0)) for _ in range(3)]
     for store in stores:
         await store.open()
@@ -331,6 +444,10 @@ async def test_totals_are_right_after_concurrent_changes(postgres_url: str) -> N
     await asyncio.gather(*map(live, range(24)), *map(maintain, stores))
     while await stores[0].delete_expired():
         pass
-    assert [(await store.list_tasks(SCOPE, TaskQuery())).total_size for store in stores] == [0, 0, 0]
+    assert [(await store.list_tasks(SCOPE, TaskQuery())).total_size for store in stores] == [
+        0,
+        0,
+        0,
+    ]
     for store in stores:
         await store.close()

@@ -24,10 +24,19 @@ description = "Says it louder."
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        ("import nothere", r"shouting.py\", line 1, in <module>\n    import nothere\nModuleNotFoundError: No module named 'nothere'$"),
+        (
+            "import nothere",
+            r"shouting.py\", line 1, in <module>\n    import nothere\nModuleNotFoundError: No module named 'nothere'$",
+        ),
         ("def shout(:", r"shouting.py\", line 1\n    def shout\(:\n *\^\nSyntaxError: .*$"),
-        ("def of(text):\n    return int(text)\n\nof('x')", r"line 4, in <module>[\s\S]*line 2, in of[\s\S]*ValueError: invalid literal .*$"),
-        ("import os\nos.nothing", r"line 2, in <module>\n    os.nothing\n(    .*\n)?AttributeError: module 'os' has no attribute 'nothing'.*$"),
+        (
+            "def of(text):\n    return int(text)\n\nof('x')",
+            r"line 4, in <module>[\s\S]*line 2, in of[\s\S]*ValueError: invalid literal .*$",
+        ),
+        (
+            "import os\nos.nothing",
+            r"line 2, in <module>\n    os.nothing\n(    .*\n)?AttributeError: module 'os' has no attribute 'nothing'.*$",
+        ),
         ("", r"^error: .*a2a.toml:8: skills.shout.handler: there is no shout in shouting$"),
     ],
     ids=["import", "syntax", "own error", "own attribute", "not there"],
@@ -36,7 +45,13 @@ def test_a_failed_import_has_its_traceback(tmp_path: Path, code: str, said: str)
     """The traceback has the frames of the project only, and no misleading fix."""
     (tmp_path / "a2a.toml").write_text(PROJECT)
     (tmp_path / "shouting.py").write_text(f"{code}\n")
-    done = subprocess.run([sys.executable, "-m", "a2a_gen", "serve", "--check"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "a2a_gen", "serve", "--check"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 1
     assert re.search(said, done.stderr.rstrip()), done.stderr
     assert "a2a_runtime/" not in done.stderr

@@ -1,4 +1,6 @@
-"""A skill whose input is a tree, asked with wrong ones: the answers are cheap, and the agent goes on."""
+"""A skill whose input is a tree, asked with wrong ones: the answers are cheap, and the agent goes
+on.
+"""
 
 from __future__ import annotations
 
@@ -58,12 +60,21 @@ def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     port = find_free_port()
     with (
         httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=60) as client,
-        run_serve(folder, lambda: client.get("/livez"), httpx.TransportError, "app:app", "--port", str(port)),
+        run_serve(
+            folder,
+            lambda: client.get("/livez"),
+            httpx.TransportError,
+            "app:app",
+            "--port",
+            str(port),
+        ),
     ):
         yield client
 
 
-def test_wrong_trees_are_refused_with_their_places_and_the_card_is_answered(agent: httpx.Client) -> None:
+def test_wrong_trees_are_refused_with_their_places_and_the_card_is_answered(
+    agent: httpx.Client,
+) -> None:
     """Deep and wide ones: the work does not double with each level."""
     deep: object = 1
     for _ in range(18):

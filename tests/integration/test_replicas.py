@@ -1,4 +1,6 @@
-"""Two processes on one Postgres: whatever is asked of one can be asked of the other, and one that dies is not missed for long."""
+"""Two processes on one Postgres: whatever is asked of one can be asked of the other, and one that
+dies is not missed for long.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,12 @@ from pathlib import Path
 import httpx
 import pytest
 from conformance.agent_client import AgentClient
-from integration.dialect_client import DIALECT_BINDINGS, DRAFT_BINDINGS, DialectBinding, build_send_request
+from integration.dialect_client import (
+    DIALECT_BINDINGS,
+    DRAFT_BINDINGS,
+    DialectBinding,
+    build_send_request,
+)
 
 from a2a_contract.base import WireModel
 from a2a_contract.dialects import V0_3, V1_0, V1_1_DRAFT
@@ -28,7 +35,13 @@ from a2a_contract.operations import (
     LIST_TASKS,
     SEND_STREAMING_MESSAGE,
 )
-from a2a_contract.v1_0 import GetTaskPushNotificationConfigRequest, StreamResponse, Task, TaskPushNotificationConfig, TaskState
+from a2a_contract.v1_0 import (
+    GetTaskPushNotificationConfigRequest,
+    StreamResponse,
+    Task,
+    TaskPushNotificationConfig,
+    TaskState,
+)
 from a2a_contract.v1_1_draft import GetTaskRequest as NumberedGetTaskRequest
 from a2a_contract.v1_1_draft import Task as NumberedTask
 from a2a_runtime.testing.embedded_postgres import DatabaseFactory
@@ -60,13 +73,19 @@ def replica(url: str, *lease: str) -> Iterator[Replica]:
     """Start one, and wait until it answers."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     process = subprocess.Popen(
-        [sys.executable, str(PROGRAM), url, *lease], env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [sys.executable, str(PROGRAM), url, *lease],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     )
     try:
         assert process.stdout is not None
         port = process.stdout.readline().strip()
         assert port, "the replica did not start"
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=20, trust_env=False) as client:
+        with httpx.Client(
+            base_url=f"http://127.0.0.1:{port}", timeout=20, trust_env=False
+        ) as client:
             yield Replica(process, client)
     finally:
         process.terminate()
@@ -107,12 +126,20 @@ def binding(request: pytest.FixtureRequest) -> DialectBinding:
 
 def at(client: httpx.Client, binding: DialectBinding = NEW) -> AgentClient:
     """Talk to one of them."""
-    return AgentClient(client, binding, "/kind" if binding == DialectBinding(V0_3.name, is_jsonrpc=False) else "")
+    return AgentClient(
+        client, binding, "/kind" if binding == DialectBinding(V0_3.name, is_jsonrpc=False) else ""
+    )
 
 
-def test_a_client_behind_a_balancer_notices_nothing(pair: tuple[Replica, Replica], binding: DialectBinding) -> None:
+def test_a_client_behind_a_balancer_notices_nothing(
+    pair: tuple[Replica, Replica], binding: DialectBinding
+) -> None:
     """Each request goes to the other process than the one before."""
-    with httpx.Client(transport=RoundRobin(*(each.client.base_url for each in pair)), base_url="http://agent", timeout=20) as client:
+    with httpx.Client(
+        transport=RoundRobin(*(each.client.base_url for each in pair)),
+        base_url="http://agent",
+        timeout=20,
+    ) as client:
         asker = at(client, binding)
         for _ in range(2):  # so that each request comes to each of them
             task = asker.task("hello")
@@ -121,15 +148,26 @@ def test_a_client_behind_a_balancer_notices_nothing(pair: tuple[Replica, Replica
             done = asker.task("yes", task_id=asking.id, message_id="m-2")
             assert done.status.state == TaskState.COMPLETED
             running = asker.task("x", skill="wait", configuration=AT_ONCE)
-            config = TaskPushNotificationConfig(task_id=running.id, id="p-1", url="https://hooks.example.org/a2a")
+            config = TaskPushNotificationConfig(
+                task_id=running.id, id="p-1", url="https://hooks.example.org/a2a"
+            )
             asker.call(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, config)
-            assert asker.call(GET_TASK_PUSH_NOTIFICATION_CONFIG, GetTaskPushNotificationConfigRequest(task_id=running.id, id="p-1"))
+            assert asker.call(
+                GET_TASK_PUSH_NOTIFICATION_CONFIG,
+                GetTaskPushNotificationConfigRequest(task_id=running.id, id="p-1"),
+            )
             assert asker.cancel(running.id).status.state == TaskState.CANCELED
-            assert asker.get(running.id).status.state == asker.get(running.id).status.state == TaskState.CANCELED
+            assert (
+                asker.get(running.id).status.state
+                == asker.get(running.id).status.state
+                == TaskState.CANCELED
+            )
             assert asker.stream("3", skill="count")[-1].status_update
 
 
-def test_a_task_of_one_is_followed_at_the_other(pair: tuple[Replica, Replica], binding: DialectBinding) -> None:
+def test_a_task_of_one_is_followed_at_the_other(
+    pair: tuple[Replica, Replica], binding: DialectBinding
+) -> None:
     """From its first event to its last, as it happens."""
     one, other = (at(each.client, binding) for each in pair)
     task = one.task("10", skill="tick", configuration=AT_ONCE)
@@ -140,7 +178,9 @@ def test_a_task_of_one_is_followed_at_the_other(pair: tuple[Replica, Replica], b
     assert state_of(updates) == TaskState.COMPLETED
 
 
-def test_a_stream_of_one_is_gone_on_with_at_the_other(pair: tuple[Replica, Replica], binding: DialectBinding) -> None:
+def test_a_stream_of_one_is_gone_on_with_at_the_other(
+    pair: tuple[Replica, Replica], binding: DialectBinding
+) -> None:
     """After the last event that was heard comes the next one, and none twice."""
     one, other = (at(each.client, binding) for each in pair)
     events: list[tuple[str | None, StreamResponse]] = []
@@ -168,9 +208,15 @@ def test_a_task_of_another_process_is_canceled(pair: tuple[Replica, Replica]) ->
 
 
 @pytest.mark.parametrize("draft", DRAFT_BINDINGS[:2], ids=str)
-def test_a_read_held_at_one_is_answered_by_a_change_at_the_other(pair: tuple[Replica, Replica], draft: DialectBinding) -> None:
-    """Only the notification of the other process wakes it: without one it would wait for longer than its client."""
-    one, other = (at(each.client, draft).with_headers(a2a_version=V1_1_DRAFT.version or "") for each in pair)
+def test_a_read_held_at_one_is_answered_by_a_change_at_the_other(
+    pair: tuple[Replica, Replica], draft: DialectBinding
+) -> None:
+    """Only the notification of the other process wakes it: without one it would wait for longer
+    than its client.
+    """
+    one, other = (
+        at(each.client, draft).with_headers(a2a_version=V1_1_DRAFT.version or "") for each in pair
+    )
     waiting_task = one.task("hello", skill="ask")
     assert isinstance(waiting_task, NumberedTask)
     held: list[WireModel | None] = []
@@ -188,7 +234,9 @@ def test_lists_are_the_same_at_both(pair: tuple[Replica, Replica]) -> None:
     """Also page by page, each page from another process."""
     one, other = (at(each.client) for each in pair)
     context = one.task("0").context_id
-    made = [who.task(str(number), context_id=context).id for number, who in enumerate([one, other] * 3)]
+    made = [
+        who.task(str(number), context_id=context).id for number, who in enumerate([one, other] * 3)
+    ]
     assert one.dialect_binding.has(LIST_TASKS)
     assert one.list(context_id=context) == other.list(context_id=context)
     found: list[str] = []
@@ -201,7 +249,9 @@ def test_lists_are_the_same_at_both(pair: tuple[Replica, Replica]) -> None:
 
 
 def test_a_process_that_is_killed_is_not_missed_for_long(postgres_url: str) -> None:
-    """Its task goes on at the other; who follows it there hears all of it, and who has followed it at the dead one goes on there without a gap."""
+    """Its task goes on at the other; who follows it there hears all of it, and who has followed it
+    at the dead one goes on there without a gap.
+    """
     with replica(postgres_url, LEASE) as doomed, replica(postgres_url, LEASE) as other:
         dying, living = at(doomed.client), at(other.client)
         task = dying.task(str(CHUNKS), skill="tick", configuration=AT_ONCE)
@@ -218,12 +268,16 @@ def test_a_process_that_is_killed_is_not_missed_for_long(postgres_url: str) -> N
         rest = list(living.subscribe(task.id, last_event_id=str(lost[-1][0])))
         at_living.join(120)
         check_whole([*lost, *rest], CHUNKS)
-        assert [number for number, _ in whole[1:]] == sorted({number for number, _ in whole[1:]}, key=to_number)
+        assert [number for number, _ in whole[1:]] == sorted(
+            {number for number, _ in whole[1:]}, key=to_number
+        )
         assert state_of(whole) == TaskState.COMPLETED
         assert texts_of(living.get(task.id)) == [str(number) for number in range(CHUNKS)]
 
 
-def _listen_until_it_breaks(asker: AgentClient, task: Task, events: list[tuple[str | None, StreamResponse]]) -> None:
+def _listen_until_it_breaks(
+    asker: AgentClient, task: Task, events: list[tuple[str | None, StreamResponse]]
+) -> None:
     try:
         for event in asker.subscribe(task.id):
             events.append(event)  # noqa: PERF402 - another thread reads the progress
@@ -237,10 +291,16 @@ def to_number(cursor: str | None) -> int:
 
 
 def check_whole(events: list[tuple[str | None, StreamResponse]], count: int) -> None:
-    """See that no event is missing or doubled, that one of them is the end, and that the pieces make the whole."""
+    """See that no event is missing or doubled, that one of them is the end, and that the pieces
+    make the whole.
+    """
     numbers = [to_number(cursor) for cursor, _ in events]
     assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
-    ends = [event for _, event in events if event.status_update and event.status_update.status.state == TaskState.COMPLETED]
+    ends = [
+        event
+        for _, event in events
+        if event.status_update and event.status_update.status.state == TaskState.COMPLETED
+    ]
     assert len(ends) == 1
     assert state_of(events) == TaskState.COMPLETED
     pieces: list[str | None] = []
@@ -248,13 +308,18 @@ def check_whole(events: list[tuple[str | None, StreamResponse]], count: int) -> 
         if event.task:
             pieces = texts_of(event.task)
         if (update := event.artifact_update) is not None:
-            pieces = [*(pieces if update.append else ()), *(part.text for part in update.artifact.parts)]
+            pieces = [
+                *(pieces if update.append else ()),
+                *(part.text for part in update.artifact.parts),
+            ]
     assert pieces == [str(number) for number in range(count)]
 
 
 def chunks_of(events: list[tuple[str | None, StreamResponse]]) -> list[str | None]:
     """Read the texts of the pieces."""
-    return [event.artifact_update.artifact.parts[0].text for _, event in events if event.artifact_update]
+    return [
+        event.artifact_update.artifact.parts[0].text for _, event in events if event.artifact_update
+    ]
 
 
 def state_of(events: list[tuple[str | None, StreamResponse]]) -> TaskState | None:

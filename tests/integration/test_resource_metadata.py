@@ -1,4 +1,6 @@
-"""Protected-resource metadata (RFC 9728) of surfaces, and the challenges that name it, over a socket."""
+"""Protected-resource metadata (RFC 9728) of surfaces, and the challenges that name it, over a
+socket.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,14 @@ from integration.outcome_agent import serve_on_socket
 from litestar import Litestar
 
 from a2a_runtime.agent import Agent, Capabilities
-from a2a_runtime.auth import ApiKeyAuthenticator, AuthGate, Identity, JwtAuthenticator, OpenGate, digest_key
+from a2a_runtime.auth import (
+    ApiKeyAuthenticator,
+    AuthGate,
+    Identity,
+    JwtAuthenticator,
+    OpenGate,
+    digest_key,
+)
 from a2a_runtime.cards.extensions import METADATA_PATH
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.surface import Surface
@@ -39,7 +48,9 @@ def client() -> Iterator[httpx.Client]:
         build_surface("/keys", AuthGate(KEYS)),
         build_surface("/open", OpenGate()),
     ]
-    with serve_on_socket(Litestar(plugins=[A2APlugin(*surfaces, settings=FAST_SETTINGS)], logging_config=None)) as client:
+    with serve_on_socket(
+        Litestar(plugins=[A2APlugin(*surfaces, settings=FAST_SETTINGS)], logging_config=None)
+    ) as client:
         yield client
 
 
@@ -48,7 +59,9 @@ def test_a_challenge_leads_to_the_metadata(client: httpx.Client) -> None:
     url = f"{client.base_url}{METADATA_PATH}/agent"
     parameter = f'Bearer resource_metadata="{url}"'
     assert client.get("/agent/tasks").headers["www-authenticate"] == parameter
-    wrong = client.post("/agent", json={}, headers={"authorization": "Bearer x.y.z"}).headers["www-authenticate"]
+    wrong = client.post("/agent", json={}, headers={"authorization": "Bearer x.y.z"}).headers[
+        "www-authenticate"
+    ]
     assert wrong.startswith(f'{parameter}, error="invalid_token", error_description="')
     document = client.get(url)
     assert document.json() == {
@@ -62,12 +75,21 @@ def test_a_challenge_leads_to_the_metadata(client: httpx.Client) -> None:
 
 
 def test_other_challenges_stay_as_they_are(client: httpx.Client) -> None:
-    """Keys have no issuer; beside them, only the bearer challenge names the metadata. A missing scope is no question of where tokens come from."""
+    """Keys have no issuer; beside them, only the bearer challenge names the metadata.
+
+    A missing scope is no question of where tokens come from.
+    """
     both = client.get("/both/tasks").headers["www-authenticate"]
-    assert both == f'ApiKey in="header", name="X-API-Key", Bearer resource_metadata="{client.base_url}{METADATA_PATH}/both"'
+    assert both == (
+        'ApiKey in="header", name="X-API-Key", Bearer '
+        f'resource_metadata="{client.base_url}{METADATA_PATH}/both"'
+    )
     assert "resource_metadata" not in client.get("/keys/tasks").headers["www-authenticate"]
     token = {"authorization": f"Bearer {ISSUER.issue_token()}"}
-    assert "resource_metadata" not in client.get("/agent/tasks", headers=token).headers["www-authenticate"]
+    assert (
+        "resource_metadata"
+        not in client.get("/agent/tasks", headers=token).headers["www-authenticate"]
+    )
 
 
 @pytest.mark.parametrize("path", ["", "/", "/keys", "/open", "/nothing", "/agent/x"])

@@ -1,6 +1,8 @@
-"""Clients of the official SDKs and our agent, on a real socket: everything that each can do, over every transport that it has.
+"""Clients of the official SDKs and our agent, on a real socket: everything that each can do, over
+every transport that it has.
 
-A client runs once for each way of talking, in an environment and a process of its own, and finds its way from the card. Each test looks at one step.
+A client runs once for each way of talking, in an environment and a process of its own, and finds
+its way from the card. Each test looks at one step.
 """
 
 from __future__ import annotations
@@ -52,12 +54,18 @@ COMMON: Mapping[str, object] = {
 }
 """The expected result of each step, for every client."""
 
-TYPED = {"not cancelable": "TaskNotCancelableError", "unsupported": "UnsupportedOperationError", "not found": "TaskNotFoundError"}
+TYPED = {
+    "not cancelable": "TaskNotCancelableError",
+    "unsupported": "UnsupportedOperationError",
+    "not found": "TaskNotFoundError",
+}
 CALLS_03 = dict.fromkeys(TYPED, "A2AClientJSONRPCError")
 
 
 UNTYPED = "Error"
-"""The SDK for JavaScript has no types for the errors of streams of 0.3 over JSON-RPC; their texts name the codes."""
+"""The SDK for JavaScript has no types for the errors of streams of 0.3 over JSON-RPC; their texts
+name the codes.
+"""
 
 
 def prefix_errors(prefix: str) -> Mapping[str, str]:
@@ -82,13 +90,21 @@ NO_ZERO = {"get": {"short": ["hello"]}}
 """Messages of 0.3 cannot tell a history of length 0 from one of any length."""
 WAYS = {
     "1.3.0 as 1.0 over JSON-RPC": Way("a2a-sdk-1.3.0", "client_1_0.py", ("JSONRPC", "1.0"), TYPED),
-    "1.3.0 as 1.0 over HTTP+JSON": Way("a2a-sdk-1.3.0", "client_1_0.py", ("HTTP+JSON", "1.0"), TYPED),
-    "1.3.0 as 0.3 over JSON-RPC": Way("a2a-sdk-1.3.0", "client_1_0.py", ("JSONRPC", "0.3"), TYPED, NO_LIST | {"question"}),
+    "1.3.0 as 1.0 over HTTP+JSON": Way(
+        "a2a-sdk-1.3.0", "client_1_0.py", ("HTTP+JSON", "1.0"), TYPED
+    ),
+    "1.3.0 as 0.3 over JSON-RPC": Way(
+        "a2a-sdk-1.3.0", "client_1_0.py", ("JSONRPC", "0.3"), TYPED, NO_LIST | {"question"}
+    ),
     "1.3.0 as 0.3 over HTTP+JSON": Way(
         "a2a-sdk-1.3.0",
         "client_1_0.py",
         ("HTTP+JSON", "0.3"),
-        {"not cancelable": "A2AClientError", "unsupported": "A2AClientError", "not found": "MethodNotFoundError"},
+        {
+            "not cancelable": "A2AClientError",
+            "unsupported": "A2AClientError",
+            "not found": "MethodNotFoundError",
+        },
         NO_LIST | {"question", "push"},  # it refuses to list webhooks there before it asks
     ),
     "0.3.26 over JSON-RPC": Way(
@@ -98,12 +114,39 @@ WAYS = {
         CALLS_03,
         NO_LIST,
     ),
-    "0.3.26 over HTTP+JSON": Way("a2a-sdk-0.3.26", "client_0_3.py", ("HTTP+JSON",), dict.fromkeys(TYPED, "A2AClientHTTPError"), NO_LIST),
+    "0.3.26 over HTTP+JSON": Way(
+        "a2a-sdk-0.3.26",
+        "client_0_3.py",
+        ("HTTP+JSON",),
+        dict.fromkeys(TYPED, "A2AClientHTTPError"),
+        NO_LIST,
+    ),
     "1.3.0 as 1.0 over gRPC": Way("a2a-sdk-1.3.0", "client_1_0.py", ("GRPC", "1.0"), TYPED),
-    "1.3.0 as 0.3 over gRPC": Way("a2a-sdk-1.3.0", "client_1_0.py", ("GRPC", "0.3"), TYPED, NO_LIST | {"question"}, NO_ZERO),
-    "0.3.26 over gRPC": Way("a2a-sdk-0.3.26", "client_0_3.py", ("GRPC",), dict.fromkeys(TYPED, "AioRpcError"), NO_LIST, NO_ZERO),
-    "JS 1.3.0 as 1.0 over JSON-RPC": Way("a2a-js-1.3.0", "client_js_1_0.mjs", ("JSONRPC", "1.0"), prefix_errors("JsonRpc"), frozenset({"invalid"})),
-    "JS 1.3.0 as 1.0 over HTTP+JSON": Way("a2a-js-1.3.0", "client_js_1_0.mjs", ("HTTP+JSON", "1.0"), prefix_errors("Rest"), frozenset({"invalid"})),
+    "1.3.0 as 0.3 over gRPC": Way(
+        "a2a-sdk-1.3.0", "client_1_0.py", ("GRPC", "0.3"), TYPED, NO_LIST | {"question"}, NO_ZERO
+    ),
+    "0.3.26 over gRPC": Way(
+        "a2a-sdk-0.3.26",
+        "client_0_3.py",
+        ("GRPC",),
+        dict.fromkeys(TYPED, "AioRpcError"),
+        NO_LIST,
+        NO_ZERO,
+    ),
+    "JS 1.3.0 as 1.0 over JSON-RPC": Way(
+        "a2a-js-1.3.0",
+        "client_js_1_0.mjs",
+        ("JSONRPC", "1.0"),
+        prefix_errors("JsonRpc"),
+        frozenset({"invalid"}),
+    ),
+    "JS 1.3.0 as 1.0 over HTTP+JSON": Way(
+        "a2a-js-1.3.0",
+        "client_js_1_0.mjs",
+        ("HTTP+JSON", "1.0"),
+        prefix_errors("Rest"),
+        frozenset({"invalid"}),
+    ),
     "JS 1.3.0 as 0.3 over JSON-RPC": Way(
         "a2a-js-1.3.0",
         "client_js_1_0.mjs",
@@ -128,13 +171,22 @@ WAYS = {
         NO_LIST,
         {"unknown": [*["TaskNotFoundJSONRPCError"] * 2, UNTYPED], "subscribe": {"ended": UNTYPED}},
     ),
-    "JS 0.3.14 over HTTP+JSON": Way("a2a-js-0.3.14", "client_js_0_3.mjs", ("HTTP+JSON",), TYPED, NO_LIST),
+    "JS 0.3.14 over HTTP+JSON": Way(
+        "a2a-js-0.3.14", "client_js_0_3.mjs", ("HTTP+JSON",), TYPED, NO_LIST
+    ),
 }
-STEPS = [pytest.param(way, step, id=f"{name}-{step}") for name, way in WAYS.items() for step in COMMON if step not in way.lacks]
+STEPS = [
+    pytest.param(way, step, id=f"{name}-{step}")
+    for name, way in WAYS.items()
+    for step in COMMON
+    if step not in way.lacks
+]
 
 
 def expected(way: Way, step: str) -> object:
-    """Say what is to come of a step, in the client's own names for errors, and without what its SDK does not tell."""
+    """Say what is to come of a step, in the client's own names for errors, and without what its SDK
+    does not tell.
+    """
     outcome = rename_errors(COMMON[step], way.errors)
     different = way.differs.get(step)
     if isinstance(outcome, dict) and isinstance(different, dict):
@@ -155,20 +207,35 @@ def rename_errors(value: object, names: Mapping[str, str]) -> object:
             return value
 
 
-@pytest.fixture(scope="module", params=[pytest.param("memory", marks=pytest.mark.soak(share="frameworks")), "sqlite"])
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param("memory", marks=pytest.mark.soak(share="frameworks")), "sqlite"],
+)
 def url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URL of the agent, on a store in a file; in a soak on the one in memory too."""
-    store = "memory" if request.param == "memory" else f"sqlite:///{tmp_path_factory.mktemp('sdk')}/tasks.db"
+    store = (
+        "memory"
+        if request.param == "memory"
+        else f"sqlite:///{tmp_path_factory.mktemp('sdk')}/tasks.db"
+    )
     with serve_on_socket(app_under_test(store)) as client:
         yield str(client.base_url)
 
 
 @cache
-def outcomes(url: str, distribution: str, script: str, arguments: tuple[str, ...]) -> Mapping[str, object]:
+def outcomes(
+    url: str, distribution: str, script: str, arguments: tuple[str, ...]
+) -> Mapping[str, object]:
     """Let a client take all of its steps."""
     command = [str(interpreter(distribution)), str(SCRIPTS / script), url, *arguments]
     if script.endswith(".mjs"):
-        command = ["node", str(SCRIPTS / script), str(interpreter(distribution).parent), url, *arguments]
+        command = [
+            "node",
+            str(SCRIPTS / script),
+            str(interpreter(distribution).parent),
+            url,
+            *arguments,
+        ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)  # type: ignore[no-any-return]  # what the script prints
@@ -177,7 +244,10 @@ def outcomes(url: str, distribution: str, script: str, arguments: tuple[str, ...
 @pytest.mark.parametrize(("way", "step"), STEPS)
 def test_results_of_official_sdk_clients(url: str, way: Way, step: str) -> None:
     """Every step of a client has the result that every other client gets."""
-    came, wanted = outcomes(url, way.distribution, way.script, way.arguments)[step], expected(way, step)
+    came, wanted = (
+        outcomes(url, way.distribution, way.script, way.arguments)[step],
+        expected(way, step),
+    )
     if isinstance(came, dict) and isinstance(wanted, dict) and "error" not in came:
         assert came.pop("final", True) is True
         wanted = {key: value for key, value in wanted.items() if key != "listed" or key in came}

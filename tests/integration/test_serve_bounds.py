@@ -1,4 +1,6 @@
-"""``a2a-gen serve`` before any credentials are checked: bounds up to the end of the headers, over a socket."""
+"""``a2a-gen serve`` before any credentials are checked: bounds up to the end of the headers, over a
+socket.
+"""
 
 from __future__ import annotations
 
@@ -56,8 +58,12 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     yield from serve_app(folder)
 
 
-def serve_app(folder: Path, *options: str, head_seconds: float = 1.0, hidden: str = "") -> Iterator[int]:
-    """Serve the app of a folder, and give its port; a module may be hidden, as on systems that do not have it."""
+def serve_app(
+    folder: Path, *options: str, head_seconds: float = 1.0, hidden: str = ""
+) -> Iterator[int]:
+    """Serve the app of a folder, and give its port; a module may be hidden, as on systems that do
+    not have it.
+    """
     port = find_free_port()
     command = [sys.executable, "-c", SERVE, "app:asgi", "--port", str(port), *options]
     environment = {**os.environ, "HEAD_SECONDS": str(head_seconds), "HIDDEN_MODULES": hidden}
@@ -74,9 +80,14 @@ def serve_app(folder: Path, *options: str, head_seconds: float = 1.0, hidden: st
 
 
 def converse(port: int, *pieces: bytes) -> bytes:
-    """Send some bytes, and read until the server closes the connection; its reset counts as an end."""
+    """Send some bytes, and read until the server closes the connection; its reset counts as an
+    end.
+    """
     said = b""
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection, contextlib.suppress(ConnectionError):
+    with (
+        socket.create_connection(("127.0.0.1", port), timeout=30) as connection,
+        contextlib.suppress(ConnectionError),
+    ):
         for piece in pieces:
             connection.sendall(piece)
         while data := connection.recv(65_536):
@@ -85,12 +96,21 @@ def converse(port: int, *pieces: bytes) -> bytes:
 
 
 def test_a_head_has_a_size(port: int) -> None:
-    """Headers, their number and the path are bounded; the rest of an endless header is never read."""
-    assert converse(port, b"GET / HTTP/1.1\r\nx: " + b"a" * 70_000 + b"\r\n\r\n").startswith(b"HTTP/1.1 431 ")
-    assert converse(port, b"GET / HTTP/1.1\r\n" + b"x: 1\r\n" * 101 + b"\r\n").startswith(b"HTTP/1.1 431 ")
+    """Headers, their number and the path are bounded; the rest of an endless header is never
+    read.
+    """
+    assert converse(port, b"GET / HTTP/1.1\r\nx: " + b"a" * 70_000 + b"\r\n\r\n").startswith(
+        b"HTTP/1.1 431 "
+    )
+    assert converse(port, b"GET / HTTP/1.1\r\n" + b"x: 1\r\n" * 101 + b"\r\n").startswith(
+        b"HTTP/1.1 431 "
+    )
     assert converse(port, b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 4")
     sent = 0
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection, contextlib.suppress(ConnectionError):
+    with (
+        socket.create_connection(("127.0.0.1", port), timeout=30) as connection,
+        contextlib.suppress(ConnectionError),
+    ):
         connection.sendall(b"GET / HTTP/1.1\r\nx: ")
         for _ in range(1000):
             connection.sendall(b"a" * 65_536)
@@ -104,7 +124,9 @@ def test_a_head_has_a_size(port: int) -> None:
     ids=["silence", "half a head", "no head", "half a second head"],
 )
 def test_a_head_has_a_deadline(port: int, beginning: bytes) -> None:
-    """Whatever it begins with, and also after a first answer: the connection is closed, with a status if no answer is open."""
+    """Whatever it begins with, and also after a first answer: the connection is closed, with a
+    status if no answer is open.
+    """
     began = time.monotonic()
     said = converse(port, beginning)
     assert b"HTTP/1.1 408 " in said
@@ -113,11 +135,15 @@ def test_a_head_has_a_deadline(port: int, beginning: bytes) -> None:
 
 
 def test_blank_lines_after_an_answer_are_no_request(port: int) -> None:
-    """They end the time that a kept connection may be idle, and begin the deadline of the next head."""
+    """They end the time that a kept connection may be idle, and begin the deadline of the next
+    head.
+    """
     with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         said = b""
-        while not said.endswith(b"['host']") and (piece := connection.recv(65_536)):  # head and body may come by themselves
+        while not said.endswith(b"['host']") and (
+            piece := connection.recv(65_536)
+        ):  # head and body may come by themselves
             said += piece
         assert said.startswith(b"HTTP/1.1 200 ")
         connection.sendall(b"\r\n")
@@ -127,7 +153,10 @@ def test_blank_lines_after_an_answer_are_no_request(port: int) -> None:
 def test_a_drip_has_the_same_deadline(port: int) -> None:
     """A byte now and then is no progress."""
     began = time.monotonic()
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection, contextlib.suppress(ConnectionError):
+    with (
+        socket.create_connection(("127.0.0.1", port), timeout=30) as connection,
+        contextlib.suppress(ConnectionError),
+    ):
         for each in b"GET / HTTP/1.1\r\n" + b"x: y\r\n" * 20:
             connection.sendall(bytes([each]))
             time.sleep(0.2)
@@ -135,7 +164,9 @@ def test_a_drip_has_the_same_deadline(port: int) -> None:
 
 
 def test_many_half_requests_do_not_stop_it(port: int) -> None:
-    """More than there are descriptors: those that wait are served when the deadline of the others has passed."""
+    """More than there are descriptors: those that wait are served when the deadline of the others
+    has passed.
+    """
     with ThreadPoolExecutor(300) as pool:
         halves = [pool.submit(converse, port, b"GET / HTTP/1.1\r\n") for _ in range(300)]
         with httpx.Client(timeout=30, trust_env=False) as client:
@@ -144,7 +175,9 @@ def test_many_half_requests_do_not_stop_it(port: int) -> None:
 
 
 def test_usual_requests_pass(port: int) -> None:
-    """Large bodies, long answers, some requests in one write, a head just below the limit; only the head is counted."""
+    """Large bodies, long answers, some requests in one write, a head just below the limit; only the
+    head is counted.
+    """
     url = f"http://127.0.0.1:{port}/"
     with httpx.Client(timeout=30, trust_env=False) as client:
         assert client.post(url, content=b"x" * 3_000_000).text.startswith("3000000 ")
@@ -152,12 +185,19 @@ def test_usual_requests_pass(port: int) -> None:
         assert client.get(f"{url}slow").status_code == httpx.codes.OK
     small = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx"
     large = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 90000\r\n\r\n" + b"x" * 90_000
-    assert converse(port, small + large + small.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")).count(b"HTTP/1.1 200 ") == 3
+    assert (
+        converse(
+            port, small + large + small.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+        ).count(b"HTTP/1.1 200 ")
+        == 3
+    )
 
 
 def test_two_hosts_are_refused(port: int) -> None:
     """For every path of every app."""
-    assert converse(port, b"GET / HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n").startswith(b"HTTP/1.1 400 ")
+    assert converse(port, b"GET / HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n").startswith(
+        b"HTTP/1.1 400 "
+    )
 
 
 def test_trailers_are_no_headers(port: int) -> None:
@@ -170,17 +210,23 @@ def test_trailers_are_no_headers(port: int) -> None:
 
 @pytest.fixture
 def crowded_port(tmp_path: Path) -> Iterator[int]:
-    """The port of the same app with at most four connections, and a long time for a head, where the descriptors of a process cannot be counted."""
+    """The port of the same app with at most four connections, and a long time for a head, where the
+    descriptors of a process cannot be counted.
+    """
     (tmp_path / "app.py").write_text(APP)
     yield from serve_app(tmp_path, "--max-connections", "4", head_seconds=60, hidden="resource")
 
 
 def test_connections_are_limited(crowded_port: int) -> None:
-    """A waiting connection gives way to a new one; a request that is being answered does not, and the new one is refused. On Windows too."""
+    """A waiting connection gives way to a new one; a request that is being answered does not, and
+    the new one is refused. On Windows too.
+    """
     with contextlib.ExitStack() as stack:
 
         def connect(data: bytes) -> socket.socket:
-            connection = stack.enter_context(socket.create_connection(("127.0.0.1", crowded_port), timeout=30))
+            connection = stack.enter_context(
+                socket.create_connection(("127.0.0.1", crowded_port), timeout=30)
+            )
             connection.sendall(data)
             return connection
 
@@ -192,7 +238,9 @@ def test_connections_are_limited(crowded_port: int) -> None:
         assert idle.recv(1000).startswith(b"HTTP/1.1 200 ")
         slow = [connect(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n") for _ in range(4)]
         for _ in range(100):  # until all of them are being answered
-            if (refused := converse(crowded_port, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")).startswith(b"HTTP/1.1 503 "):
+            if (refused := converse(crowded_port, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")).startswith(
+                b"HTTP/1.1 503 "
+            ):
                 break
         assert refused.startswith(b"HTTP/1.1 503 ")
         assert [each.recv(1000)[:13] for each in slow] == [b"HTTP/1.1 200 "] * 4

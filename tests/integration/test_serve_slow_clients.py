@@ -1,4 +1,6 @@
-"""``a2a-gen serve`` and clients that hold their connection: they do not end their request, or do not read its answer."""
+"""``a2a-gen serve`` and clients that hold their connection: they do not end their request, or do
+not read its answer.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +35,18 @@ def build_request(method: bytes, path: bytes, headers: bytes) -> bytes:
 
 FORMS = {
     "without credentials": (build_request(b"POST", b"/gated", LENGTH), 401),
-    "of a foreign page": (build_request(b"POST", b"/open", LENGTH + b"Origin: https://evil.example\r\n"), 403),
+    "of a foreign page": (
+        build_request(b"POST", b"/open", LENGTH + b"Origin: https://evil.example\r\n"),
+        403,
+    ),
     "unknown path": (build_request(b"POST", b"/nothing", LENGTH), 404),
     "probe with a body": (build_request(b"GET", b"/livez", LENGTH), 200),
     "card with a body": (build_request(b"GET", CARD, LENGTH), 200),
     "chunked": (build_request(b"POST", b"/gated", CHUNKED), 401),
-    "waits to go on": (build_request(b"POST", b"/gated", LENGTH + b"Expect: 100-continue\r\n"), 401),
+    "waits to go on": (
+        build_request(b"POST", b"/gated", LENGTH + b"Expect: 100-continue\r\n"),
+        401,
+    ),
 }
 
 
@@ -60,14 +68,21 @@ def client() -> Iterator[httpx.Client]:
         return ctx.text
 
     gate = AuthGate(ApiKeyAuthenticator({digest_key("k" * 40): Identity("me")}))
-    surfaces = Surface(agent, path="/gated", gate=gate), Surface(agent, path="/open", gate=OpenGate(), limits=Limits(concurrency=PLACES))
-    with serve_on_socket(create_app(*surfaces, store="memory", settings=FAST_SETTINGS), protocol=CrowdedProtocol) as client:
+    surfaces = (
+        Surface(agent, path="/gated", gate=gate),
+        Surface(agent, path="/open", gate=OpenGate(), limits=Limits(concurrency=PLACES)),
+    )
+    with serve_on_socket(
+        create_app(*surfaces, store="memory", settings=FAST_SETTINGS), protocol=CrowdedProtocol
+    ) as client:
         yield client
 
 
 @pytest.fixture
 def connect(client: httpx.Client) -> Iterator[Callable[..., socket.socket]]:
-    """A function that connects to the server, with a small window if a client is not to read; all are closed at the end."""
+    """A function that connects to the server, with a small window if a client is not to read; all
+    are closed at the end.
+    """
     with contextlib.ExitStack() as stack:
 
         def connect(*, window: int = 0) -> socket.socket:
@@ -104,9 +119,14 @@ def wait_until_reset(connection: socket.socket) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_an_answer_before_the_end_of_its_request_frees_the_connection(
-    client: httpx.Client, connect: Callable[..., socket.socket], form: str, monkeypatch: pytest.MonkeyPatch
+    client: httpx.Client,
+    connect: Callable[..., socket.socket],
+    form: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It announces that the connection is closed, which gives way to others at once, and is closed soon."""
+    """It announces that the connection is closed, which gives way to others at once, and is closed
+    soon.
+    """
     monkeypatch.setattr(server, "CLOSING_SECONDS", 60.0)
     head, status = FORMS[form]
     for _ in range(3 * PLACES):
@@ -135,7 +155,9 @@ def test_a_client_that_writes_first_reads_its_answer(connect: Callable[..., sock
         pass
 
 
-def test_a_connection_is_kept_where_the_request_has_ended(connect: Callable[..., socket.socket]) -> None:
+def test_a_connection_is_kept_where_the_request_has_ended(
+    connect: Callable[..., socket.socket],
+) -> None:
     """Also after a refusal."""
     kept = connect()
     for _ in range(2):
@@ -157,7 +179,9 @@ def large_task(client: httpx.Client) -> str:
     return f"/open/tasks/{reply.json()['task']['id']}"
 
 
-def test_a_client_that_reads_nothing_is_closed(client: httpx.Client, connect: Callable[..., socket.socket], large_task: str) -> None:
+def test_a_client_that_reads_nothing_is_closed(
+    client: httpx.Client, connect: Callable[..., socket.socket], large_task: str
+) -> None:
     """And its answer is not kept: it counts for the concurrency of the agent until then."""
     request = build_request(b"GET", large_task.encode(), b"A2A-Version: 1.0\r\n")
     for _ in range(3):
@@ -166,16 +190,23 @@ def test_a_client_that_reads_nothing_is_closed(client: httpx.Client, connect: Ca
             reader.sendall(request)
         for reader in readers:
             read_head(reader)
-        while client.get(large_task, headers={**VERSION, "Connection": "close"}).status_code != httpx.codes.OK:
+        while (
+            client.get(large_task, headers={**VERSION, "Connection": "close"}).status_code
+            != httpx.codes.OK
+        ):
             pass
         for reader in readers:
             wait_until_reset(reader)
 
 
-def test_a_client_that_reads_slowly_gets_all(connect: Callable[..., socket.socket], large_task: str) -> None:
+def test_a_client_that_reads_slowly_gets_all(
+    connect: Callable[..., socket.socket], large_task: str
+) -> None:
     """A little now and then is enough."""
     reader = connect(window=65_536)
-    reader.sendall(build_request(b"GET", large_task.encode(), b"A2A-Version: 1.0\r\nConnection: close\r\n"))
+    reader.sendall(
+        build_request(b"GET", large_task.encode(), b"A2A-Version: 1.0\r\nConnection: close\r\n")
+    )
     received = 0
     began = time.monotonic()
     while piece := reader.recv(65_536):

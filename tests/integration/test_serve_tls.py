@@ -1,4 +1,6 @@
-"""Mutual TLS where the server itself ends TLS: ``a2a-gen serve`` with authorities of client certificates."""
+"""Mutual TLS where the server itself ends TLS: ``a2a-gen serve`` with authorities of client
+certificates.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,13 @@ class Served:
 
     def get_status(self, context: ssl.SSLContext, **headers: str) -> httpx.Response:
         """List the tasks."""
-        return httpx.get(f"https://127.0.0.1:{self.port}/tasks", headers=headers, verify=context, trust_env=False, timeout=30)
+        return httpx.get(
+            f"https://127.0.0.1:{self.port}/tasks",
+            headers=headers,
+            verify=context,
+            trust_env=False,
+            timeout=30,
+        )
 
 
 @pytest.fixture(scope="module")
@@ -44,15 +52,26 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     authority.server()
     write_project(folder, TABLES)
     served = Served(find_free_port(), authority)
-    words = ("--port", str(served.port), "--ssl-certfile", "server.pem", "--ssl-ca-certs", "authority.pem")
-    with run_serve(folder, lambda: served.get_status(authority.client()), httpx.TransportError, *words):
+    words = (
+        "--port",
+        str(served.port),
+        "--ssl-certfile",
+        "server.pem",
+        "--ssl-ca-certs",
+        "authority.pem",
+    )
+    with run_serve(
+        folder, lambda: served.get_status(authority.client()), httpx.TransportError, *words
+    ):
         yield served
 
 
 @pytest.mark.requirement("0.3", "4.1")
 @pytest.mark.requirement("1.0", "7.1")
 def test_a_certificate_names_the_caller(served: Served) -> None:
-    """A listed one is admitted, another one of the same authority is not, and none is challenged; headers of a proxy mean nothing here."""
+    """A listed one is admitted, another one of the same authority is not, and none is challenged;
+    headers of a proxy mean nothing here.
+    """
     assert served.get_status(served.authority.client("box")).status_code == httpx.codes.OK
     unknown = served.get_status(served.authority.client("crate"))
     assert (unknown.status_code, "unknown" in unknown.text) == (401, True)
@@ -61,7 +80,9 @@ def test_a_certificate_names_the_caller(served: Served) -> None:
     assert (missing.status_code, missing.headers["www-authenticate"]) == (401, "Mutual")
 
 
-def test_a_certificate_of_another_authority_is_no_connection(served: Served, tmp_path: Path) -> None:
+def test_a_certificate_of_another_authority_is_no_connection(
+    served: Served, tmp_path: Path
+) -> None:
     """The handshake fails."""
     context = served.authority.client()
     other = Authority.at(tmp_path)

@@ -1,4 +1,6 @@
-"""The agent under other ASGI servers: what is asked of all of them, over a socket, in every dialect over every binding."""
+"""The agent under other ASGI servers: what is asked of all of them, over a socket, in every dialect
+over every binding.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,18 @@ from a2a_runtime.testing.ports import find_free_port
 APP = "integration.asgi_app:app"
 COMMANDS = {
     "uvicorn": ("uvicorn", "--host", "127.0.0.1", "--port", "{port}", "--log-level", "error", APP),
-    "granian": ("granian", "--interface", "asgi", "--host", "127.0.0.1", "--port", "{port}", "--log-level", "error", APP),
+    "granian": (
+        "granian",
+        "--interface",
+        "asgi",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        "{port}",
+        "--log-level",
+        "error",
+        APP,
+    ),
     "hypercorn": ("hypercorn", "--bind", "127.0.0.1:{port}", "--log-level", "error", APP),
 }
 
@@ -39,9 +52,17 @@ def client(request: pytest.FixtureRequest) -> Iterator[httpx.Client]:
     command = [each.format(port=port) for each in COMMANDS[request.param]]
     paths = [str(Path(each).resolve()) for each in sys.path if each]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    process = subprocess.Popen([sys.executable, "-m", *command], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-m", *command],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=15, trust_env=False) as client:
+        with httpx.Client(
+            base_url=f"http://127.0.0.1:{port}", timeout=15, trust_env=False
+        ) as client:
             _wait_until_it_answers(client, process)
             yield client
     finally:
@@ -66,14 +87,19 @@ def _wait_until_it_answers(client: httpx.Client, process: subprocess.Popen[str])
 def dialect_client(request: pytest.FixtureRequest, client: httpx.Client) -> AgentClient:
     """A client for each dialect and binding."""
     binding: DialectBinding = request.param
-    return AgentClient(client, binding, "/kind" if binding == DialectBinding(V0_3.name, is_jsonrpc=False) else "")
+    return AgentClient(
+        client, binding, "/kind" if binding == DialectBinding(V0_3.name, is_jsonrpc=False) else ""
+    )
 
 
 def test_a_conversation_takes_place(dialect_client: AgentClient) -> None:
     """Sending, asking, answering, reading and canceling."""
     assert dialect_client.task("hello").status.state == TaskState.COMPLETED
     asking = dialect_client.task("hi", skill="ask")
-    assert dialect_client.task("yes", task_id=asking.id, message_id="m-2").status.state == TaskState.COMPLETED
+    assert (
+        dialect_client.task("yes", task_id=asking.id, message_id="m-2").status.state
+        == TaskState.COMPLETED
+    )
     running = dialect_client.task("x", skill="wait", configuration={"return_immediately": True})
     assert dialect_client.cancel(running.id).status.state == TaskState.CANCELED
     assert dialect_client.get(running.id).status.state == TaskState.CANCELED
@@ -82,26 +108,36 @@ def test_a_conversation_takes_place(dialect_client: AgentClient) -> None:
 def test_a_stream_comes_as_it_happens(dialect_client: AgentClient) -> None:
     """Not all at the end, whole, and gone on with after a break."""
     moments, events = [], []
-    for event in dialect_client.events(SEND_STREAMING_MESSAGE, build_send_request("4", skill="tick")):
+    for event in dialect_client.events(
+        SEND_STREAMING_MESSAGE, build_send_request("4", skill="tick")
+    ):
         moments.append(time.monotonic())
         events.append(event)
     assert moments[-1] - moments[0] > 0.1
     first = events[0][1].task
     assert first is not None
     assert list(dialect_client.subscribe(first.id, last_event_id=str(events[1][0]))) == events[2:]
-    lines = [event.artifact_update.artifact.parts[0].text for event in dialect_client.stream("x", skill="lines") if event.artifact_update]
+    lines = [
+        event.artifact_update.artifact.parts[0].text
+        for event in dialect_client.stream("x", skill="lines")
+        if event.artifact_update
+    ]
     assert lines == [LINE_ENDS]
 
 
 def test_a_client_that_leaves_disturbs_nobody(client: httpx.Client) -> None:
     """Its stream is over, its task is not."""
     dialect_client = AgentClient(client, DIALECT_BINDINGS[1])
-    for _, event in dialect_client.events(SEND_STREAMING_MESSAGE, build_send_request("6", skill="tick")):
+    for _, event in dialect_client.events(
+        SEND_STREAMING_MESSAGE, build_send_request("6", skill="tick")
+    ):
         assert event.task is not None
         task_id = event.task.id
         break
     end = time.monotonic() + 10
-    while dialect_client.get(task_id).status.state != TaskState.COMPLETED and time.monotonic() < end:
+    while (
+        dialect_client.get(task_id).status.state != TaskState.COMPLETED and time.monotonic() < end
+    ):
         time.sleep(0.05)
     assert dialect_client.get(task_id).status.state == TaskState.COMPLETED
 
@@ -120,9 +156,13 @@ def test_a_client_that_leaves_disturbs_nobody(client: httpx.Client) -> None:
         ("OPTIONS", "/tasks", None, 204),
     ],
 )
-def test_errors_are_equal_under_every_server(client: httpx.Client, verb: str, path: str, body: bytes | None, status: int) -> None:
+def test_errors_are_equal_under_every_server(
+    client: httpx.Client, verb: str, path: str, body: bytes | None, status: int
+) -> None:
     """The agent responds, not the server in front of it."""
-    response = client.request(verb, path, content=body, headers={**ADA, "content-type": "application/json"})
+    response = client.request(
+        verb, path, content=body, headers={**ADA, "content-type": "application/json"}
+    )
     assert response.status_code == status
     assert "Traceback" not in response.text
     assert verb in {"HEAD", "OPTIONS"} or "error" in response.json()
@@ -131,6 +171,10 @@ def test_errors_are_equal_under_every_server(client: httpx.Client, verb: str, pa
 def test_a_card_is_not_sent_twice(client: httpx.Client) -> None:
     """A client that has the card gets 304 without a body."""
     first = client.get("/.well-known/agent-card.json")
-    again = client.get("/.well-known/agent-card.json", headers={"If-None-Match": first.headers["etag"]})
+    again = client.get(
+        "/.well-known/agent-card.json", headers={"If-None-Match": first.headers["etag"]}
+    )
     assert (again.status_code, again.content) == (304, b"")
-    assert first.json()["supportedInterfaces"][0]["url"].startswith(str(client.base_url).rstrip("/"))
+    assert first.json()["supportedInterfaces"][0]["url"].startswith(
+        str(client.base_url).rstrip("/")
+    )

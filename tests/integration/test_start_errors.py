@@ -1,4 +1,6 @@
-"""Starts that fail under a server which shows what the lifespan protocol gives it: one line with the cure."""
+"""Starts that fail under a server which shows what the lifespan protocol gives it: one line with
+the cure.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def build_agent() -> Agent:
 
 def damage(path: Path) -> None:
     """Write something else to the file."""
-    path.write_text("This is a shopping list, and it is quite long: " + "milk, " * 100, encoding="utf-8")
+    path.write_text(
+        "This is a shopping list, and it is quite long: " + "milk, " * 100, encoding="utf-8"
+    )
 
 
 def take_from_another_program(path: Path) -> None:
@@ -85,7 +89,9 @@ async def test_a_start_that_fails_is_one_line_with_its_cure(
     """Without a traceback, under uvicorn as under others."""
     path = tmp_path / "tasks.db"
     prepare(path)
-    config = uvicorn.Config(create_app(build_agent(), store=f"sqlite:///{path}"), lifespan="on", log_config=None)
+    config = uvicorn.Config(
+        create_app(build_agent(), store=f"sqlite:///{path}"), lifespan="on", log_config=None
+    )
     lifespan = LifespanOn(config)
     caplog.set_level(logging.INFO)
     await lifespan.startup()
@@ -99,7 +105,9 @@ async def test_a_start_that_fails_is_one_line_with_its_cure(
     assert [record for record in caplog.records if record.exc_info] == []
 
 
-async def test_a_start_that_fails_for_another_reason_keeps_its_traceback(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_start_that_fails_for_another_reason_keeps_its_traceback(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """The code of an app has raised: only its frames say where."""
     app = create_app(build_agent(), store="memory")
 

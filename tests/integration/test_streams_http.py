@@ -13,8 +13,20 @@ from contextlib import suppress
 
 import httpx
 import pytest
-from integration.dialect_client import DIALECT_BINDINGS, DialectBinding, DialectClient, build_send_request, parse_sse
-from integration.outcome_agent import LINE_ENDS, BlockingHandler, build_test_agent, build_test_app, serve_on_socket
+from integration.dialect_client import (
+    DIALECT_BINDINGS,
+    DialectBinding,
+    DialectClient,
+    build_send_request,
+    parse_sse,
+)
+from integration.outcome_agent import (
+    LINE_ENDS,
+    BlockingHandler,
+    build_test_agent,
+    build_test_app,
+    serve_on_socket,
+)
 from litestar import Litestar
 
 from a2a_contract.dialects import V0_3, V1_0
@@ -25,7 +37,10 @@ from a2a_runtime.streams.hub import EventHub
 from a2a_runtime.surface import Limits, Surface
 
 SEND_BLOCKING_TASK = {"skillId": "wait"}
-V0_3_JSONRPC, V1_0_HTTP = DialectBinding(V0_3.name, is_jsonrpc=True), DialectBinding(V1_0.name, is_jsonrpc=False)
+V0_3_JSONRPC, V1_0_HTTP = (
+    DialectBinding(V0_3.name, is_jsonrpc=True),
+    DialectBinding(V1_0.name, is_jsonrpc=False),
+)
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +72,9 @@ def client(app: Litestar) -> Iterator[httpx.Client]:
 def talker(request: pytest.FixtureRequest, client: httpx.Client) -> DialectClient:
     """A client for one dialect and binding."""
     binding: DialectBinding = request.param
-    return DialectClient(client, binding, "/kind" if binding == DialectBinding(V0_3.name, is_jsonrpc=False) else "")
+    return DialectClient(
+        client, binding, "/kind" if binding == DialectBinding(V0_3.name, is_jsonrpc=False) else ""
+    )
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 30) -> bool:
@@ -78,7 +95,10 @@ def hub_of(app: Litestar) -> EventHub:
 @pytest.mark.requirement("1.0", "3.1.2c")
 def test_events_are_sent_when_they_happen(talker: DialectClient) -> None:
     """They are not buffered until the end of the stream."""
-    moments = [time.monotonic() for _ in talker.events(SEND_STREAMING_MESSAGE, build_send_request("4", skill="tick"))]
+    moments = [
+        time.monotonic()
+        for _ in talker.events(SEND_STREAMING_MESSAGE, build_send_request("4", skill="tick"))
+    ]
     assert moments[-1] - moments[0] >= 0.15
 
 
@@ -123,16 +143,24 @@ def test_a_response_starts_without_a_first_event(client: httpx.Client) -> None:
     talker = DialectClient(client, V1_0_HTTP)
     task = talker.task("x", skill="wait", configuration={"return_immediately": True})
     assert wait_until(lambda: talker.get(task.id).status.state == TaskState.WORKING)
-    with client.stream("POST", f"/tasks/{task.id}:subscribe", headers={"Last-Event-ID": "2"}, timeout=2) as response:
+    with client.stream(
+        "POST", f"/tasks/{task.id}:subscribe", headers={"Last-Event-ID": "2"}, timeout=2
+    ) as response:
         assert response.status_code == 200
     talker.cancel(task.id)
 
 
 @pytest.mark.parametrize("path", ["", "/gone"], ids=["continue", "cancel"])
-@pytest.mark.parametrize("operation", [SEND_MESSAGE, SEND_STREAMING_MESSAGE], ids=["send", "stream"])
-def test_a_disconnect_cancels_the_task_with_the_option(client: httpx.Client, blocking_handler: BlockingHandler, path: str, operation: object) -> None:
+@pytest.mark.parametrize(
+    "operation", [SEND_MESSAGE, SEND_STREAMING_MESSAGE], ids=["send", "stream"]
+)
+def test_a_disconnect_cancels_the_task_with_the_option(
+    client: httpx.Client, blocking_handler: BlockingHandler, path: str, operation: object
+) -> None:
     """By default the task goes on."""
-    method, url, options = DialectClient(client, V1_0_HTTP, path).build_request(operation, build_send_request(f"{path}-{operation}", skill="wait"))  # type: ignore[arg-type]
+    method, url, options = DialectClient(client, V1_0_HTTP, path).build_request(
+        operation, build_send_request(f"{path}-{operation}", skill="wait")
+    )  # type: ignore[arg-type]
 
     async def disconnect() -> None:
         async with httpx.AsyncClient(base_url=client.base_url, trust_env=False) as leaving:
@@ -156,14 +184,23 @@ def test_a_disconnect_releases_the_event_buffer() -> None:
     app = build_test_app()
     with serve_on_socket(app) as client:
         hub = hub_of(app)
-        task = DialectClient(client, V1_0_HTTP).task("x", skill="wait", configuration={"return_immediately": True})
+        task = DialectClient(client, V1_0_HTTP).task(
+            "x", skill="wait", configuration={"return_immediately": True}
+        )
         with client.stream("GET", f"/tasks/{task.id}:subscribe"):
             assert wait_until(lambda: len(hub._buffers) == 1)
         assert wait_until(lambda: len(hub._buffers) == 0)
         with suppress(httpx.ReadTimeout):
             client.post(
                 "/message:send",
-                json={"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}], "metadata": SEND_BLOCKING_TASK}},
+                json={
+                    "message": {
+                        "messageId": "m",
+                        "role": "ROLE_USER",
+                        "parts": [{"text": "x"}],
+                        "metadata": SEND_BLOCKING_TASK,
+                    }
+                },
                 timeout=0.3,
             )
         assert wait_until(lambda: len(hub._buffers) == 0, 4)
@@ -171,16 +208,26 @@ def test_a_disconnect_releases_the_event_buffer() -> None:
 
 def test_line_ends_in_texts_are_escaped(talker: DialectClient) -> None:
     """A reader that splits lines as Python does gets the whole text."""
-    texts = [event.artifact_update.artifact.parts[0].text for event in talker.stream("x", skill="lines") if event.artifact_update]
+    texts = [
+        event.artifact_update.artifact.parts[0].text
+        for event in talker.stream("x", skill="lines")
+        if event.artifact_update
+    ]
     assert texts == [LINE_ENDS]
 
 
 def test_an_error_before_the_first_event_is_a_plain_response(talker: DialectClient) -> None:
     """An unknown task or an invalid cursor; 0.3 over JSON-RPC wants a stream of one event."""
     refused = talker.call_raw(SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id="nobody"))
-    assert refused.headers["content-type"] == ("text/event-stream" if talker.dialect_binding == V0_3_JSONRPC else "application/json")
+    assert refused.headers["content-type"] == (
+        "text/event-stream" if talker.dialect_binding == V0_3_JSONRPC else "application/json"
+    )
     for last_event_id in ("three", "1000"):
-        wrong = talker.call_raw(SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=talker.task("x").id), last_event_id=last_event_id)
+        wrong = talker.call_raw(
+            SUBSCRIBE_TO_TASK,
+            SubscribeToTaskRequest(id=talker.task("x").id),
+            last_event_id=last_event_id,
+        )
         assert '"field":"Last-Event-ID"' in wrong.text
 
 
@@ -189,15 +236,21 @@ def test_streams_of_0_3_end_when_the_task_needs_input(client: httpx.Client) -> N
     events = DialectClient(client, V0_3_JSONRPC).stream("hi", skill="ask")
     assert events[-1].status_update is not None
     assert events[-1].status_update.status.state == TaskState.INPUT_REQUIRED
-    method, url, options = DialectClient(client, V0_3_JSONRPC).build_request(SEND_STREAMING_MESSAGE, build_send_request("hi", skill="ask"))
+    method, url, options = DialectClient(client, V0_3_JSONRPC).build_request(
+        SEND_STREAMING_MESSAGE, build_send_request("hi", skill="ask")
+    )
     with client.stream(method, url, **options) as response:
         frames = [json.loads(data) for _, _, data in parse_sse(response.iter_lines())]
     assert [frame["result"].get("final") for frame in frames][-1] is True
     assert {frame["id"] for frame in frames} == {"r-1"}
 
 
-def test_open_requests_get_an_error_when_the_server_stops(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Streams and sends that outlast the grace period are answered as unavailable, without tracebacks in the log."""
+def test_open_requests_get_an_error_when_the_server_stops(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Streams and sends that outlast the grace period are answered as unavailable, without
+    tracebacks in the log.
+    """
     received: list[str] = []
     threads = []
     app = build_test_app()
@@ -206,7 +259,9 @@ def test_open_requests_get_an_error_when_the_server_stops(caplog: pytest.LogCapt
         task = talker.task("x", skill="wait", configuration={"return_immediately": True})
 
         def connect() -> httpx.Client:
-            """Open a client of a thread's own: the shared one is closed with the server, before the threads have read everything."""
+            """Open a client of a thread's own: the shared one is closed with the server, before the
+            threads have read everything.
+            """
             return httpx.Client(base_url=client.base_url, timeout=30, trust_env=False)
 
         def listen() -> None:
@@ -215,7 +270,11 @@ def test_open_requests_get_an_error_when_the_server_stops(caplog: pytest.LogCapt
 
         def wait() -> None:
             with connect() as own:
-                received.append(DialectClient(own, V1_0_HTTP).call_raw(SEND_MESSAGE, build_send_request("x", skill="wait")).text)
+                received.append(
+                    DialectClient(own, V1_0_HTTP)
+                    .call_raw(SEND_MESSAGE, build_send_request("x", skill="wait"))
+                    .text
+                )
 
         threads = [threading.Thread(target=listen), threading.Thread(target=wait)]
         for thread in threads:
@@ -231,11 +290,15 @@ def test_open_requests_get_an_error_when_the_server_stops(caplog: pytest.LogCapt
     assert "Traceback" not in caplog.text
 
 
-def test_a_disconnect_within_a_body_is_not_logged(client: httpx.Client, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_disconnect_within_a_body_is_not_logged(
+    client: httpx.Client, caplog: pytest.LogCaptureFixture
+) -> None:
     """Other requests are served."""
     host, port = client.base_url.host, client.base_url.port
     with socket.create_connection((host, port or 80)) as connection:
-        connection.sendall(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{")
+        connection.sendall(
+            b"POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{"
+        )
     time.sleep(0.1)
     assert caplog.text == ""
     assert DialectClient(client, V1_0_HTTP).task("still here").status.state == TaskState.COMPLETED

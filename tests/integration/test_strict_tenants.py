@@ -28,12 +28,21 @@ MESSAGE = {"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text":
         (False, "a", "t2", 403),
     ],
 )
-def test_a_gate_may_want_credentials_to_name_the_tenant(is_strict: bool, key: str, tenant: str, status: int) -> None:  # noqa: FBT001 - of the test
+def test_a_gate_may_want_credentials_to_name_the_tenant(
+    is_strict: bool,  # noqa: FBT001 - of the test
+    key: str,
+    tenant: str,
+    status: int,
+) -> None:
     """A handler that picks a customer by its tenant then has the word of the credentials."""
     agent = Agent("tenants", description="Says whose it is.")
     agent.add("whose", lambda ctx: ctx.tenant or "none")
     gate = AuthGate(ApiKeyAuthenticator(KEYS), strict_tenants=is_strict)
-    with TestClient(create_app(Surface(agent, gate=gate), store="memory", settings=FAST_SETTINGS)) as client:
+    with TestClient(
+        create_app(Surface(agent, gate=gate), store="memory", settings=FAST_SETTINGS)
+    ) as client:
         headers = {"X-API-Key": key * 40, "A2A-Version": "1.0"}
-        answer = client.post(f"/{tenant}/message:send" if tenant else "/message:send", json=MESSAGE, headers=headers)
+        answer = client.post(
+            f"/{tenant}/message:send" if tenant else "/message:send", json=MESSAGE, headers=headers
+        )
     assert answer.status_code == status, answer.text

@@ -22,7 +22,9 @@ WALKS = {
     SEND_MESSAGE.name: ({"create_task", "echo", "publish", "send_response"}, 12),
     SEND_STREAMING_MESSAGE.name: ({"follow", "_send_chunk"}, 10),
 }
-"""The functions at which the way is recorded, and its greatest length: the commit, the handler, both ends of the event hub, and the response."""
+"""The functions at which the way is recorded, and its greatest length: the commit, the handler,
+both ends of the event hub, and the response.
+"""
 
 
 def find_class(frame: FrameType) -> str | None:
@@ -34,7 +36,9 @@ def find_class(frame: FrameType) -> str | None:
 
 @pytest.mark.parametrize("operation", WALKS)
 async def test_a_message_passes_few_of_our_objects(operation: str) -> None:
-    """Each class that a call comes through, on its way to the commit, the handler, the event hub or the response, is one step."""
+    """Each class that a call comes through, on its way to the commit, the handler, the event hub or
+    the response, is one step.
+    """
     landmarks, max_steps = WALKS[operation]
     agent, steps = Agent("echo"), dict[str, None]()
 
@@ -53,12 +57,22 @@ async def test_a_message_passes_few_of_our_objects(operation: str) -> None:
 
     app = create_app(agent)
     message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hello"}]}
-    body: JsonObject = {"jsonrpc": "2.0", "id": 1, "method": operation, "params": {"message": message}}
-    async with app.lifespan(), httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://agent") as client:
+    body: JsonObject = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": operation,
+        "params": {"message": message},
+    }
+    async with (
+        app.lifespan(),
+        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://agent") as client,
+    ):
         await client.post("/", json=body, headers={VERSION.headers[0]: CANONICAL.version or ""})
         sys.setprofile(record)
         try:
-            response = await client.post("/", json=body, headers={VERSION.headers[0]: CANONICAL.version or ""})
+            response = await client.post(
+                "/", json=body, headers={VERSION.headers[0]: CANONICAL.version or ""}
+            )
         finally:
             sys.setprofile(None)
     assert "hello" in response.text

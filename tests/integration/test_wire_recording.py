@@ -1,6 +1,8 @@
-"""The wire, byte for byte: requests and responses of every operation, dialect, binding and error, against those that were recorded before.
+"""The wire, byte for byte: requests and responses of every operation, dialect, binding and error,
+against those that were recorded before.
 
-``pytest tests/integration/test_wire_recording.py --update`` records them again; ``recordings/compare.py OLD NEW`` tells what has changed.
+``pytest tests/integration/test_wire_recording.py --update`` records them again;
+``recordings/compare.py OLD NEW`` tells what has changed.
 """
 
 from __future__ import annotations
@@ -30,17 +32,28 @@ async def test_the_wire_is_as_it_was_recorded(name: str, update: bool) -> None: 
         path.write_text(text, encoding="utf-8", newline="\n")
     expected = path.read_bytes().decode("utf-8")
     if text != expected:
-        changes = difflib.unified_diff(expected.split("\n"), text.split("\n"), "recorded", "now", lineterm="", n=2)
+        changes = difflib.unified_diff(
+            expected.split("\n"), text.split("\n"), "recorded", "now", lineterm="", n=2
+        )
         pytest.fail("\n".join(changes), pytrace=False)
 
 
 def test_differences_in_text_are_listed(tmp_path: Path) -> None:
     """A changed text is listed; another status, code or member fails."""
     old, worded, broken = (tmp_path / name for name in ("old", "worded", "broken"))
-    text = '### a\n> GET /\n< 404\n< content-length: {length}\n<\n< {{"error":{{"code":{code},"message":"{message}"}}}}\n'
-    for folder, length, code, message in ((old, 10, 404, "one"), (worded, 20, 404, "three"), (broken, 10, 405, "one")):
+    text = (
+        "### a\n> GET /\n< 404\n< content-length: {length}\n<\n< "
+        '{{"error":{{"code":{code},"message":"{message}"}}}}\n'
+    )
+    for folder, length, code, message in (
+        (old, 10, 404, "one"),
+        (worded, 20, 404, "three"),
+        (broken, 10, 405, "one"),
+    ):
         folder.mkdir()
-        (folder / "a.http").write_text(text.format(length=length, code=code, message=message), encoding="utf-8", newline="\n")
+        (folder / "a.http").write_text(
+            text.format(length=length, code=code, message=message), encoding="utf-8", newline="\n"
+        )
     assert [*differences(old, old)] == []
     assert [*differences(old, worded)] == [(True, "a.http: a: .error.message: 'one' -> 'three'")]
     assert [*differences(old, broken)] == [(False, "a.http: a: .error.code: 404 -> 405")]

@@ -18,5 +18,17 @@ def bin_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command([sys.executable, "-m", "venv", str(fresh / "env")], fresh)
     (site,) = (fresh / "env" / "lib").glob("python3*/site-packages")
     (site / "prepared.pth").write_text(f"{find_dependencies()}\n")
-    command([str(fresh / "env" / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", str(wheel)], fresh)
+    command(
+        [
+            str(fresh / "env" / "bin" / "python"),
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--no-deps",
+            "--no-index",
+            str(wheel),
+        ],
+        fresh,
+    )
     return fresh / "env" / "bin"

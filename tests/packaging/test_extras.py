@@ -1,4 +1,6 @@
-"""Extras of the wheel: each alone brings what it promises, and a message about a missing one names it."""
+"""Extras of the wheel: each alone brings what it promises, and a message about a missing one names
+it.
+"""
 
 from __future__ import annotations
 
@@ -26,17 +28,28 @@ agent.add("echo", lambda ctx: ctx.text)
 app = create_app(agent, store="memory")
 """
 PROMISES = {
-    "": "import a2a_contract.v1_0, a2a_contract.v0_3, a2a_gen.diff.run, a2a_runtime.agent, a2a_runtime.skills, a2a_runtime.stores.sqlite",
-    "client": "import a2a_runtime.client, a2a_runtime.typed_client, a2a_runtime.commands.call, a2a_runtime.commands.stream\n"
-    "import a2a_runtime.commands.tasks, a2a_runtime.commands.terminal.card; assert 'litestar' not in __import__('sys').modules",
+    "": (
+        "import a2a_contract.v1_0, a2a_contract.v0_3, a2a_gen.diff.run, a2a_runtime.agent, "
+        "a2a_runtime.skills, a2a_runtime.stores.sqlite"
+    ),
+    "client": "import a2a_runtime.client, a2a_runtime.typed_client, a2a_runtime.commands.call, "
+    "a2a_runtime.commands.stream\n"
+    "import a2a_runtime.commands.tasks, a2a_runtime.commands.terminal.card; assert "
+    "'litestar' not in __import__('sys').modules",
     "litestar": f"{APP}\nfrom a2a_runtime import A2APlugin\nimport a2a_runtime.starlette",
     "starlette": "import a2a_runtime.starlette, starlette.applications",
     "serve": f"{APP}\nimport a2a_runtime.commands.serve",
-    "build": "import yaml, a2a_gen.commands.build, a2a_gen.commands.check, a2a_gen.commands.client, a2a_gen.commands.dev\n"
-    "from importlib.util import find_spec; from a2a_gen.commands.cli import BUILD_PACKAGES; assert all(map(find_spec, BUILD_PACKAGES))",
+    "build": "import yaml, a2a_gen.commands.build, a2a_gen.commands.check, a2a_gen.commands.client, "
+    "a2a_gen.commands.dev\n"
+    "from importlib.util import find_spec; from a2a_gen.commands.cli import BUILD_PACKAGES; "
+    "assert all(map(find_spec, BUILD_PACKAGES))",
     "auth": "from a2a_runtime.auth import JwksKeys, JwtAuthenticator, keys_from_pem\n"
-    "import a2a_runtime.commands.card, a2a_runtime.push.verification\nfrom a2a_runtime.crypto import card_signatures, secret_box, webhook_signatures",
-    "postgres": "from a2a_runtime.stores.factory import create_store; create_store('postgresql://user@host/name')",
+    "import a2a_runtime.commands.card, a2a_runtime.push.verification\nfrom "
+    "a2a_runtime.crypto import card_signatures, secret_box, webhook_signatures",
+    "postgres": (
+        "from a2a_runtime.stores.factory import create_store; "
+        "create_store('postgresql://user@host/name')"
+    ),
     "workers": "import a2a_runtime.commands.worker, psycopg; assert psycopg.pq.__impl__ == 'binary'",
     "metrics": "from a2a_runtime.metrics import Metrics; import prometheus_client.exposition; Metrics()",
     "otel": "from a2a_runtime.tracing import Tracing; Tracing()",
@@ -44,7 +57,10 @@ PROMISES = {
     "pydantic-ai": "import pydantic_ai, a2a_runtime.bridges.pydantic_ai",
     "mcp": f"{APP}\nfrom a2a_runtime.bridges.mcp import McpSource; McpSource('node server.js')",
     "apcore": "import apcore, a2a_runtime.bridges.apcore.server, a2a_runtime.bridges.apcore.watch",
-    "all": f"{APP}\nimport a2a_runtime.commands.card, a2a_runtime.commands.serve, a2a_gen.commands.build, grpc, asyncpg",
+    "all": (
+        f"{APP}\nimport a2a_runtime.commands.card, a2a_runtime.commands.serve, "
+        "a2a_gen.commands.build, grpc, asyncpg"
+    ),
 }
 """By extra: a program that runs with nothing else installed. The empty name is the base."""
 
@@ -55,7 +71,12 @@ BaseFactory = Callable[[str], InstalledAlone]
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The content of the wheel."""
     folder = tmp_path_factory.mktemp("wheel")
-    subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)], cwd=ROOT, capture_output=True, check=True)
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    )
     with zipfile.ZipFile(next(folder.glob("*.whl"))) as packed:
         packed.extractall(folder / "content")
     return folder / "content"
@@ -68,17 +89,28 @@ def base(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> InstalledAlon
 
 
 def test_every_extra_has_a_promise() -> None:
-    """An extra that is added to the project is added to the table of promises, and to the page of dependencies."""
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    """An extra that is added to the project is added to the table of promises, and to the page of
+    dependencies.
+    """
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
     assert {"", *extras} == PROMISES.keys()
     page = (ROOT / "docs" / "dependencies.md").read_text()
     assert [extra for extra in extras if f"| `[{extra}]` |" not in page] == []
 
 
 def test_the_base_is_small(base: InstalledAlone) -> None:
-    """At most eight packages and 31 MB are installed with it, without the bytecode that some installers compile."""
+    """At most eight packages and 31 MB are installed with it, without the bytecode that some
+    installers compile.
+    """
     assert len(base.dependencies) <= MAX_BASE_PACKAGES, sorted(base.dependencies)
-    own = (file for name in ("a2a_contract", "a2a_gen", "a2a_runtime") for file in (base.site / name).rglob("*") if is_content(file))
+    own = (
+        file
+        for name in ("a2a_contract", "a2a_gen", "a2a_runtime")
+        for file in (base.site / name).rglob("*")
+        if is_content(file)
+    )
     assert base.dependency_bytes + sum(file.stat().st_size for file in own) <= MAX_BASE_BYTES
 
 
@@ -97,7 +129,11 @@ def test_the_base_lints_and_compares(base: InstalledAlone, tmp_path: Path) -> No
     assert (linted.returncode, linted.stderr) == (0, "")
     assert base.run_command("diff", "old/schema", "new/schema", cwd=tmp_path).returncode == 0
     schema = tmp_path / "new" / "schema" / "v1_0" / "task.json"
-    schema.write_text(schema.read_text().replace('"required": ["id", "state"]', '"required": ["id", "metadata", "state"]'))
+    schema.write_text(
+        schema.read_text().replace(
+            '"required": ["id", "state"]', '"required": ["id", "metadata", "state"]'
+        )
+    )
     broken = base.run_command("diff", "old/schema", "new/schema", cwd=tmp_path)
     assert broken.returncode == 1, broken.stderr
 
@@ -116,7 +152,9 @@ MISSING = {
 
 
 @pytest.mark.parametrize("words", MISSING)
-def test_a_command_names_the_extra_that_it_misses(base: InstalledAlone, tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_a_command_names_the_extra_that_it_misses(
+    base: InstalledAlone, tmp_path: Path, words: tuple[str, ...]
+) -> None:
     """One message with the install command, and no traceback."""
     shutil.copytree(ROOT / "tests/cases/smallest/input", tmp_path / "project")
     done = base.run_command(*words, cwd=tmp_path / "project")
@@ -134,7 +172,10 @@ IMPORTS = {
     "from a2a_runtime.auth import JwtAuthenticator": "auth",
     "from a2a_runtime.auth import JwksKeys": "auth",
     "from a2a_runtime.bridges.mcp.source import McpSource": "mcp",
-    "from a2a_runtime.stores.factory import create_store; create_store('postgresql://user@host/name')": "postgres",
+    (
+        "from a2a_runtime.stores.factory import create_store; "
+        "create_store('postgresql://user@host/name')"
+    ): "postgres",
 }
 """By statement that fails in the base: the extra that its error names."""
 

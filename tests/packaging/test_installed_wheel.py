@@ -1,4 +1,6 @@
-"""A new user with the installed wheel: create a project, build, test, run and call it, and break its contract."""
+"""A new user with the installed wheel: create a project, build, test, run and call it, and break
+its contract.
+"""
 
 from __future__ import annotations
 
@@ -43,14 +45,22 @@ def project(bin_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Insta
 
 def test_nothing_of_the_repository_is_used(project: InstalledProject) -> None:
     """The packages that run are those of the wheel."""
-    said = project.python("-c", "import a2a_gen, a2a_runtime, a2a_contract as c; print(a2a_gen.__file__, a2a_runtime.__file__, c.__file__)")
+    said = project.python(
+        "-c",
+        (
+            "import a2a_gen, a2a_runtime, a2a_contract as c; print(a2a_gen.__file__, "
+            "a2a_runtime.__file__, c.__file__)"
+        ),
+    )
     assert str(ROOT) not in said
     assert said.count(str(project.commands.parent)) == 3
 
 
 @pytest.mark.parametrize("template", ["hello", "report", "apcore"])
 def test_a_project_is_in_order(bin_folder: Path, tmp_path: Path, template: str) -> None:
-    """A new project with any name passes its own checks: types, tests, style, and generated files."""
+    """A new project with any name passes its own checks: types, tests, style, and generated
+    files.
+    """
     InstalledProject(bin_folder, tmp_path).gen("init", "a-zebra", "--template", template)
     project = InstalledProject(bin_folder, tmp_path / "a-zebra")
     project.gen("build")
@@ -65,11 +75,15 @@ def test_a_project_is_in_order(bin_folder: Path, tmp_path: Path, template: str) 
 
 def test_a_folder_with_something_in_it_is_left_alone(project: InstalledProject) -> None:
     """Starting over an existing project is refused."""
-    assert "not empty" in InstalledProject(project.commands, project.folder.parent).gen("init", "my-agent", code=2)
+    assert "not empty" in InstalledProject(project.commands, project.folder.parent).gen(
+        "init", "my-agent", code=2
+    )
 
 
 def test_it_is_called_in_four_ways(project: InstalledProject) -> None:
-    """curl, the generated client, a client made from the card, and the official SDK all get the greeting."""
+    """curl, the generated client, a client made from the card, and the official SDK all get the
+    greeting.
+    """
     with project.serving() as url:
         curl = [
             "curl",
@@ -87,12 +101,20 @@ def test_it_is_called_in_four_ways(project: InstalledProject) -> None:
         project.gen("client", url, "-o", "src/remote")
         assert project.python("-c", CALL, url, "remote") == "Hello, Ada!\n"
         project.gen("client", url, "-o", "src/remote", "--check")
-        called = [str(interpreter(SDK)), str(ROOT / "tests" / "peers" / "skill_client.py"), url, "greet", '{"name": "Ada"}']
+        called = [
+            str(interpreter(SDK)),
+            str(ROOT / "tests" / "peers" / "skill_client.py"),
+            url,
+            "greet",
+            '{"name": "Ada"}',
+        ]
         assert json.loads(command(called, project.folder)) == [{"text": "Hello, Ada!"}]
 
 
 def test_a_breaking_edit_is_noticed_everywhere(project: InstalledProject, tmp_path: Path) -> None:
-    """A member that gets another name is stale output, a finding of a2a-gen diff, and after the build a mistake in the handler that mypy names."""
+    """A member that gets another name is stale output, a finding of a2a-gen diff, and after the
+    build a mistake in the handler that mypy names.
+    """
     schema = project.folder / "schema" / "greeting.json"
     before = schema.read_text()
     shutil.copytree(project.folder, tmp_path / "old")
@@ -114,7 +136,9 @@ def test_a_breaking_edit_is_noticed_everywhere(project: InstalledProject, tmp_pa
 
 
 def test_changes_are_served_while_one_works(project: InstalledProject) -> None:
-    """`dev` serves what has changed in a schema; what cannot be built is told, what ran before goes on, and what mends it is served again."""
+    """`dev` serves what has changed in a schema; what cannot be built is told, what ran before goes
+    on, and what mends it is served again.
+    """
     schema = project.folder / "schema" / "greeting.json"
     before = schema.read_text()
     body = {"name": "Ada", "language": "fr", "loud": True}
@@ -124,14 +148,32 @@ def test_changes_are_served_while_one_works(project: InstalledProject) -> None:
             schema.write_text(before.replace('"type": "string", "minLength": 1', '"type": "text"'))
             assert _in_time(lambda: "not a valid JSON Schema" in project.log)
             assert "schema/greeting.json:8" in project.log
-            assert httpx.post(f"{url}/skills/greet", json={"name": "Ada"}, trust_env=False).status_code == 200
-            schema.write_text(before.replace('"language":', '"loud": {"type": "boolean"},\n        "language":'))
-            assert _in_time(lambda: httpx.post(f"{url}/skills/greet", json=body, trust_env=False).status_code == 200)
+            assert (
+                httpx.post(f"{url}/skills/greet", json={"name": "Ada"}, trust_env=False).status_code
+                == 200
+            )
+            schema.write_text(
+                before.replace('"language":', '"loud": {"type": "boolean"},\n        "language":')
+            )
+            assert _in_time(
+                lambda: (
+                    httpx.post(f"{url}/skills/greet", json=body, trust_env=False).status_code == 200
+                )
+            )
             built = re.findall(r"built in (\d+\.\d+) s", project.log)
             assert built
             assert re.search(r"POST /skills/greet", project.log)
-            schema.write_text(before.replace('"minLength": 1', '"minLength": 4'))  # changes no line of Python
-            assert _in_time(lambda: httpx.post(f"{url}/skills/greet", json={"name": "Ada"}, trust_env=False).status_code == 400)
+            schema.write_text(
+                before.replace('"minLength": 1', '"minLength": 4')
+            )  # changes no line of Python
+            assert _in_time(
+                lambda: (
+                    httpx.post(
+                        f"{url}/skills/greet", json={"name": "Ada"}, trust_env=False
+                    ).status_code
+                    == 400
+                )
+            )
         finally:
             schema.write_text(before)
     project.gen("build")
@@ -143,7 +185,9 @@ def test_code_that_cannot_be_served_leaves_the_old_running(project: InstalledPro
     before = handlers.read_text()
 
     def greeting() -> str:
-        return str(httpx.post(f"{url}/skills/greet", json={"name": "Ada"}, trust_env=False).json()["text"])
+        return str(
+            httpx.post(f"{url}/skills/greet", json={"name": "Ada"}, trust_env=False).json()["text"]
+        )
 
     with project.serving("dev") as url:
         try:

@@ -19,8 +19,16 @@ from a2a_runtime.testing.ports import find_free_port
 pytestmark = [pytest.mark.peer, pytest.mark.slow]
 
 TEXT = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
-COMMANDS = [line for block in re.findall(r"^```sh\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL) for line in block.splitlines()]
-GIT = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in (("NAME", "Ada"), ("EMAIL", "ada@example.com"))}
+COMMANDS = [
+    line
+    for block in re.findall(r"^```sh\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+    for line in block.splitlines()
+]
+GIT = {
+    f"GIT_{role}_{key}": value
+    for role in ("AUTHOR", "COMMITTER")
+    for key, value in (("NAME", "Ada"), ("EMAIL", "ada@example.com"))
+}
 
 
 class Reader:
@@ -29,17 +37,36 @@ class Reader:
     def __init__(self, commands: Path, folder: Path) -> None:
         self.folder = folder
         self.url = ""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("A2A_", "PYTEST", "PYTHON", "VIRTUAL_ENV", "COV_"))}
-        self.environment = {**kept, **GIT, "PATH": f"{commands}:{os.environ['PATH']}", "no_proxy": "*"}
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("A2A_", "PYTEST", "PYTHON", "VIRTUAL_ENV", "COV_"))
+        }
+        self.environment = {
+            **kept,
+            **GIT,
+            "PATH": f"{commands}:{os.environ['PATH']}",
+            "no_proxy": "*",
+        }
 
     def run(self, line: str) -> str:
         """Run a line to its end, and return its output."""
         if line.startswith("cd "):
             self.folder /= line.removeprefix("cd ")
             return ""
-        line = line.replace("http://localhost:8000", self.url).replace("localhost:8000", self.url).replace("https://agent.example.com", self.url)
+        line = (
+            line.replace("http://localhost:8000", self.url)
+            .replace("localhost:8000", self.url)
+            .replace("https://agent.example.com", self.url)
+        )
         done = subprocess.run(
-            ["/bin/bash", "-c", line], cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False, timeout=300
+            ["/bin/bash", "-c", line],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
         )
         assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
         return done.stdout
@@ -48,12 +75,19 @@ class Reader:
     def serve(self, line: str) -> Iterator[None]:
         """Start a server line on a free port of this machine, for the lines after it."""
         port = find_free_port()
-        variables = dict(word.split("=", 1) for word in shlex.split(line) if re.match(r"[A-Z_]+=", word))
-        store = {name: value.replace("/var/lib/my-agent", str(self.folder)) for name, value in variables.items()}
+        variables = dict(
+            word.split("=", 1) for word in shlex.split(line) if re.match(r"[A-Z_]+=", word)
+        )
+        store = {
+            name: value.replace("/var/lib/my-agent", str(self.folder))
+            for name, value in variables.items()
+        }
         words = ["a2a-gen", "serve", "--port", str(port)]
         with (
             (self.folder.parent / "served.log").open("ab") as log,
-            subprocess.Popen(words, cwd=self.folder, env={**self.environment, **store}, stdout=log, stderr=log) as process,
+            subprocess.Popen(
+                words, cwd=self.folder, env={**self.environment, **store}, stdout=log, stderr=log
+            ) as process,
         ):
             try:
                 self.url = wait_for_card(f"http://127.0.0.1:{port}")
@@ -63,7 +97,9 @@ class Reader:
 
 
 def test_each_command_of_the_tutorial_works(bin_folder: Path, tmp_path: Path) -> None:
-    """Installations are skipped, since the wheel is installed; servers run until the next one starts."""
+    """Installations are skipped, since the wheel is installed; servers run until the next one
+    starts.
+    """
     reader = Reader(bin_folder, tmp_path)
     with ExitStack() as servers:
         for line in COMMANDS:

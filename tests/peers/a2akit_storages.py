@@ -1,4 +1,6 @@
-"""Storages of a2akit behind our adapter: the contract of storages, run by the interpreter of that peer's environment."""
+"""Storages of a2akit behind our adapter: the contract of storages, run by the interpreter of that
+peer's environment.
+"""
 
 from __future__ import annotations
 

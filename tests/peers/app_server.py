@@ -1,4 +1,6 @@
-"""Runs in the environment of an official SDK: serves an app on a free port of this machine, and says which one."""
+"""Runs in the environment of an official SDK: serves an app on a free port of this machine, and
+says which one.
+"""
 
 import socket
 import sys
@@ -36,4 +38,6 @@ def serve(app) -> None:  # noqa: ANN001 - the SDK's environment need not know ou
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     sys.stdout.write(url + "\n")
     sys.stdout.flush()
-    uvicorn.Server(uvicorn.Config(app(url), log_level="error", timeout_graceful_shutdown=1)).run(sockets=[listener])
+    uvicorn.Server(uvicorn.Config(app(url), log_level="error", timeout_graceful_shutdown=1)).run(
+        sockets=[listener]
+    )

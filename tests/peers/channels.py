@@ -1,4 +1,6 @@
-"""Runs in the environment of an official SDK: channels of gRPC whose calls have the credentials of a caller."""
+"""Runs in the environment of an official SDK: channels of gRPC whose calls have the credentials of
+a caller.
+"""
 
 import grpc
 
@@ -27,4 +29,6 @@ def add_token(details):  # noqa: ANN001, ANN201 - as above
 
 def create_channel(url: str):  # noqa: ANN201 - as above
     """Create a channel for the address on a card, which is a URL in 0.3."""
-    return grpc.aio.insecure_channel(url.removeprefix("http://"), interceptors=[WithToken(), StreamsWithToken()])
+    return grpc.aio.insecure_channel(
+        url.removeprefix("http://"), interceptors=[WithToken(), StreamsWithToken()]
+    )

@@ -1,9 +1,11 @@
-"""Runs in the environment of a2a-sdk 0.3: its client does everything that it can with the agent at a URL.
+"""Runs in the environment of a2a-sdk 0.3: its client does everything that it can with the agent at
+a URL.
 
     client_0_3.py URL TRANSPORT
 
-The client fetches the card and finds the interface of that transport (``JSONRPC``, or ``HTTP+JSON``, where it speaks the ProtoJSON form) on it by
-itself. It has neither lists nor deletion of webhooks. Nothing of this project is importable here.
+The client fetches the card and finds the interface of that transport (``JSONRPC``, or
+``HTTP+JSON``, where it speaks the ProtoJSON form) on it by itself. It has neither lists nor
+deletion of webhooks. Nothing of this project is importable here.
 """
 
 import asyncio
@@ -54,13 +56,22 @@ class Peer:
 
         self.card, self.waits, self.streams = card, client(streaming=False), client(streaming=True)
 
-    def events(self, *parts, skill: str = "echo", streaming: bool = True, at_once: bool = False, **more):  # noqa: ANN002, ANN003, ANN201 - as above
+    def events(  # noqa: ANN201 - as above
+        self,
+        *parts,  # noqa: ANN002 - as above
+        skill: str = "echo",
+        streaming: bool = True,
+        at_once: bool = False,
+        **more,  # noqa: ANN003 - as above
+    ):
         """Send a message."""
         said = [Part(root=TextPart(text=each) if isinstance(each, str) else each) for each in parts]
         message = Message(message_id=uuid.uuid4().hex, role=Role.user, parts=said, **more)
         configuration = MessageSendConfiguration(blocking=not at_once)
         client = self.streams if streaming else self.waits
-        return client.send_message(message, configuration=configuration, request_metadata={"skillId": skill})
+        return client.send_message(
+            message, configuration=configuration, request_metadata={"skillId": skill}
+        )
 
     async def task(self, *parts, **more):  # noqa: ANN002, ANN003, ANN201 - as above
         """Send a message and wait for its task."""
@@ -76,7 +87,10 @@ def summarize_task(task) -> dict:  # noqa: ANN001 - the SDK's own
     """Return the visible members of a task."""
     return {
         "state": state(task.status.state.value),
-        "artifacts": ["".join(part.root.text for part in each.parts if part.root.kind == "text") for each in task.artifacts or []],
+        "artifacts": [
+            "".join(part.root.text for part in each.parts if part.root.kind == "text")
+            for each in task.artifacts or []
+        ],
         "history": [each.parts[0].root.text for each in task.history or []],
     }
 
@@ -85,12 +99,20 @@ def summarize_stream(events) -> dict:  # noqa: ANN001 - the SDK's own
     """Return the ends of a stream, whose events come with the task at that time."""
     last = events[-1][1]
     assert isinstance(last, TaskStatusUpdateEvent)
-    return {"first": "task" if events[0][1] is None else "update", "last": state(last.status.state.value), "final": last.final}
+    return {
+        "first": "task" if events[0][1] is None else "update",
+        "last": state(last.status.state.value),
+        "final": last.final,
+    }
 
 
 async def card(peer: Peer) -> object:
     """Read the card that was fetched."""
-    return {"name": peer.card.name, "streaming": peer.card.capabilities.streaming, "skills": "echo" in [each.id for each in peer.card.skills]}
+    return {
+        "name": peer.card.name,
+        "streaming": peer.card.capabilities.streaming,
+        "skills": "echo" in [each.id for each in peer.card.skills],
+    }
 
 
 async def send(peer: Peer) -> object:
@@ -107,7 +129,10 @@ async def answer(peer: Peer) -> object:
 async def contents(peer: Peer) -> object:
     """Get back what was sent, of every kind."""
     data = DataPart(data={"n": [1, None, {"deep": True}], "text": "ü\u2028"})
-    inline, linked = FileWithBytes(bytes="AP8=", name="f.bin"), FileWithUri(uri="https://example.org/f", mime_type="image/png")
+    inline, linked = (
+        FileWithBytes(bytes="AP8=", name="f.bin"),
+        FileWithUri(uri="https://example.org/f", mime_type="image/png"),
+    )
     task = await peer.task("t", data, FilePart(file=inline), FilePart(file=linked), skill="mirror")
     found = []
     for part in task.artifacts[0].parts:
@@ -120,14 +145,20 @@ async def contents(peer: Peer) -> object:
             case _:
                 file = root.file
                 is_inline = isinstance(file, FileWithBytes)
-                found.append({"raw": file.bytes, "filename": "f.bin"} if is_inline else {"url": file.uri, "mediaType": file.mime_type})
+                found.append(
+                    {"raw": file.bytes, "filename": "f.bin"}
+                    if is_inline
+                    else {"url": file.uri, "mediaType": file.mime_type}
+                )
     return found
 
 
 async def stream(peer: Peer) -> object:
     """Hear everything that comes of a message."""
     events = [each async for each in peer.events("3", skill="count")]
-    chunks = [update.artifact.parts[0].root.text for _, update in events if hasattr(update, "artifact")]
+    chunks = [
+        update.artifact.parts[0].root.text for _, update in events if hasattr(update, "artifact")
+    ]
     return {**summarize_stream(events), "chunks": chunks}
 
 
@@ -139,7 +170,10 @@ async def stream_answer(peer: Peer) -> object:
 async def get(peer: Peer) -> object:
     """Read a task, with its history and without."""
     task = await peer.task("hello")
-    read, short = [await peer.waits.get_task(TaskQueryParams(id=task.id, **more)) for more in ({}, {"history_length": 0})]
+    read, short = [
+        await peer.waits.get_task(TaskQueryParams(id=task.id, **more))
+        for more in ({}, {"history_length": 0})
+    ]
     return {"task": summarize_task(read), "short": summarize_task(short)["history"]}
 
 
@@ -147,21 +181,31 @@ async def cancel(peer: Peer) -> object:
     """Stop a task, twice."""
     task = await peer.begun("wait")
     first = await peer.waits.cancel_task(TaskIdParams(id=task.id))
-    return {"state": state(first.status.state.value), "again": await refusal(peer.waits.cancel_task(TaskIdParams(id=task.id)))}
+    return {
+        "state": state(first.status.state.value),
+        "again": await refusal(peer.waits.cancel_task(TaskIdParams(id=task.id))),
+    }
 
 
 async def subscribe(peer: Peer) -> object:
     """Follow a task that runs; one that has ended has no stream."""
     task = await peer.begun("tick", "4")
     events = [each async for each in peer.streams.resubscribe(TaskIdParams(id=task.id))]
-    return {**summarize_stream(events), "ended": await refusal(peer.streams.resubscribe(TaskIdParams(id=task.id)))}
+    return {
+        **summarize_stream(events),
+        "ended": await refusal(peer.streams.resubscribe(TaskIdParams(id=task.id))),
+    }
 
 
 async def conversation(peer: Peer) -> object:
     """Answer what a task asks."""
     asking = await peer.task("hi", skill="ask")
     done = await peer.task("yes", task_id=asking.id)
-    return {"asked": asking.status.message.parts[0].root.text, "before": summarize_task(asking)["state"], "after": summarize_task(done)}
+    return {
+        "asked": asking.status.message.parts[0].root.text,
+        "before": summarize_task(asking)["state"],
+        "after": summarize_task(done),
+    }
 
 
 async def question(peer: Peer) -> object:
@@ -172,10 +216,19 @@ async def question(peer: Peer) -> object:
 async def push(peer: Peer) -> object:
     """Keep webhooks: make and read."""
     task = await peer.begun("wait")
-    config = TaskPushNotificationConfig(task_id=task.id, push_notification_config=PushNotificationConfig(id="p-1", url=HOOK, token="t-1"))  # noqa: S106 - made up
+    config = TaskPushNotificationConfig(
+        task_id=task.id,
+        push_notification_config=PushNotificationConfig(id="p-1", url=HOOK, token="t-1"),  # noqa: S106 - made up
+    )
     made = await peer.waits.set_task_callback(config)
-    read = await peer.waits.get_task_callback(GetTaskPushNotificationConfigParams(id=task.id, push_notification_config_id="p-1"))
-    gone = await refusal(peer.waits.get_task_callback(GetTaskPushNotificationConfigParams(id=task.id, push_notification_config_id="p-2")))
+    read = await peer.waits.get_task_callback(
+        GetTaskPushNotificationConfigParams(id=task.id, push_notification_config_id="p-1")
+    )
+    gone = await refusal(
+        peer.waits.get_task_callback(
+            GetTaskPushNotificationConfigParams(id=task.id, push_notification_config_id="p-2")
+        )
+    )
     await peer.waits.cancel_task(TaskIdParams(id=task.id))
     found = read.push_notification_config
     return {"made": made.push_notification_config.url, "read": [found.id, found.url], "gone": gone}
@@ -203,7 +256,23 @@ async def failure(peer: Peer) -> object:
     return {"state": summarize_task(task)["state"], "told": "hunter2" in str(task)}
 
 
-STEPS = (card, send, answer, contents, stream, stream_answer, get, cancel, subscribe, conversation, question, push, extended_card, unknown, failure)
+STEPS = (
+    card,
+    send,
+    answer,
+    contents,
+    stream,
+    stream_answer,
+    get,
+    cancel,
+    subscribe,
+    conversation,
+    question,
+    push,
+    extended_card,
+    unknown,
+    failure,
+)
 
 
 async def main(url: str, transport: str) -> None:

@@ -1,9 +1,10 @@
-"""Runs in the environment of a2a-sdk 1.x: its client does everything that it can with the agent at a URL.
+"""Runs in the environment of a2a-sdk 1.x: its client does everything that it can with the agent at
+a URL.
 
     client_1_0.py URL BINDING VERSION
 
-The client fetches the card and finds the interface of that binding (``JSONRPC``, ``HTTP+JSON``, ``GRPC``) and version (``1.0``, ``0.3``) on it.
-Nothing of this project is importable here.
+The client fetches the card and finds the interface of that binding (``JSONRPC``, ``HTTP+JSON``,
+``GRPC``) and version (``1.0``, ``0.3``) on it. Nothing of this project is importable here.
 """
 
 import asyncio
@@ -55,11 +56,20 @@ class Peer:
 
         self.card, self.waits, self.streams = card, client(streaming=False), client(streaming=True)
 
-    def events(self, *parts, skill: str = "echo", streaming: bool = True, at_once: bool = False, **more):  # noqa: ANN002, ANN003, ANN201 - as above
+    def events(  # noqa: ANN201 - as above
+        self,
+        *parts,  # noqa: ANN002 - as above
+        skill: str = "echo",
+        streaming: bool = True,
+        at_once: bool = False,
+        **more,  # noqa: ANN003 - as above
+    ):
         """Send a message."""
         said = [Part(text=each) if isinstance(each, str) else each for each in parts]
         message = Message(message_id=uuid.uuid4().hex, role=Role.ROLE_USER, parts=said, **more)
-        request = SendMessageRequest(message=message, configuration=SendMessageConfiguration(return_immediately=at_once))
+        request = SendMessageRequest(
+            message=message, configuration=SendMessageConfiguration(return_immediately=at_once)
+        )
         request.metadata["skillId"] = skill
         return (self.streams if streaming else self.waits).send_message(request)
 
@@ -84,7 +94,11 @@ def summarize_task(task) -> dict:  # noqa: ANN001 - the SDK's own
 
 async def card(peer: Peer) -> object:
     """Read the card that was fetched."""
-    return {"name": peer.card.name, "streaming": peer.card.capabilities.streaming, "skills": "echo" in [each.id for each in peer.card.skills]}
+    return {
+        "name": peer.card.name,
+        "streaming": peer.card.capabilities.streaming,
+        "skills": "echo" in [each.id for each in peer.card.skills],
+    }
 
 
 async def send(peer: Peer) -> object:
@@ -114,8 +128,16 @@ async def contents(peer: Peer) -> object:
 async def stream(peer: Peer) -> object:
     """Hear everything that comes of a message."""
     events = [each async for each in peer.events("3", skill="count")]
-    chunks = [each.artifact_update.artifact.parts[0].text for each in events if each.HasField("artifact_update")]
-    return {"first": events[0].WhichOneof("payload"), "chunks": chunks, "last": state(TaskState.Name(events[-1].status_update.status.state))}
+    chunks = [
+        each.artifact_update.artifact.parts[0].text
+        for each in events
+        if each.HasField("artifact_update")
+    ]
+    return {
+        "first": events[0].WhichOneof("payload"),
+        "chunks": chunks,
+        "last": state(TaskState.Name(events[-1].status_update.status.state)),
+    }
 
 
 async def stream_answer(peer: Peer) -> object:
@@ -126,7 +148,10 @@ async def stream_answer(peer: Peer) -> object:
 async def get(peer: Peer) -> object:
     """Read a task, with its history and without."""
     task = await peer.task("hello")
-    read, short = [await peer.waits.get_task(GetTaskRequest(id=task.id, **more)) for more in ({}, {"history_length": 0})]
+    read, short = [
+        await peer.waits.get_task(GetTaskRequest(id=task.id, **more))
+        for more in ({}, {"history_length": 0})
+    ]
     return {"task": summarize_task(read), "short": summarize_task(short)["history"]}
 
 
@@ -136,7 +161,11 @@ async def list_tasks(peer: Peer) -> object:
     for text in "abc":
         await peer.task(text, context_id=context)
     for _ in range(2):
-        page = await peer.waits.list_tasks(ListTasksRequest(context_id=context, page_size=2, page_token=token, include_artifacts=True))
+        page = await peer.waits.list_tasks(
+            ListTasksRequest(
+                context_id=context, page_size=2, page_token=token, include_artifacts=True
+            )
+        )
         texts.append([summarize_task(task)["artifacts"][0] for task in page.tasks])
         token = page.next_page_token
     return {"pages": texts, "total": page.total_size, "token": token}
@@ -146,7 +175,10 @@ async def cancel(peer: Peer) -> object:
     """Stop a task, twice."""
     task = await peer.begun("wait")
     first = await peer.waits.cancel_task(CancelTaskRequest(id=task.id))
-    return {"state": state(TaskState.Name(first.status.state)), "again": await refusal(peer.waits.cancel_task(CancelTaskRequest(id=task.id)))}
+    return {
+        "state": state(TaskState.Name(first.status.state)),
+        "again": await refusal(peer.waits.cancel_task(CancelTaskRequest(id=task.id))),
+    }
 
 
 async def subscribe(peer: Peer) -> object:
@@ -154,14 +186,22 @@ async def subscribe(peer: Peer) -> object:
     task = await peer.begun("tick", "4")
     events = [each async for each in peer.streams.subscribe(SubscribeToTaskRequest(id=task.id))]
     ended = await refusal(peer.streams.subscribe(SubscribeToTaskRequest(id=task.id)))
-    return {"first": events[0].WhichOneof("payload"), "last": state(TaskState.Name(events[-1].status_update.status.state)), "ended": ended}
+    return {
+        "first": events[0].WhichOneof("payload"),
+        "last": state(TaskState.Name(events[-1].status_update.status.state)),
+        "ended": ended,
+    }
 
 
 async def conversation(peer: Peer) -> object:
     """Answer what a task asks."""
     asking = await peer.task("hi", skill="ask")
     done = await peer.task("yes", task_id=asking.id)
-    return {"asked": asking.status.message.parts[0].text, "before": summarize_task(asking)["state"], "after": summarize_task(done)}
+    return {
+        "asked": asking.status.message.parts[0].text,
+        "before": summarize_task(asking)["state"],
+        "after": summarize_task(done),
+    }
 
 
 async def push(peer: Peer) -> object:
@@ -171,12 +211,21 @@ async def push(peer: Peer) -> object:
     wanted = GetTaskPushNotificationConfigRequest(task_id=task.id, id="p-1")
     made = await peer.waits.create_task_push_notification_config(config)
     read = await peer.waits.get_task_push_notification_config(wanted)
-    listed = await peer.waits.list_task_push_notification_configs(ListTaskPushNotificationConfigsRequest(task_id=task.id))
+    listed = await peer.waits.list_task_push_notification_configs(
+        ListTaskPushNotificationConfigsRequest(task_id=task.id)
+    )
     for _ in range(2):
-        await peer.waits.delete_task_push_notification_config(DeleteTaskPushNotificationConfigRequest(task_id=task.id, id="p-1"))
+        await peer.waits.delete_task_push_notification_config(
+            DeleteTaskPushNotificationConfigRequest(task_id=task.id, id="p-1")
+        )
     gone = await refusal(peer.waits.get_task_push_notification_config(wanted))
     await peer.waits.cancel_task(CancelTaskRequest(id=task.id))
-    return {"made": made.url, "read": [read.id, read.url], "listed": [each.id for each in listed.configs], "gone": gone}
+    return {
+        "made": made.url,
+        "read": [read.id, read.url],
+        "listed": [each.id for each in listed.configs],
+        "gone": gone,
+    }
 
 
 async def extended_card(peer: Peer) -> object:
@@ -206,7 +255,22 @@ async def invalid(peer: Peer) -> object:
     return await refusal(peer.task("x", skill="nothing"))
 
 
-STEPS = (card, send, answer, contents, stream, stream_answer, get, cancel, subscribe, conversation, push, extended_card, unknown, failure)
+STEPS = (
+    card,
+    send,
+    answer,
+    contents,
+    stream,
+    stream_answer,
+    get,
+    cancel,
+    subscribe,
+    conversation,
+    push,
+    extended_card,
+    unknown,
+    failure,
+)
 
 
 async def main(url: str, binding: str, version: str) -> None:
@@ -214,10 +278,15 @@ async def main(url: str, binding: str, version: str) -> None:
     async with httpx.AsyncClient(headers=TOKEN, timeout=10, trust_env=False) as http:
         fetched = await A2ACardResolver(http, url).get_agent_card()
         if version != "1.0":
-            kept = [each for each in fetched.supported_interfaces if each.protocol_version == version]
+            kept = [
+                each for each in fetched.supported_interfaces if each.protocol_version == version
+            ]
             del fetched.supported_interfaces[:]
             fetched.supported_interfaces.extend(kept)
-        await take(STEPS if version != "1.0" else (*STEPS, list_tasks, invalid), Peer(http, fetched, binding))
+        await take(
+            STEPS if version != "1.0" else (*STEPS, list_tasks, invalid),
+            Peer(http, fetched, binding),
+        )
 
 
 asyncio.run(main(*sys.argv[1:]))

@@ -1,4 +1,5 @@
-"""Agents of documents that need a framework of their own, run in its environment; the code is the block of the page.
+"""Agents of documents that need a framework of their own, run in its environment; the code is the
+block of the page.
 
 python document_agents.py graph PAGE
 python document_agents.py workflow PAGE STORE start      prints each step, and never leaves the second one
@@ -52,13 +53,22 @@ async def talk(page: str) -> None:
     app = create_app(run_block(page, {"__name__": "__main__"})["agent"], settings=FAST_SETTINGS)
     async with app.lifespan():
         clients = {name: connect(app, Caller(name)) for name in ("ada", "eve")}
-        questions = {name: await client.send(f"go {name}", context_id="c") for name, client in clients.items()}
+        questions = {
+            name: await client.send(f"go {name}", context_id="c")
+            for name, client in clients.items()
+        }
         for name, client in clients.items():
             task = questions[name]
             assert isinstance(task, Task)
             done = await client.send(f"yes, {name}", task=task)
             assert isinstance(done, Task)
-            say(task.status.state.name, read_texts(task), "|", done.status.state.name, read_texts(done))
+            say(
+                task.status.state.name,
+                read_texts(task),
+                "|",
+                done.status.state.name,
+                read_texts(done),
+            )
 
 
 async def work(page: str, store: str, what: str) -> None:
@@ -71,7 +81,8 @@ async def work(page: str, store: str, what: str) -> None:
 
     code = STEP.sub(lambda found: f'{found[1]}    await note("{found[2]}")\n', read_block(page))
     app = create_app(
-        run_block(page, {"__name__": "__main__", "note": note}, code)["agent"], store=SqliteStore(store, StoreOptions(lease_seconds=0.8))
+        run_block(page, {"__name__": "__main__", "note": note}, code)["agent"],
+        store=SqliteStore(store, StoreOptions(lease_seconds=0.8)),
     )
     async with app.lifespan():
         client = connect(app, Caller("ada"))
@@ -79,7 +90,9 @@ async def work(page: str, store: str, what: str) -> None:
             await client.send("Rome", wait=False)
             await asyncio.Event().wait()
         async with asyncio.timeout(60):
-            while (task := await anext(client.list(include_artifacts=True))).status.state != State.COMPLETED:  # noqa: ASYNC110 - of another run
+            while (  # noqa: ASYNC110 - of another run
+                task := await anext(client.list(include_artifacts=True))
+            ).status.state != State.COMPLETED:
                 await asyncio.sleep(0.05)
         say("end", read_texts(task))
 

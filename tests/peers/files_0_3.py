@@ -1,4 +1,5 @@
-"""Runs in the environment of a2a-sdk 0.3: sends a file over each binding, and prints the text and the file that come back.
+"""Runs in the environment of a2a-sdk 0.3: sends a file over each binding, and prints the text and
+the file that come back.
 
     files_0_3.py URL…
 
@@ -29,7 +30,10 @@ async def send(http: httpx.AsyncClient, url: str, transport: str) -> list[str]:
         use_client_preference=True,
     )
     client = ClientFactory(config).create(card)
-    parts = [Part(root=TextPart(text="bytes")), Part(root=FilePart(file=FileWithBytes(bytes="//4A", name="f.bin")))]
+    parts = [
+        Part(root=TextPart(text="bytes")),
+        Part(root=FilePart(file=FileWithBytes(bytes="//4A", name="f.bin"))),
+    ]
     message = Message(message_id=uuid.uuid4().hex, role=Role.user, parts=parts)
     try:
         ((task, _),) = [each async for each in client.send_message(message)]
@@ -42,7 +46,14 @@ async def send(http: httpx.AsyncClient, url: str, transport: str) -> list[str]:
 async def main(*urls: str) -> None:
     """Send it to every agent over every binding."""
     async with httpx.AsyncClient(timeout=10, trust_env=False) as http:
-        print(json.dumps([{each: await send(http, url, each) for each in ("JSONRPC", "HTTP+JSON", "GRPC")} for url in urls]))  # noqa: T201 - the result
+        print(  # noqa: T201 - the result
+            json.dumps(
+                [
+                    {each: await send(http, url, each) for each in ("JSONRPC", "HTTP+JSON", "GRPC")}
+                    for url in urls
+                ]
+            )
+        )
 
 
 asyncio.run(main(*sys.argv[1:]))

@@ -1,4 +1,5 @@
-"""Runs in the environment of a2a-sdk 1.x: sends a file in 0.3 over each binding, and prints the text and the file that come back.
+"""Runs in the environment of a2a-sdk 1.x: sends a file in 0.3 over each binding, and prints the
+text and the file that come back.
 
     files_1_0.py URL…
 
@@ -34,7 +35,9 @@ async def send(http: httpx.AsyncClient, url: str, binding: str) -> list[str]:
     )
     client = ClientFactory(config).create(card)
     parts = [Part(text="bytes"), Part(raw=b"\xff\xfe\x00", filename="f.bin")]
-    request = SendMessageRequest(message=Message(message_id=uuid.uuid4().hex, role=Role.ROLE_USER, parts=parts))
+    request = SendMessageRequest(
+        message=Message(message_id=uuid.uuid4().hex, role=Role.ROLE_USER, parts=parts)
+    )
     try:
         (event,) = [each async for each in client.send_message(request)]
     except UnicodeDecodeError as error:
@@ -46,7 +49,14 @@ async def send(http: httpx.AsyncClient, url: str, binding: str) -> list[str]:
 async def main(*urls: str) -> None:
     """Send it to every agent over every binding."""
     async with httpx.AsyncClient(timeout=10, trust_env=False) as http:
-        print(json.dumps([{each: await send(http, url, each) for each in ("JSONRPC", "HTTP+JSON", "GRPC")} for url in urls]))  # noqa: T201 - the result
+        print(  # noqa: T201 - the result
+            json.dumps(
+                [
+                    {each: await send(http, url, each) for each in ("JSONRPC", "HTTP+JSON", "GRPC")}
+                    for url in urls
+                ]
+            )
+        )
 
 
 asyncio.run(main(*sys.argv[1:]))

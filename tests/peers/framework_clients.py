@@ -1,8 +1,10 @@
-"""Clients of agent frameworks, each in an environment of its own: they send one text to the agent at a URL, and print what they make of the answer.
+"""Clients of agent frameworks, each in an environment of its own: they send one text to the agent
+at a URL, and print what they make of the answer.
 
     python framework_clients.py google-adk http://localhost:8000 "Ada"        {"text": "Hello, Ada!"}
 
-A framework shows a question of the agent as a text too; what matters is that its client gets it and ends.
+A framework shows a question of the agent as a text too; what matters is that its client gets it and
+ends.
 """
 
 from __future__ import annotations
@@ -29,8 +31,15 @@ async def call_google_adk(url: str, text: str) -> str:
     session = await runner.session_service.create_session(app_name="app", user_id="ada")
     message = types.Content(role="user", parts=[types.Part(text=text)])
     events = runner.run_async(user_id="ada", session_id=session.id, new_message=message)
-    parts = [part async for event in events for part in (event.content.parts or [] if event.content else [])]
-    return " ".join(part.text or json.dumps(part.function_call.args if part.function_call else {}) for part in parts)
+    parts = [
+        part
+        async for event in events
+        for part in (event.content.parts or [] if event.content else [])
+    ]
+    return " ".join(
+        part.text or json.dumps(part.function_call.args if part.function_call else {})
+        for part in parts
+    )
 
 
 async def call_agent_framework(url: str, text: str) -> str:
@@ -54,7 +63,14 @@ async def call_fasta2a(url: str, text: str) -> str:
     from fasta2a.client import A2AClient
 
     client = A2AClient(url)
-    response = await client.send_message({"role": "user", "kind": "message", "message_id": str(uuid4()), "parts": [{"kind": "text", "text": text}]})
+    response = await client.send_message(
+        {
+            "role": "user",
+            "kind": "message",
+            "message_id": str(uuid4()),
+            "parts": [{"kind": "text", "text": text}],
+        }
+    )
     return json.dumps(response, default=str)
 
 

@@ -1,4 +1,5 @@
-"""Runs in the environment of an official SDK: reads documents with its types and writes them back, one JSON line each.
+"""Runs in the environment of an official SDK: reads documents with its types and writes them back,
+one JSON line each.
 
 Nothing of this project is importable here.
 """
@@ -17,8 +18,15 @@ def answer(question: dict) -> dict:
         pydantic = importlib.import_module("pydantic")
         adapter = pydantic.TypeAdapter(kind)
         model = adapter.validate_python(question["document"])
-        # An answer's null id and null result mean something; everywhere else the SDK leaves out what it has not.
-        return {"document": json.loads(adapter.dump_json(model, by_alias=True, exclude_none=not question["type"].endswith("Response")))}
+        # An answer's null id and null result mean something; everywhere else the SDK leaves out
+        # what it has not.
+        return {
+            "document": json.loads(
+                adapter.dump_json(
+                    model, by_alias=True, exclude_none=not question["type"].endswith("Response")
+                )
+            )
+        }
     json_format = importlib.import_module("google.protobuf.json_format")
     message = json_format.ParseDict(question["document"], kind())
     return {"document": json_format.MessageToDict(message)}

@@ -1,6 +1,8 @@
-"""Runs in the environment of mcp-mesh: its real consumer talks to a producer as it is told to, and says what came of it, one JSON line each.
+"""Runs in the environment of mcp-mesh: its real consumer talks to a producer as it is told to, and
+says what came of it, one JSON line each.
 
-Nothing of this project is importable here. A line is ``[what, path, text, token]``; ``what`` names a function below.
+Nothing of this project is importable here. A line is ``[what, path, text, token]``; ``what`` names
+a function below.
 """
 
 import asyncio
@@ -53,7 +55,17 @@ async def bridge(client: consumer.A2AClient, text: str) -> object:
 async def subscribe(client: consumer.A2AClient, text: str) -> object:
     """Send a message, and collect the events of its task."""
     async with await client.subscribe(message(text)) as stream:
-        return [[event.kind, event.state, event.progress, event.message, event.artifact_text, event.final] async for event in stream]
+        return [
+            [
+                event.kind,
+                event.state,
+                event.progress,
+                event.message,
+                event.artifact_text,
+                event.final,
+            ]
+            async for event in stream
+        ]
 
 
 async def bridge_stream(client: consumer.A2AClient, text: str) -> object:
@@ -83,7 +95,10 @@ async def duplicate(client: consumer.A2AClient, text: str) -> object:
     except RuntimeError as error:
         refusal = str(error)
     async with await client.subscribe(message(text), task_id=f"dup-{text}") as stream:
-        return [refusal.partition(": ")[2], [[event.state, event.message, event.final] async for event in stream]]
+        return [
+            refusal.partition(": ")[2],
+            [[event.state, event.message, event.final] async for event in stream],
+        ]
 
 
 async def main(url: str) -> None:
@@ -91,7 +106,9 @@ async def main(url: str) -> None:
     for line in sys.stdin:
         what, path, text, token = json.loads(line)
         auth = consumer.A2ABearer(token=token) if token else None
-        client = consumer.A2AClient(url + path, "any", auth=auth, poll_interval=0.05, timeout_default=10.0)
+        client = consumer.A2AClient(
+            url + path, "any", auth=auth, poll_interval=0.05, timeout_default=10.0
+        )
         try:
             reply: object = {"result": await globals()[what](client, text)}
         except Exception as error:  # noqa: BLE001 - whatever the consumer raises is its verdict

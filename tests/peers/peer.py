@@ -19,7 +19,9 @@ class Peer:
 
     def __init__(self, distribution: str) -> None:
         command = [str(interpreter(distribution)), "-I", str(Path(__file__).with_name("judge.py"))]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
 
     def read(self, form: str, kind: str, document: object) -> object:
         """Give what the SDK writes after it has read a document, or raise ``Refused``."""

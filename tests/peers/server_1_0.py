@@ -1,6 +1,8 @@
-"""Runs in the environment of a2a-sdk 1.x: an agent made with it, over JSON-RPC at ``/rpc``, HTTP+JSON below ``/rest``, and gRPC (there 0.3, too).
+"""Runs in the environment of a2a-sdk 1.x: an agent made with it, over JSON-RPC at ``/rpc``,
+HTTP+JSON below ``/rest``, and gRPC (there 0.3, too).
 
-Nothing of this project is importable here. What the agent does, the first word of a message says; README.md has the list.
+Nothing of this project is importable here. What the agent does, the first word of a message says;
+README.md has the list.
 """
 
 import asyncio
@@ -28,7 +30,9 @@ class Peer(AgentExecutor):
         """Do it."""
         word, _, rest = context.get_user_input().partition(" ")
         if word == "message":
-            return await event_queue.enqueue_event(new_text_message(rest, context_id=context.context_id, role=Role.ROLE_AGENT))
+            return await event_queue.enqueue_event(
+                new_text_message(rest, context_id=context.context_id, role=Role.ROLE_AGENT)
+            )
         if word == "refuse":
             raise InvalidParamsError(message=rest)
         if context.current_task is None:
@@ -43,7 +47,12 @@ class Peer(AgentExecutor):
             return await work.failed(work.new_agent_message([Part(text=rest)]))
         if word == "count":
             for number in range(int(rest)):
-                await work.add_artifact([Part(text=f"{number} ")], artifact_id="count", append=number > 0, last_chunk=number + 1 == int(rest))
+                await work.add_artifact(
+                    [Part(text=f"{number} ")],
+                    artifact_id="count",
+                    append=number > 0,
+                    last_chunk=number + 1 == int(rest),
+                )
                 await asyncio.sleep(0.01)
         else:
             await work.add_artifact([*context.message.parts], artifact_id="echo", name="echo")
@@ -73,7 +82,9 @@ def app(url: str) -> Starlette:
             AgentInterface(url=f"{url}/rest", protocol_binding="HTTP+JSON", protocol_version="1.0"),
             AgentInterface(url=address, protocol_binding="GRPC", protocol_version="1.0"),
         ],
-        capabilities=AgentCapabilities(streaming=True, push_notifications=True, extended_agent_card=True),
+        capabilities=AgentCapabilities(
+            streaming=True, push_notifications=True, extended_agent_card=True
+        ),
         default_input_modes=["text/plain"],
         default_output_modes=["text/plain"],
         skills=[AgentSkill(id="echo", name="Echo", description="Says it again.", tags=["test"])],
@@ -82,7 +93,11 @@ def app(url: str) -> Starlette:
     extended.CopyFrom(card)
     extended.description = "For those who are known."
     handler = DefaultRequestHandler(
-        Peer(), InMemoryTaskStore(), card, push_config_store=InMemoryPushNotificationConfigStore(), extended_agent_card=extended
+        Peer(),
+        InMemoryTaskStore(),
+        card,
+        push_config_store=InMemoryPushNotificationConfigStore(),
+        extended_agent_card=extended,
     )
     return Starlette(
         routes=[

@@ -1,4 +1,5 @@
-"""Runs in the environment of a2a-sdk 1.x: its client calls a typed skill of the agent at a URL, and prints the data that comes back.
+"""Runs in the environment of a2a-sdk 1.x: its client calls a typed skill of the agent at a URL, and
+prints the data that comes back.
 
 skill_client.py URL SKILL JSON
 """
@@ -22,10 +23,20 @@ async def main(url: str, skill: str, data: str) -> None:
         card = await A2ACardResolver(http, url).get_agent_card()
         client = ClientFactory(ClientConfig(streaming=False, httpx_client=http)).create(card)
         part = ParseDict({"data": json.loads(data)}, Part())
-        request = SendMessageRequest(message=Message(message_id=uuid.uuid4().hex, role=Role.ROLE_USER, parts=[part]))
+        request = SendMessageRequest(
+            message=Message(message_id=uuid.uuid4().hex, role=Role.ROLE_USER, parts=[part])
+        )
         request.metadata["skillId"] = skill
         async for event in client.send_message(request):
-            print(json.dumps([MessageToDict(part)["data"] for each in event.task.artifacts for part in each.parts]))  # noqa: T201 - its output
+            print(  # noqa: T201 - its output
+                json.dumps(
+                    [
+                        MessageToDict(part)["data"]
+                        for each in event.task.artifacts
+                        for part in each.parts
+                    ]
+                )
+            )
 
 
 asyncio.run(main(*sys.argv[1:]))

@@ -1,6 +1,8 @@
-"""Runs in the environment of an official SDK: takes steps with its client one after another, and prints what came of each as one JSON object.
+"""Runs in the environment of an official SDK: takes steps with its client one after another, and
+prints what came of each as one JSON object.
 
-A step is a coroutine function that gets the client; what it raises is its outcome too, by the name of the error.
+A step is a coroutine function that gets the client; what it raises is its outcome too, by the name
+of the error.
 """
 
 import asyncio

@@ -1,4 +1,6 @@
-"""Agents of documents that need LangGraph and DBOS: a graph that asks, and a workflow that survives a kill."""
+"""Agents of documents that need LangGraph and DBOS: a graph that asks, and a workflow that survives
+a kill.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +25,21 @@ def start(folder: Path, *words: str) -> subprocess.Popen[str]:
     paths = [str(ROOT / each) for each in ("runtime", "generated")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     command = [interpreter("document-agents"), SCRIPT, *words]
-    return subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=sys.stderr, text=True)
+    return subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=sys.stderr, text=True
+    )
 
 
 def test_a_graph_asks_each_caller_by_itself(tmp_path: Path) -> None:
-    """Two callers with one context id have two threads; the answer resumes the graph of its caller."""
-    output, _ = start(tmp_path, "graph", str(ROOT / "docs" / "model-frameworks.md")).communicate(timeout=TIMEOUT_SECONDS)
-    assert output.splitlines() == [f"INPUT_REQUIRED Do it? go {name} | COMPLETED Done: yes, {name}" for name in ("ada", "eve")]
+    """Two callers with one context id have two threads; the answer resumes the graph of its
+    caller.
+    """
+    output, _ = start(tmp_path, "graph", str(ROOT / "docs" / "model-frameworks.md")).communicate(
+        timeout=TIMEOUT_SECONDS
+    )
+    assert output.splitlines() == [
+        f"INPUT_REQUIRED Do it? go {name} | COMPLETED Done: yes, {name}" for name in ("ada", "eve")
+    ]
 
 
 def test_a_workflow_goes_on_where_its_process_died(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""Clients of agent frameworks and our server: each gets an answer, and a question without waiting for ever."""
+"""Clients of agent frameworks and our server: each gets an answer, and a question without waiting
+for ever.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ def place(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
 def call(framework: str, environment: str, url: str) -> str:
     """Let the client of a framework call an agent."""
     words = [str(interpreter(environment)), str(_SCRIPT), framework, url, "Ada"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=_TIMEOUT_SECONDS)
+    done = subprocess.run(
+        words, capture_output=True, text=True, check=False, timeout=_TIMEOUT_SECONDS
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     text = json.loads(done.stdout.splitlines()[-1])["text"]
     assert isinstance(text, str)

@@ -10,7 +10,10 @@ pytestmark = pytest.mark.peer
 
 def test_the_1_0_judge_reads_and_refuses(sdk_1_0: Peer) -> None:
     """The 1.0 SDK speaks the JSON form of its protocol buffers."""
-    assert sdk_1_0.read("v1_0", "Part", {"text": "hello", "mediaType": "text/plain"}) == {"text": "hello", "mediaType": "text/plain"}
+    assert sdk_1_0.read("v1_0", "Part", {"text": "hello", "mediaType": "text/plain"}) == {
+        "text": "hello",
+        "mediaType": "text/plain",
+    }
     with pytest.raises(Refused, match="ParseError"):
         sdk_1_0.read("v1_0", "Part", {"text": 1})
 

@@ -1,4 +1,5 @@
-"""Pages for coding agents, made from the commands, the glossary and the list of pages: AGENTS.md, SKILL.md in the wheel, docs/llms.txt.
+"""Pages for coding agents, made from the commands, the glossary and the list of pages: AGENTS.md,
+SKILL.md in the wheel, docs/llms.txt.
 
 Run as a script it writes them; a test compares.
 """
@@ -24,13 +25,23 @@ _TERM_ROW = re.compile(r"^\| ([^|]+) \| ([^|]+) \| [^|]* \|$", re.MULTILINE)
 def render_pages() -> Mapping[Path, str]:
     """Render the pages, by path."""
     parts = {
-        "targets": "\n".join(f"- `make {name}`: {text}" for name, text in _MAKE_TARGET.findall((ROOT / "Makefile").read_text(encoding="utf-8"))),
+        "targets": "\n".join(
+            f"- `make {name}`: {text}"
+            for name, text in _MAKE_TARGET.findall((ROOT / "Makefile").read_text(encoding="utf-8"))
+        ),
         "commands": "\n".join(f"- `a2a-gen {name}`: {text}" for name, text in list_commands()),
-        "pages": "\n".join(f"- [{title}]({path}): {goal.strip()}" for goal, title, path in list_documents()),
+        "pages": "\n".join(
+            f"- [{title}]({path}): {goal.strip()}" for goal, title, path in list_documents()
+        ),
         "words": "\n".join(f"- {concept}: **{word}**" for concept, word in list_words()),
     }
-    templates = ((path, Path(__file__).parent / "pages" / f"{Path(path).name}.in") for path in _PAGES)
-    return {ROOT / path: template.read_text(encoding="utf-8").format(**parts) for path, template in templates}
+    templates = (
+        (path, Path(__file__).parent / "pages" / f"{Path(path).name}.in") for path in _PAGES
+    )
+    return {
+        ROOT / path: template.read_text(encoding="utf-8").format(**parts)
+        for path, template in templates
+    }
 
 
 def list_commands() -> Iterator[tuple[str, str]]:
@@ -65,7 +76,11 @@ def list_documents() -> list[tuple[str, str, str]]:
 def list_words() -> list[tuple[str, str]]:
     """List the words of the glossary with their concepts."""
     rows = _TERM_ROW.findall((ROOT / "docs" / "glossary.md").read_text(encoding="utf-8"))
-    return [(concept.strip(), word.strip()) for concept, word in rows if concept.strip() not in {"concept", "---"}]
+    return [
+        (concept.strip(), word.strip())
+        for concept, word in rows
+        if concept.strip() not in {"concept", "---"}
+    ]
 
 
 if __name__ == "__main__":

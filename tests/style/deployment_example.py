@@ -14,7 +14,11 @@ FOLDER = ROOT / "examples" / "deploy" / "hello"
 
 def read_files(folder: Path) -> Mapping[str, str]:
     """Read all files of a folder by path."""
-    return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8")
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 def render_files() -> Mapping[str, str]:

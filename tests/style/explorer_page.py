@@ -4,7 +4,8 @@
     page/*.css         in the order of their names
     page/*.js          each becomes a function of its own, after those that it imports
 
-A module has only these imports and exports, so that joining needs no parser of JavaScript; anything else is an error with its place:
+A module has only these imports and exports, so that joining needs no parser of JavaScript; anything
+else is an error with its place:
 
     import { name, other } from "./module.js";
     export const name = …        export function name(…        export async function name(…        export class Name …
@@ -26,8 +27,12 @@ SOURCES = ROOT / "runtime" / "a2a_runtime" / "explorer" / "page"
 PAGE = SOURCES.parent / "explorer.html"
 MAX_BYTES = 400_000
 _STYLE_MARK, _MODULE_MARK = "/* styles */", "/* modules */"
-_IMPORT = re.compile(r'^import \{ (?P<names>[\w, ]+) \} from "\./(?P<module>\w+)\.js";\n', re.MULTILINE)
-_EXPORT = re.compile(r"^export (?P<kind>const|function|async function|class) (?P<name>\w+)", re.MULTILINE)
+_IMPORT = re.compile(
+    r'^import \{ (?P<names>[\w, ]+) \} from "\./(?P<module>\w+)\.js";\n', re.MULTILINE
+)
+_EXPORT = re.compile(
+    r"^export (?P<kind>const|function|async function|class) (?P<name>\w+)", re.MULTILINE
+)
 _OTHER = re.compile(r"^(?:import|export)\b.*$", re.MULTILINE)
 _CLOSING = re.compile(r"</(?:script|style)|<!--", re.IGNORECASE)
 
@@ -44,20 +49,28 @@ def build_page(sources: Path = SOURCES) -> str:
     script = "".join(_wrap(name, modules[name], modules) for name in sort_modules(modules))
     for kind, text in (("script", script), ("style", styles)):
         if found := _CLOSING.search(text):
-            raise PageError(f"{kind}: {found.group()!r} would end it in HTML; write it in two pieces")
+            raise PageError(
+                f"{kind}: {found.group()!r} would end it in HTML; write it in two pieces"
+            )
     return frame.replace(_STYLE_MARK, f"\n{styles}").replace(_MODULE_MARK, f"\n{script}")
 
 
 def sort_modules(modules: Mapping[str, str]) -> list[str]:
     """Sort modules so that each comes after those that it imports."""
-    imports = {name: [found["module"] for found in _IMPORT.finditer(text)] for name, text in modules.items()}
+    imports = {
+        name: [found["module"] for found in _IMPORT.finditer(text)]
+        for name, text in modules.items()
+    }
     for name, wanted in imports.items():
         for missing in set(wanted) - modules.keys():
             raise PageError(f"{name}.js: imports {missing}.js, which is not there")
     try:
         return [*TopologicalSorter(imports).static_order()]
     except CycleError as error:
-        raise PageError(f"{' imports '.join(map(str, error.args[1]))}: modules import each other; let one of them emit a topic") from error
+        raise PageError(
+            f"{' imports '.join(map(str, error.args[1]))}: modules import each other; let "
+            "one of them emit a topic"
+        ) from error
 
 
 def _wrap(name: str, text: str, modules: Mapping[str, str]) -> str:
@@ -67,10 +80,17 @@ def _wrap(name: str, text: str, modules: Mapping[str, str]) -> str:
         for missing in set(found["names"].split(", ")) - exported:
             raise PageError(f"{name}.js: {found['module']}.js does not export {missing}")
     exports = [found["name"] for found in _EXPORT.finditer(text)]
-    body = _EXPORT.sub(r"\g<kind> \g<name>", _IMPORT.sub(r"const { \g<names> } = \g<module>_module;\n", text))
+    body = _EXPORT.sub(
+        r"\g<kind> \g<name>", _IMPORT.sub(r"const { \g<names> } = \g<module>_module;\n", text)
+    )
     if other := _OTHER.search(body):
-        raise PageError(f"{name}.js: {other.group()!r} is an import or export that joining does not know")
-    return f"const {name}_module = (() => {{\n{body.rstrip()}\nreturn {{ {', '.join(exports)} }};\n}})();\n"
+        raise PageError(
+            f"{name}.js: {other.group()!r} is an import or export that joining does not know"
+        )
+    return (
+        f"const {name}_module = (() => {{\n{body.rstrip()}\nreturn {{ {', '.join(exports)} "
+        f"}};\n}})();\n"
+    )
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -79,7 +99,10 @@ def main(arguments: Sequence[str]) -> int:
     if "--check" not in arguments:
         PAGE.write_text(page, encoding="utf-8")
     elif not PAGE.exists() or PAGE.read_text(encoding="utf-8") != page:
-        sys.stderr.write(f"{PAGE.relative_to(ROOT)}: not what {SOURCES.relative_to(ROOT)} makes; run make build\n")
+        sys.stderr.write(
+            f"{PAGE.relative_to(ROOT)}: not what {SOURCES.relative_to(ROOT)} makes; run make "
+            "build\n"
+        )
         return 1
     return 0
 

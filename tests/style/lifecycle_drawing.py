@@ -8,7 +8,10 @@ from pathlib import Path
 from style.source_files import ROOT
 
 PAGE = ROOT / "docs" / "architecture.md"
-BEGIN, END = "<!-- lifecycle: made from schema/lifecycle.json by tests/style/lifecycle_drawing.py -->\n", "<!-- /lifecycle -->"
+BEGIN, END = (
+    "<!-- lifecycle: made from schema/lifecycle.json by tests/style/lifecycle_drawing.py -->\n",
+    "<!-- /lifecycle -->",
+)
 
 
 def draw_lifecycle(table: Path = ROOT / "schema" / "lifecycle.json") -> str:
@@ -25,17 +28,26 @@ def draw_lifecycle(table: Path = ROOT / "schema" / "lifecycle.json") -> str:
     back = " ◄──── " if (second, first) in steps else gap
     middle = [gap, forth, back, *[gap] * len(left)]
     lines = [f"{one}{arrow}{other}" for one, arrow, other in zip(left, middle, right, strict=False)]
-    below = [(len(left[0]) // 2, (first, last)), (len(left[0] + gap) + len(right[0]) // 2, (second, last))]
+    below = [
+        (len(left[0]) // 2, (first, last)),
+        (len(left[0] + gap) + len(right[0]) // 2, (second, last)),
+    ]
     for sign in "│▼":
         marks = [(place, sign) for place, step in below if step in steps]
-        lines.append("".join(dict(marks).get(column, " ") for column in range(len(lines[0]))).rstrip())
+        lines.append(
+            "".join(dict(marks).get(column, " ") for column in range(len(lines[0]))).rstrip()
+        )
     lines += _draw_box(last, ["   ".join(_list_states(kinds, last, ""))], len(lines[0]))
     return "\n".join(["```text", *lines, "```", ""])
 
 
 def _list_states(kinds: dict[str, str], kind: str, initial: str) -> list[str]:
     """List the states of a kind, the initial one with a mark."""
-    return [f"{name} (begins)" if name == initial else name for name, each in kinds.items() if each == kind]
+    return [
+        f"{name} (begins)" if name == initial else name
+        for name, each in kinds.items()
+        if each == kind
+    ]
 
 
 def _draw_box(title: str, lines: list[str], width: int = 0) -> list[str]:

@@ -1,4 +1,5 @@
-"""The version of a release: the same in the package, in the first section of the CHANGELOG with a number, and in its tag.
+"""The version of a release: the same in the package, in the first section of the CHANGELOG with a
+number, and in its tag.
 
 As a script it takes the tag, and exits with 1 if one of them differs. It needs no library.
 """
@@ -16,7 +17,9 @@ _SECTION = re.compile(r"^## (\d+\.\d+\.\d+\S*)(?: - (.+))?$", re.MULTILINE)
 
 def read_package_version() -> str:
     """Read the version of the package."""
-    found = _VERSION.search((ROOT / "codegen" / "a2a_gen" / "__init__.py").read_text(encoding="utf-8"))
+    found = _VERSION.search(
+        (ROOT / "codegen" / "a2a_gen" / "__init__.py").read_text(encoding="utf-8")
+    )
     return found[1] if found else ""
 
 
@@ -31,11 +34,19 @@ def find_problems(tag: str) -> list[str]:
     version, (section, date) = read_package_version(), read_changelog_version()
     problems = []
     if tag != f"v{version}":
-        problems.append(f"tag {tag}: the package has version {version}; tag the commit that has the version of the release")
+        problems.append(
+            f"tag {tag}: the package has version {version}; tag the commit that has the "
+            "version of the release"
+        )
     if section != version:
-        problems.append(f"CHANGELOG.md: the first section with a number is {section or 'missing'}, not {version}; rename its section Unreleased")
+        problems.append(
+            f"CHANGELOG.md: the first section with a number is {section or 'missing'}, not "
+            f"{version}; rename its section Unreleased"
+        )
     if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", date):
-        problems.append(f"CHANGELOG.md: the section {section} has no date; write ## {version} - YYYY-MM-DD")
+        problems.append(
+            f"CHANGELOG.md: the section {section} has no date; write ## {version} - YYYY-MM-DD"
+        )
     return problems
 
 

@@ -39,10 +39,20 @@ class Source:
 
     def strings(self) -> Iterator[tuple[int, str]]:
         """Every string that is not a docstring, with its line."""
-        documented = [node for node in ast.walk(self.tree) if isinstance(node, ast.Module | ast.ClassDef | Function) and ast.get_docstring(node)]
-        skipped = {id(node.body[0].value) for node in documented if isinstance(node.body[0], ast.Expr)}
+        documented = [
+            node
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Module | ast.ClassDef | Function) and ast.get_docstring(node)
+        ]
+        skipped = {
+            id(node.body[0].value) for node in documented if isinstance(node.body[0], ast.Expr)
+        }
         for node in ast.walk(self.tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in skipped:
+            if (
+                isinstance(node, ast.Constant)
+                and isinstance(node.value, str)
+                and id(node) not in skipped
+            ):
                 yield node.lineno, node.value
 
 

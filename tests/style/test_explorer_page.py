@@ -1,4 +1,6 @@
-"""The page of the explorer: built from its sources, small, and made of modules that put no text of agents into markup."""
+"""The page of the explorer: built from its sources, small, and made of modules that put no text of
+agents into markup.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ _MARKUP = re.compile(
     r"\b(?:innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|DOMParser|srcdoc|setHTMLUnsafe|eval|new Function)\b"
 )
 _IMPORTS = re.compile(r"^import \{ ([\w, ]+) \} from ", re.MULTILINE)
-_FUNCTION = re.compile(r"^(?:export )?(?:async )?function\*? ?\*? ?(\w+).*?^}", re.MULTILINE | re.DOTALL)
+_FUNCTION = re.compile(
+    r"^(?:export )?(?:async )?function\*? ?\*? ?(\w+).*?^}", re.MULTILINE | re.DOTALL
+)
 
 
 def test_the_page_is_up_to_date_and_small() -> None:
@@ -24,7 +28,9 @@ def test_the_page_is_up_to_date_and_small() -> None:
 
 
 def test_the_page_needs_nothing_from_elsewhere() -> None:
-    """One style and one script, both inline; no address of another place, no handler in an attribute."""
+    """One style and one script, both inline; no address of another place, no handler in an
+    attribute.
+    """
     page = PAGE.read_text(encoding="utf-8")
     assert (page.count("<script"), page.count("<style")) == (1, 1)
     frame = re.sub(r"<(script|style)[^>]*>.*?</\1>", "", page, flags=re.DOTALL)
@@ -34,7 +40,9 @@ def test_the_page_needs_nothing_from_elsewhere() -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
 def test_modules_are_short_and_safe(path: Path) -> None:
-    """A module has at most 400 lines and its functions 50; it imports what it uses, and never parses markup."""
+    """A module has at most 400 lines and its functions 50; it imports what it uses, and never
+    parses markup.
+    """
     assert [*_find_problems(path.read_text(encoding="utf-8"))] == []
 
 
@@ -54,7 +62,10 @@ def _find_problems(text: str) -> Iterator[str]:
     ("modules", "problem"),
     [
         ({"a": 'import { b } from "./b.js";\n'}, "a.js: imports b.js, which is not there"),
-        ({"a": 'import { b } from "./b.js";\n', "b": 'import { a } from "./a.js";\n'}, "modules import each other"),
+        (
+            {"a": 'import { b } from "./b.js";\n', "b": 'import { a } from "./a.js";\n'},
+            "modules import each other",
+        ),
     ],
     ids=["missing", "circle"],
 )
@@ -74,9 +85,13 @@ def test_modules_that_cannot_be_sorted_are_refused(modules: dict[str, str], prob
     ],
     ids=["namespace", "default", "unknown", "closing"],
 )
-def test_sources_that_cannot_be_joined_are_refused(tmp_path: Path, module: str, problem: str) -> None:
+def test_sources_that_cannot_be_joined_are_refused(
+    tmp_path: Path, module: str, problem: str
+) -> None:
     """Each import and export that joining does not know is an error with its place."""
-    (tmp_path / "index.html").write_text("<style>/* styles */</style><script>/* modules */</script>", encoding="utf-8")
+    (tmp_path / "index.html").write_text(
+        "<style>/* styles */</style><script>/* modules */</script>", encoding="utf-8"
+    )
     (tmp_path / "a.js").write_text(module, encoding="utf-8")
     (tmp_path / "b.js").write_text("export const b = 1;\n", encoding="utf-8")
     with pytest.raises(PageError, match=re.escape(problem)):

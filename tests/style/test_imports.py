@@ -9,7 +9,20 @@ import pytest
 
 import a2a_runtime
 
-HEAVY = frozenset(("asyncpg", "cryptography", "google.protobuf", "grpc", "httpx", "jinja2", "jwt", "litestar", "procrastinate", "psycopg"))
+HEAVY = frozenset(
+    (
+        "asyncpg",
+        "cryptography",
+        "google.protobuf",
+        "grpc",
+        "httpx",
+        "jinja2",
+        "jwt",
+        "litestar",
+        "procrastinate",
+        "psycopg",
+    )
+)
 """Packages that are loaded only where they are used: optional, or slow to import."""
 
 IMPORTS = {
@@ -18,22 +31,32 @@ IMPORTS = {
     "a2a_runtime.plugin": (138, frozenset({"litestar"})),
     "a2a_runtime.surface": (73, frozenset[str]()),
 }
-"""By module: the most modules of the runtime that importing it may load, and the heavy packages that it may load."""
+"""By module: the most modules of the runtime that importing it may load, and the heavy packages
+that it may load.
+"""
 
 
 @pytest.mark.parametrize("module", IMPORTS)
 def test_importing_a_module_loads_little(module: str) -> None:
-    """Importing a module loads no more modules of the runtime than it does today, and no heavy package without need."""
+    """Importing a module loads no more modules of the runtime than it does today, and no heavy
+    package without need.
+    """
     most, allowed = IMPORTS[module]
     code = f"import sys, {module}; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    ).stdout.split()
     assert {name for name in loaded if name in HEAVY} == allowed
     assert len([name for name in loaded if name.partition(".")[0] == "a2a_runtime"]) <= most
 
 
 def test_names_of_the_package_root_are_loaded_on_use() -> None:
-    """Every name is there, is listed, and is the same object as in its module; importing the package alone loads none of them."""
-    assert {getattr(getattr(a2a_runtime, name), "__name__", name) for name in a2a_runtime.__all__} == set(a2a_runtime.__all__)
+    """Every name is there, is listed, and is the same object as in its module; importing the
+    package alone loads none of them.
+    """
+    assert {
+        getattr(getattr(a2a_runtime, name), "__name__", name) for name in a2a_runtime.__all__
+    } == set(a2a_runtime.__all__)
     assert set(a2a_runtime.__all__) <= set(dir(a2a_runtime))
     assert len(set(a2a_runtime.__all__)) == len(a2a_runtime.__all__)
 

@@ -1,7 +1,8 @@
 """Messages: `<subject>: <problem>; <fix>`, in the errors of programs and commands.
 
-Errors of the protocol are sentences, because clients read them: their texts are in `schema/errors.json`. Errors with separate arguments for problem
-and fix compose the pattern themselves; here only the form of each argument is checked.
+Errors of the protocol are sentences, because clients read them: their texts are in
+`schema/errors.json`. Errors with separate arguments for problem and fix compose the pattern
+themselves; here only the form of each argument is checked.
 """
 
 from __future__ import annotations
@@ -13,10 +14,29 @@ from collections.abc import Iterator
 from style.source_files import Source, sources
 
 PATTERN = "<subject>: <problem>; <fix>"
-WHOLE = frozenset({"ClickException", "CommandError", "ConfigError", "ProjectConfigError", "TypeError", "UsageError", "ValueError"})
+WHOLE = frozenset(
+    {
+        "ClickException",
+        "CommandError",
+        "ConfigError",
+        "ProjectConfigError",
+        "TypeError",
+        "UsageError",
+        "ValueError",
+    }
+)
 """Errors whose one text is the whole message."""
 COMPOSED = frozenset(
-    {"BadParameter", "BaselineError", "ConfigProblem", "ImportFromStringError", "MissingParameter", "Problem", "ProjectError", "UrlRefusedError"}
+    {
+        "BadParameter",
+        "BaselineError",
+        "ConfigProblem",
+        "ImportFromStringError",
+        "MissingParameter",
+        "Problem",
+        "ProjectError",
+        "UrlRefusedError",
+    }
 )
 """Errors and problems that put a subject before their texts, or a fix behind them."""
 PREFIXED = frozenset(
@@ -31,27 +51,52 @@ PREFIXED = frozenset(
 )
 """Modules whose callers put the subject before the text of a ``ValueError`` or ``TypeError``."""
 SUBJECT = re.compile(r"[^:;]{1,80}: \S|\{\}")
-NARRATIVE = re.compile(r"\b(there (is|are)|it seems|sorry|please|oops|unfortunately|of course|nothing would)\b", re.IGNORECASE)
+NARRATIVE = re.compile(
+    r"\b(there (is|are)|it seems|sorry|please|oops|unfortunately|of course|nothing would)\b",
+    re.IGNORECASE,
+)
 NOT_FOUND = "there is no "
-"""A missing name behind the subject of the caller: `skills.x.handler: there is no x in handlers`."""
+"""A missing name behind the subject of the caller: `skills.x.handler: there is no x in
+handlers`.
+"""
 
 
 def test_messages_have_a_subject() -> None:
     """The message of a program or a command begins with its subject and a colon."""
-    found = ((source, call, text) for source, call, text in messages(WHOLE) if str(source) not in PREFIXED)
-    assert [f"{source}:{call.lineno}: write {PATTERN!r}: {text}" for source, call, text in found if not SUBJECT.match(text)] == []
+    found = (
+        (source, call, text)
+        for source, call, text in messages(WHOLE)
+        if str(source) not in PREFIXED
+    )
+    assert [
+        f"{source}:{call.lineno}: write {PATTERN!r}: {text}"
+        for source, call, text in found
+        if not SUBJECT.match(text)
+    ] == []
 
 
 def test_messages_end_without_a_period() -> None:
     """Another text may follow a message."""
     found = messages(WHOLE | COMPOSED)
-    assert [f"{source}:{call.lineno}: end without a period: {text}" for source, call, text in found if text.rstrip().endswith((".", "!"))] == []
+    assert [
+        f"{source}:{call.lineno}: end without a period: {text}"
+        for source, call, text in found
+        if text.rstrip().endswith((".", "!"))
+    ] == []
 
 
 def test_messages_state_the_problem() -> None:
     """A message has no narrative."""
-    found = ((source, call, text) for source, call, text in messages(WHOLE | COMPOSED) if not text.startswith(NOT_FOUND))
-    assert [f"{source}:{call.lineno}: write {PATTERN!r}: {text}" for source, call, text in found if NARRATIVE.search(text)] == []
+    found = (
+        (source, call, text)
+        for source, call, text in messages(WHOLE | COMPOSED)
+        if not text.startswith(NOT_FOUND)
+    )
+    assert [
+        f"{source}:{call.lineno}: write {PATTERN!r}: {text}"
+        for source, call, text in found
+        if NARRATIVE.search(text)
+    ] == []
 
 
 def messages(names: frozenset[str]) -> Iterator[tuple[Source, ast.Call, str]]:
@@ -79,6 +124,8 @@ def text_of(node: ast.expr) -> str | None:
         case ast.Constant(value=str(text)):
             return text
         case ast.JoinedStr(values=values):
-            return "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in values)
+            return "".join(
+                str(part.value) if isinstance(part, ast.Constant) else "{}" for part in values
+            )
         case _:
             return None

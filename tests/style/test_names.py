@@ -20,15 +20,33 @@ def test_file_names_are_specific() -> None:
 
 def test_top_folders_are_no_packages() -> None:
     """`runtime.a2a_runtime` must not be importable: it would be a second copy of every class."""
-    assert [str(source) for source in PACKAGES if source.path.name == "__init__.py" and len(str(source).split("/")) == 2] == []
+    assert [
+        str(source)
+        for source in PACKAGES
+        if source.path.name == "__init__.py" and len(str(source).split("/")) == 2
+    ] == []
 
 
 def test_tests_say_what_they_hold() -> None:
     """Every test has one sentence on the behaviour, and none uses mocks."""
     tests = [source for source in HAND_WRITTEN if str(source).startswith("tests/")]
-    functions = [(source, function) for source in tests for function in source.functions() if function.name.startswith("test_")]
-    assert [f"{source}:{function.lineno}: {function.name}" for source, function in functions if not ast.get_docstring(function)] == []
-    mocks = [f"{source}: {name}" for source in tests for name in imported_by(source) if name.startswith(("unittest", "mock"))]
+    functions = [
+        (source, function)
+        for source in tests
+        for function in source.functions()
+        if function.name.startswith("test_")
+    ]
+    assert [
+        f"{source}:{function.lineno}: {function.name}"
+        for source, function in functions
+        if not ast.get_docstring(function)
+    ] == []
+    mocks = [
+        f"{source}: {name}"
+        for source in tests
+        for name in imported_by(source)
+        if name.startswith(("unittest", "mock"))
+    ]
     assert mocks == []
 
 

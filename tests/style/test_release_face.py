@@ -1,4 +1,6 @@
-"""The first impression: the package page, pages for coding agents, the release workflow, the version."""
+"""The first impression: the package page, pages for coding agents, the release workflow, the
+version.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,25 @@ from style.source_files import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 WORKFLOW = ROOT / ".github" / "workflows" / "release.yml"
-COMMUNITY = ("CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "LICENSE", "README.md", "SECURITY.md")
+COMMUNITY = (
+    "CHANGELOG.md",
+    "CODE_OF_CONDUCT.md",
+    "CONTRIBUTING.md",
+    "LICENSE",
+    "README.md",
+    "SECURITY.md",
+)
 
 
 def test_pages_for_coding_agents_are_up_to_date() -> None:
-    """Commands, words and pages are those of today; run tests/style/agent_pages.py to update them."""
-    stale = [str(path.relative_to(ROOT)) for path, text in render_pages().items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    """Commands, words and pages are those of today; run tests/style/agent_pages.py to update
+    them.
+    """
+    stale = [
+        str(path.relative_to(ROOT))
+        for path, text in render_pages().items()
+        if not path.exists() or path.read_text(encoding="utf-8") != text
+    ]
     assert stale == []
 
 
@@ -33,15 +48,23 @@ def test_the_example_of_the_skill_page_runs() -> None:
 
 def test_pages_of_the_community_are_there() -> None:
     """Each says something of this project."""
-    assert [name for name in COMMUNITY if len((ROOT / name).read_text(encoding="utf-8")) < 500] == []
+    assert [
+        name for name in COMMUNITY if len((ROOT / name).read_text(encoding="utf-8")) < 500
+    ] == []
 
 
 def test_links_of_the_package_page_lead_somewhere() -> None:
     """They are absolute, below the tag of the version, and their files exist here."""
     base = f"{PROJECT['urls']['Repository']}/blob/v{read_package_version()}"
-    page = runpy.run_path(str(ROOT / "hatch_build.py"))["make_links_absolute"]((ROOT / "README.md").read_text(encoding="utf-8"), base)
+    page = runpy.run_path(str(ROOT / "hatch_build.py"))["make_links_absolute"](
+        (ROOT / "README.md").read_text(encoding="utf-8"), base
+    )
     links = re.findall(r"\]\(([^)\s]+)\)", page)
-    own = [link.removeprefix(f"{base}/").partition("#")[0] for link in links if link.startswith(f"{base}/")]
+    own = [
+        link.removeprefix(f"{base}/").partition("#")[0]
+        for link in links
+        if link.startswith(f"{base}/")
+    ]
     assert len(own) > 10
     assert [link for link in links if not link.startswith(("https://", "#"))] == []
     assert [path for path in own if not (ROOT / path).exists()] == []

@@ -1,4 +1,6 @@
-"""Maximum lengths of modules and functions: a function fits on one screen, a module into one sitting."""
+"""Maximum lengths of modules and functions: a function fits on one screen, a module into one
+sitting.
+"""
 
 from __future__ import annotations
 
@@ -22,19 +24,27 @@ def test_modules_and_functions_are_short() -> None:
 
 def too_long_in(source: Source) -> list[str]:
     """List what is too long in a file, with its length."""
-    too_long = [f"{source}: {source.text.count(chr(10))} lines"] if source.text.count("\n") > 400 else []
+    too_long = (
+        [f"{source}: {source.text.count(chr(10))} lines"] if source.text.count("\n") > 400 else []
+    )
     for function in source.functions():
         lines = (function.end_lineno or function.lineno) - function.lineno + 1
         if lines > 50:
             too_long.append(f"{source}:{function.lineno}: {function.name} has {lines} lines")
         if parameters(function) > 6:
-            too_long.append(f"{source}:{function.lineno}: {function.name} has {parameters(function)} parameters")
+            too_long.append(
+                f"{source}:{function.lineno}: {function.name} has {parameters(function)} parameters"
+            )
     return too_long
 
 
 def test_generated_modules_are_readable() -> None:
     """A generated module has fewer than 400 lines."""
-    assert [f"{source}: {source.text.count(chr(10))}" for source in GENERATED if source.text.count("\n") >= 400] == []
+    assert [
+        f"{source}: {source.text.count(chr(10))}"
+        for source in GENERATED
+        if source.text.count("\n") >= 400
+    ] == []
 
 
 def test_templates_are_short() -> None:

@@ -1,4 +1,6 @@
-"""The workflows of this repository, and those that it gives to users: fixed actions, the least permissions."""
+"""The workflows of this repository, and those that it gives to users: fixed actions, the least
+permissions.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,10 @@ from peers.environments import interpreter
 from style.source_files import ROOT
 
 OWN = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-GIVEN = [*sorted((ROOT / "docs" / "ci").glob("*.yml")), ROOT / "examples" / "report" / ".github" / "workflows" / "ci.yml"]
+GIVEN = [
+    *sorted((ROOT / "docs" / "ci").glob("*.yml")),
+    ROOT / "examples" / "report" / ".github" / "workflows" / "ci.yml",
+]
 STARTERS = sorted((ROOT / "codegen" / "a2a_gen" / "starters").rglob(".github/workflows/*.in"))
 COMMIT = re.compile(r"[\w./-]+@[0-9a-f]{40}")
 
@@ -32,10 +37,14 @@ def name_file(path: Path) -> str:
 
 @pytest.mark.parametrize("path", [*OWN, *GIVEN, *STARTERS], ids=name_file)
 def test_actions_are_commits_and_permissions_are_set(path: Path) -> None:
-    """A tag can be moved to other code, and the default permissions let a job write to the repository."""
+    """A tag can be moved to other code, and the default permissions let a job write to the
+    repository.
+    """
     workflow = read_workflow(path)
     steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
-    assert [step["uses"] for step in steps if "uses" in step and not COMMIT.fullmatch(step["uses"])] == []
+    assert [
+        step["uses"] for step in steps if "uses" in step and not COMMIT.fullmatch(step["uses"])
+    ] == []
     checkouts = [step for step in steps if step.get("uses", "").startswith("actions/checkout@")]
     assert checkouts
     assert [step for step in checkouts if step["with"]["persist-credentials"] is not False] == []
@@ -52,14 +61,23 @@ def test_equal_actions_are_equal_commits() -> None:
         for line in re.findall(r"uses: (\S+@[0-9a-f]{40}.*)", path.read_text(encoding="utf-8")):
             found.setdefault(line.partition("@")[0], set()).add(line)
     assert {action: lines for action, lines in found.items() if len(lines) > 1} == {}
-    assert [line for lines in found.values() for line in lines if not re.search(r" # v\d+\.\d+\.\d+$", line)] == []
+    assert [
+        line
+        for lines in found.values()
+        for line in lines
+        if not re.search(r" # v\d+\.\d+\.\d+$", line)
+    ] == []
 
 
 def test_pushes_and_pull_requests_run_the_checks() -> None:
     """Nothing reaches main unseen: the same script runs that runs anywhere else."""
     workflow = read_workflow(ROOT / ".github" / "workflows" / "ci.yml")
     assert set(workflow["on"]) == {"push", "pull_request"}
-    assert [step["run"] for step in workflow["jobs"]["check"]["steps"] if ".ci/run" in step.get("run", "")]
+    assert [
+        step["run"]
+        for step in workflow["jobs"]["check"]["steps"]
+        if ".ci/run" in step.get("run", "")
+    ]
 
 
 @pytest.mark.peer

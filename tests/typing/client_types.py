@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import assert_type
 
-from a2a_contract.v1_0 import AgentCard, Message, Part, Task, TaskArtifactUpdateEvent, TaskPushNotificationConfig, TaskState, TaskStatusUpdateEvent
+from a2a_contract.v1_0 import (
+    AgentCard,
+    Message,
+    Part,
+    Task,
+    TaskArtifactUpdateEvent,
+    TaskPushNotificationConfig,
+    TaskState,
+    TaskStatusUpdateEvent,
+)
 from a2a_runtime.client import A2AClient, TaskStream
 
 

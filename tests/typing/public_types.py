@@ -1,4 +1,6 @@
-"""Types of the generated package for type checkers. Never run: `make check` reads it with mypy and basedpyright, both strict.
+"""Types of the generated package for type checkers.
+
+Never run: `make check` reads it with mypy and basedpyright, both strict.
 
 A line that must be refused says so; an ignore that nothing needs is an error of its own.
 """

@@ -1,4 +1,7 @@
-"""Types of the package root for type checkers. Never run: `make check` reads it with mypy and basedpyright, both strict."""
+"""Types of the package root for type checkers.
+
+Never run: `make check` reads it with mypy and basedpyright, both strict.
+"""
 
 from typing import assert_type
 

@@ -1,6 +1,9 @@
-"""Types of a service and a client that are generated from schemas. Never run: `make check` reads it with mypy and basedpyright.
+"""Types of a service and a client that are generated from schemas.
 
-The types are those of examples/report. A line that must be refused says so; an ignore that nothing needs is an error of its own.
+Never run: `make check` reads it with mypy and basedpyright.
+
+The types are those of examples/report. A line that must be refused says so; an ignore that nothing
+needs is an error of its own.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -32,7 +35,9 @@ from a2a_runtime.skills.schema import TypedSchema
 from a2a_runtime.surface import Surface
 
 
-def models_have_the_types_of_their_schemas(request: ReportRequest, publication: Publication, approval: Approval) -> None:
+def models_have_the_types_of_their_schemas(
+    request: ReportRequest, publication: Publication, approval: Approval
+) -> None:
     """Defaults, words, points in time and members that may be absent."""
     assert_type(request.chapters, int)
     assert_type(request.tone, Literal["plain", "lively"])
@@ -65,7 +70,9 @@ class Service(ReportAgentService):
         return Summary(text=request.text, sentences=1)
 
     @override
-    async def write_report(self, request: ReportRequest, ctx: SkillContext) -> AsyncIterator[Chapter]:
+    async def write_report(
+        self, request: ReportRequest, ctx: SkillContext
+    ) -> AsyncIterator[Chapter]:
         """Yield chunks."""
         yield Chapter(title=request.topic, text="")
 
@@ -74,7 +81,12 @@ class Service(ReportAgentService):
         """Ask for a type, and get it."""
         assert_type(await ctx.ask("May it?", reply=Approval), Approval)
         assert_type(await ctx.ask("May it?", reply=skills.PUBLISH_ASKS_APPROVAL), Approval)
-        assert_type(await ctx.ask("Which?", reply=TypedSchema[Literal["yes", "no"]](str, {"enum": ["yes", "no"]})), Literal["yes", "no"])
+        assert_type(
+            await ctx.ask(
+                "Which?", reply=TypedSchema[Literal["yes", "no"]](str, {"enum": ["yes", "no"]})
+            ),
+            Literal["yes", "no"],
+        )
         raise NotImplementedError
 
 
@@ -98,6 +110,9 @@ async def clients_have_types(client: ReportAgentClient) -> None:
     """A call gives the output of its skill, and takes its input only."""
     assert_type(await client.summarize(SummaryRequest(text="a")), Summary)
     assert_type(client.write_report(ReportRequest(topic="a")), AsyncGenerator[Chapter, None])
-    assert_type(await client.publish(Report(title="a", chapters=[]), on_ask=lambda question: question.text), Publication)
+    assert_type(
+        await client.publish(Report(title="a", chapters=[]), on_ask=lambda question: question.text),
+        Publication,
+    )
     await client.summarize(ReportRequest(topic="a"))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     await client.summarize(SummaryRequest(text="a"), on_progress=5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

@@ -1,4 +1,6 @@
-"""A contract that is as small as a contract can be and holds one of everything, to change one thing in."""
+"""A contract that is as small as a contract can be and holds one of everything, to change one thing
+in.
+"""
 
 import copy
 import json
@@ -32,9 +34,17 @@ TREE: Mapping[str, object] = {
                 "type": "object",
                 "properties": {
                     "text": {"type": "string", "pattern": "^a", "x-proto": {"number": 1}},
-                    "raw": {"type": "string", "contentEncoding": "base64", "x-proto": {"number": 2}},
+                    "raw": {
+                        "type": "string",
+                        "contentEncoding": "base64",
+                        "x-proto": {"number": 2},
+                    },
                     "data": {"description": "Any JSON value.", "x-proto": {"number": 3}},
-                    "mediaType": {"type": "string", "x-a2a-aliases": ["mimeType"], "x-proto": {"number": 4}},
+                    "mediaType": {
+                        "type": "string",
+                        "x-a2a-aliases": ["mimeType"],
+                        "x-proto": {"number": 4},
+                    },
                 },
                 "oneOf": [{"required": ["text"]}, {"required": ["raw"]}, {"required": ["data"]}],
                 "x-a2a-oneof": "content",
@@ -50,7 +60,9 @@ TREE: Mapping[str, object] = {
                 "type": "string",
                 "enum": ["TASK_STATE_NEW", "TASK_STATE_DONE", "TASK_STATE_UNKNOWN"],
                 "x-extensible-enum": True,
-                "x-proto": {"values": {"TASK_STATE_UNKNOWN": 0, "TASK_STATE_NEW": 1, "TASK_STATE_DONE": 2}},
+                "x-proto": {
+                    "values": {"TASK_STATE_UNKNOWN": 0, "TASK_STATE_NEW": 1, "TASK_STATE_DONE": 2}
+                },
             },
             "Task": {
                 "description": "A task.",
@@ -59,9 +71,17 @@ TREE: Mapping[str, object] = {
                     "id": {"type": "string", "x-proto": {"number": 1}},
                     "tenant": {"type": "string", "x-proto": {"number": 2}},
                     "state": {"$ref": "#/$defs/TaskState", "x-proto": {"number": 3}},
-                    "parts": {"type": "array", "items": {"$ref": "message.json#/$defs/Part"}, "x-proto": {"number": 4}},
+                    "parts": {
+                        "type": "array",
+                        "items": {"$ref": "message.json#/$defs/Part"},
+                        "x-proto": {"number": 4},
+                    },
                     "changed": {"type": "string", "format": "date-time", "x-proto": {"number": 5}},
-                    "tags": {"type": "object", "additionalProperties": {"type": "string"}, "x-proto": {"number": 6}},
+                    "tags": {
+                        "type": "object",
+                        "additionalProperties": {"type": "string"},
+                        "x-proto": {"number": 6},
+                    },
                     "streaming": {"type": "boolean", "x-proto": {"number": 7}},
                 },
                 "required": ["id", "parts"],
@@ -73,20 +93,35 @@ TREE: Mapping[str, object] = {
         "$schema": DRAFT,
         "description": "Older tasks.",
         "$defs": {
-            "TaskState": {"description": "Where a task stands.", "type": "string", "enum": ["new", "done"]},
+            "TaskState": {
+                "description": "Where a task stands.",
+                "type": "string",
+                "enum": ["new", "done"],
+            },
             "Task": {
                 "description": "A task.",
                 "type": "object",
-                "properties": {"kind": {"const": "task"}, "name": {"type": "string"}, "state": {"$ref": "#/$defs/TaskState"}},
+                "properties": {
+                    "kind": {"const": "task"},
+                    "name": {"type": "string"},
+                    "state": {"$ref": "#/$defs/TaskState"},
+                },
                 "required": ["kind", "name"],
             },
             "Event": {
                 "description": "An event.",
                 "type": "object",
-                "properties": {"kind": {"const": "event"}, "task": {"$ref": "#/$defs/Task"}, "metadata": {"type": "object"}},
+                "properties": {
+                    "kind": {"const": "event"},
+                    "task": {"$ref": "#/$defs/Task"},
+                    "metadata": {"type": "object"},
+                },
                 "required": ["kind", "task"],
             },
-            "Item": {"description": "An item of a stream.", "oneOf": [{"$ref": "#/$defs/Task"}, {"$ref": "#/$defs/Event"}]},
+            "Item": {
+                "description": "An item of a stream.",
+                "oneOf": [{"$ref": "#/$defs/Task"}, {"$ref": "#/$defs/Event"}],
+            },
         },
     },
     "operations.json": {
@@ -100,8 +135,20 @@ TREE: Mapping[str, object] = {
                 "response": "Task",
                 "capability": "streaming",
                 "dialects": {
-                    "v1": {"method": "GetTask", "grpc": "GetTask", "request": "Task", "result": "Task", "http": ["GET /tasks/{id}"]},
-                    "v0": {"method": "tasks/get", "aliases": ["task/get"], "request": "Task", "result": "Item", "http": ["GET /{name=tasks/*}"]},
+                    "v1": {
+                        "method": "GetTask",
+                        "grpc": "GetTask",
+                        "request": "Task",
+                        "result": "Task",
+                        "http": ["GET /tasks/{id}"],
+                    },
+                    "v0": {
+                        "method": "tasks/get",
+                        "aliases": ["task/get"],
+                        "request": "Task",
+                        "result": "Item",
+                        "http": ["GET /{name=tasks/*}"],
+                    },
                 },
             },
             {
@@ -109,7 +156,15 @@ TREE: Mapping[str, object] = {
                 "description": "Stop a task.",
                 "request": "Task",
                 "response": None,
-                "dialects": {"v1": {"method": "StopTask", "grpc": "StopTask", "request": "Task", "result": None, "http": ["POST /tasks/{id}:stop"]}},
+                "dialects": {
+                    "v1": {
+                        "method": "StopTask",
+                        "grpc": "StopTask",
+                        "request": "Task",
+                        "result": None,
+                        "http": ["POST /tasks/{id}:stop"],
+                    }
+                },
             },
         ],
     },
@@ -119,7 +174,12 @@ TREE: Mapping[str, object] = {
         "domain": "example.org",
         "shared_codes": [-32600],
         "errors": [
-            {"name": "FaultError", "parent": "A2AError", "description": "Any fault.", "abstract": True},
+            {
+                "name": "FaultError",
+                "parent": "A2AError",
+                "description": "Any fault.",
+                "abstract": True,
+            },
             {
                 "name": "MissingError",
                 "parent": "FaultError",
@@ -201,11 +261,29 @@ TREE: Mapping[str, object] = {
                 "enums": {"TaskState": {"new": "TASK_STATE_NEW", "done": "TASK_STATE_DONE"}},
                 "wrappers": {"Task": "tags"},
                 "types": [
-                    {"theirs": "Task", "members": {"name": {"rule": "resource", "template": "tasks/{id}"}}},
-                    {"theirs": "Event", "ours": "Task", "members": {"task.name": "id", "metadata.why": "state"}},
-                    {"theirs": "Item", "ours": "Part", "union": {"Task": "text", "Event": ["raw", "data"]}},
+                    {
+                        "theirs": "Task",
+                        "members": {"name": {"rule": "resource", "template": "tasks/{id}"}},
+                    },
+                    {
+                        "theirs": "Event",
+                        "ours": "Task",
+                        "members": {"task.name": "id", "metadata.why": "state"},
+                    },
+                    {
+                        "theirs": "Item",
+                        "ours": "Part",
+                        "union": {"Task": "text", "Event": ["raw", "data"]},
+                    },
                 ],
-                "lossy": [{"type": "Task", "member": "streaming", "direction": "write", "reason": "there is no such word"}],
+                "lossy": [
+                    {
+                        "type": "Task",
+                        "member": "streaming",
+                        "direction": "write",
+                        "reason": "there is no such word",
+                    }
+                ],
             },
         ],
     },
@@ -223,7 +301,9 @@ def gone() -> object:
 
 @pytest.fixture(scope="session")
 def small() -> Small:
-    """Make the small contract, with edits: ``{"file.json#/pointer": value}``, and a whole file where there is no ``#``."""
+    """Make the small contract, with edits: ``{"file.json#/pointer": value}``, and a whole file
+    where there is no ``#``.
+    """
     meta = {f"meta/{file.name}": json.loads(file.read_text()) for file in META.glob("*.json")}
 
     def make(edits: Edits) -> Mapping[str, Document]:
@@ -231,7 +311,10 @@ def small() -> Small:
         for target, value in edits.items():
             file, _, pointer = target.partition("#")
             edit(tree, [file, *(step.replace("~1", "/") for step in pointer.split("/")[1:])], value)
-        return {path: Document(path, json.dumps(data, indent=2), data) for path, data in sorted(tree.items())}
+        return {
+            path: Document(path, json.dumps(data, indent=2), data)
+            for path, data in sorted(tree.items())
+        }
 
     return make
 

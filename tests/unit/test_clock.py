@@ -46,7 +46,10 @@ def test_a_fake_clock_moves_only_by_hand() -> None:
         woken.append(name)
 
     async def scene() -> None:
-        tasks = [asyncio.create_task(sleeper(name, seconds)) for name, seconds in (("late", 2), ("soon", 1), ("canceled", 1.5), ("now", 0))]
+        tasks = [
+            asyncio.create_task(sleeper(name, seconds))
+            for name, seconds in (("late", 2), ("soon", 1), ("canceled", 1.5), ("now", 0))
+        ]
         await asyncio.sleep(0.01)
         assert woken == ["now"]
         tasks[2].cancel()

@@ -23,7 +23,15 @@ def two_skills() -> Agent:
         """Do the first thing."""
         return ctx.text
 
-    agent.add("second", first, name="The second", description="Do more.", tags=["b"], input_modes=["a/b"], answers="message")
+    agent.add(
+        "second",
+        first,
+        name="The second",
+        description="Do more.",
+        tags=["b"],
+        input_modes=["a/b"],
+        answers="message",
+    )
     return agent
 
 
@@ -32,9 +40,17 @@ def test_defaults_of_a_skill_come_from_its_handler() -> None:
     agent = two_skills()
     first, second = agent.skills.values()
     assert (first.id, first.name, first.description) == ("first", "first", "Do the first thing.")
-    assert (first.skill.timeout, first.skill.restartable, agent.resolve_input_modes(first)) == (1.0, False, agent.default_input_modes)
+    assert (first.skill.timeout, first.skill.restartable, agent.resolve_input_modes(first)) == (
+        1.0,
+        False,
+        agent.default_input_modes,
+    )
     assert (second.name, second.description, second.tags) == ("The second", "Do more.", ("b",))
-    assert (second.skill.answers, agent.resolve_input_modes(second), agent.resolve_output_modes(second)) == (
+    assert (
+        second.skill.answers,
+        agent.resolve_input_modes(second),
+        agent.resolve_output_modes(second),
+    ) == (
         ReplyKind.MESSAGE,
         ("a/b",),
         agent.default_output_modes,
@@ -46,7 +62,9 @@ def test_restricted_skills_follow_a_change_of_the_skills() -> None:
     agent = two_skills()
     surface = Surface(agent)
     assert list(surface.restricted_skills) == []
-    surface.replace_skills({**agent.skills, "first": replace(agent.skills["first"], only_extended=True)})
+    surface.replace_skills(
+        {**agent.skills, "first": replace(agent.skills["first"], only_extended=True)}
+    )
     assert list(surface.restricted_skills) == ["first"]
 
 
@@ -59,7 +77,10 @@ def test_two_skills_of_one_id_are_refused() -> None:
 
 def test_unknown_options_of_a_skill_are_refused() -> None:
     """The error lists all of them, and the known ones."""
-    with pytest.raises(TypeError, match=r"skill 'x': unknown options restartible, tagz; known: accepts_messages, .* restartable, .* tags, timeout"):
+    with pytest.raises(
+        TypeError,
+        match=r"skill 'x': unknown options restartible, tagz; known: accepts_messages, .* restartable, .* tags, timeout",
+    ):
         two_skills().skill("x", restartible=False, tagz=["a"])(len)  # type: ignore[call-arg]  # the mistake that is meant
 
 
@@ -73,15 +94,31 @@ def test_unknown_options_of_a_skill_are_refused() -> None:
         ({"path": "/x/"}, "does not end with one"),
         ({"path": "/"}, r"does not end with one \(root: ''\)"),
         ({"path": "/a b"}, "no blanks"),
-        ({"dialects": frozenset()}, r"dialects: got none; choose from 1\.0, 1\.1-draft, 0\.3, mesh"),
-        ({"dialects": frozenset({"v9"})}, r"dialects: unknown dialect 'v9'; use one of 1\.0, 1\.1-draft, 0\.3, mesh"),
-        ({"dialects": frozenset({V1_0.name, V0_3_PROTO.name})}, "dialects: unknown dialect 'v0_3_proto'; use one of"),
-        ({"shared_card": MESH.name}, "shared_card: got 'mesh'; choose 'combined' or one of the surface's dialects"),
+        (
+            {"dialects": frozenset()},
+            r"dialects: got none; choose from 1\.0, 1\.1-draft, 0\.3, mesh",
+        ),
+        (
+            {"dialects": frozenset({"v9"})},
+            r"dialects: unknown dialect 'v9'; use one of 1\.0, 1\.1-draft, 0\.3, mesh",
+        ),
+        (
+            {"dialects": frozenset({V1_0.name, V0_3_PROTO.name})},
+            "dialects: unknown dialect 'v0_3_proto'; use one of",
+        ),
+        (
+            {"shared_card": MESH.name},
+            "shared_card: got 'mesh'; choose 'combined' or one of the surface's dialects",
+        ),
         ({"only": frozenset({"first", "third"})}, "the agent has no skill third"),
         ({"only": frozenset()}, "no skill; add skills"),
         ({"agent": Agent("empty")}, "add skills before mounting the agent"),
     ],
-    ids=lambda value: str([sorted(each) if isinstance(each, frozenset) else each for each in value.values()]) if isinstance(value, dict) else value,
+    ids=lambda value: (
+        str([sorted(each) if isinstance(each, frozenset) else each for each in value.values()])
+        if isinstance(value, dict)
+        else value
+    ),
 )
 def test_an_invalid_surface_is_refused(options: dict[str, object], text: str) -> None:
     """Every error names the agent, the path and the fix."""
@@ -93,7 +130,10 @@ def test_an_invalid_surface_is_refused(options: dict[str, object], text: str) ->
 def test_a_surface_may_offer_some_of_the_skills() -> None:
     """An engine finds the skills of each surface under its storage key."""
     agent = two_skills()
-    some, every = Surface(agent, "/some", only=frozenset({"second"})), Surface(agent, dialects=frozenset({V0_3.name}))
+    some, every = (
+        Surface(agent, "/some", only=frozenset({"second"})),
+        Surface(agent, dialects=frozenset({V0_3.name})),
+    )
     assert list(some.skills) == ["second"]
     skills = collect_skills([some, every], {agent: agent.build_dependencies()})
     assert isinstance(skills.find(some.storage_key, "second"), Skill)
@@ -103,7 +143,9 @@ def test_a_surface_may_offer_some_of_the_skills() -> None:
 
 @pytest.mark.parametrize(("path", "text"), [("", "/ my agent"), ("/some", "/some my agent")])
 def test_a_storage_key_is_path_and_agent(path: str, text: str) -> None:
-    """The key is stored with tasks, so its text must not change; it is parsed by the type that builds it."""
+    """The key is stored with tasks, so its text must not change; it is parsed by the type that
+    builds it.
+    """
     agent = Agent("my agent")
     agent.add("first", len)
     key = Surface(agent, path).storage_key

@@ -21,7 +21,9 @@ def _below(error: type[A2AError]) -> Iterator[type[A2AError]]:
 
 @pytest.mark.parametrize("error", OURS, ids=lambda error: error.__name__)
 def test_every_error_is_one_of_the_contract(error: type[A2AError]) -> None:
-    """Its nearest base class in the table says how it is rendered, and its docstring when it happens."""
+    """Its nearest base class in the table says how it is rendered, and its docstring when it
+    happens.
+    """
     assert next(parent for parent in error.__mro__ if parent in ERRORS) is not A2AError
     assert error.__doc__ is not None
     assert error().message
@@ -29,17 +31,27 @@ def test_every_error_is_one_of_the_contract(error: type[A2AError]) -> None:
 
 def test_the_tree_has_every_error() -> None:
     """The tree in the docstring of the module is that of the classes."""
-    drawn = [line.replace("│", " ").replace("├─", "  ").replace("└─", "  ") for line in (errors.__doc__ or "").splitlines() if "─" in line]
+    drawn = [
+        line.replace("│", " ").replace("├─", "  ").replace("└─", "  ")
+        for line in (errors.__doc__ or "").splitlines()
+        if "─" in line
+    ]
     below: dict[str, str] = {}
     path: list[tuple[int, str]] = []
     for line in drawn:
         depth, name = len(line) - len(line.lstrip()), line.split()[0]
         path = [*(each for each in path if each[0] < depth), (depth, name)]
         below[name] = path[-2][1] if len(path) > 1 else A2AError.__name__
-    assert {error.__name__: error.__bases__[0].__name__ for error in OURS} == {error.__name__: below[error.__name__] for error in OURS}
+    assert {error.__name__: error.__bases__[0].__name__ for error in OURS} == {
+        error.__name__: below[error.__name__] for error in OURS
+    }
 
 
-@pytest.mark.parametrize("error", [StoreUnavailableError, *_below(StoreUnavailableError), UnsupportedStoreError], ids=lambda error: error.__name__)
+@pytest.mark.parametrize(
+    "error",
+    [StoreUnavailableError, *_below(StoreUnavailableError), UnsupportedStoreError],
+    ids=lambda error: error.__name__,
+)
 def test_reasons_of_a_store_are_for_the_log(error: type[StoreUnavailableError]) -> None:
     """A path or URL in the reason never reaches a client."""
     raised = error("/var/lib/agent/tasks.db: disk full")

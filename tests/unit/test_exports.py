@@ -21,7 +21,10 @@ def list_imports() -> dict[str, set[str]]:
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         for block in BLOCK.findall(path.read_text(encoding="utf-8")):
             for node in ast.walk(ast.parse(block)):
-                if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == a2a_runtime.__name__:
+                if (
+                    isinstance(node, ast.ImportFrom)
+                    and (node.module or "").partition(".")[0] == a2a_runtime.__name__
+                ):
                     for each in node.names:
                         found.setdefault(each.name, set()).add(node.module or "")
     return found
@@ -29,16 +32,25 @@ def list_imports() -> dict[str, set[str]]:
 
 def test_names_of_the_documents_are_at_the_top() -> None:
     """A reader finds each of them in the package itself, and it is the same object."""
-    imports = {name: {each for each in modules if not each.startswith(OWN_NAMES)} for name, modules in list_imports().items()}
+    imports = {
+        name: {each for each in modules if not each.startswith(OWN_NAMES)}
+        for name, modules in list_imports().items()
+    }
     needed = {name: modules for name, modules in imports.items() if modules}
     assert len(needed) > 20
     assert sorted(needed.keys() - set(a2a_runtime.__all__)) == []
     for name, modules in needed.items():
-        assert {id(getattr(import_module(each), name)) for each in modules} == {id(getattr(a2a_runtime, name))}
+        assert {id(getattr(import_module(each), name)) for each in modules} == {
+            id(getattr(a2a_runtime, name))
+        }
 
 
 def test_every_public_name_is_loaded_from_its_module() -> None:
-    """The list for type checkers and the table of modules agree, and a wrong name is an ``AttributeError``."""
-    assert sorted(name for names in a2a_runtime._MODULES.values() for name in names) == sorted(a2a_runtime.__all__)
+    """The list for type checkers and the table of modules agree, and a wrong name is an
+    ``AttributeError``.
+    """
+    assert sorted(name for names in a2a_runtime._MODULES.values() for name in names) == sorted(
+        a2a_runtime.__all__
+    )
     assert all(getattr(a2a_runtime, name) is not None for name in a2a_runtime.__all__)
     assert not hasattr(a2a_runtime, "Nothing")

@@ -63,7 +63,14 @@ if child:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_a_forked_process_has_other_ids() -> None:
-    """It does not repeat the random part of its parent's ids, although that was read before the fork."""
-    one, other = map(UUID, subprocess.run([sys.executable, "-c", FORKING], capture_output=True, text=True, check=True, timeout=60).stdout.split())
+    """It does not repeat the random part of its parent's ids, although that was read before the
+    fork.
+    """
+    one, other = map(
+        UUID,
+        subprocess.run(
+            [sys.executable, "-c", FORKING], capture_output=True, text=True, check=True, timeout=60
+        ).stdout.split(),
+    )
     assert one.int >> 64 == other.int >> 64
     assert one != other

@@ -36,7 +36,9 @@ def test_every_other_state_can_end_in_every_way() -> None:
 @pytest.mark.parametrize("state", State)
 def test_predecessors_are_the_inverse_of_can_follow(state: State) -> None:
     """Both functions read the same transitions."""
-    assert lifecycle.predecessors(state) == {before for before in State if lifecycle.can_follow(state, before)}
+    assert lifecycle.predecessors(state) == {
+        before for before in State if lifecycle.can_follow(state, before)
+    }
 
 
 def test_a_suspended_task_needs_no_process() -> None:
@@ -51,7 +53,10 @@ def test_the_module_is_pure() -> None:
     """It imports the table and nothing that could wait, read or write."""
     tree = ast.parse(Path(lifecycle.__file__).read_text(encoding="utf-8"))
     imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)} | {
-        alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
     }
     assert imported == {"__future__", "a2a_contract.lifecycle"}
     assert set(LIFECYCLE) == set(State)

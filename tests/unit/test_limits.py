@@ -9,7 +9,10 @@ import pytest
 from a2a_runtime.surface import Limits
 
 WRONG: dict[str, tuple[dict[str, float], list[str]]] = {
-    "a stream of nothing but comments": ({"keep_alive_interval": 0}, ["Limits.keep_alive_interval: 0 is not a finite number above 0"]),
+    "a stream of nothing but comments": (
+        {"keep_alive_interval": 0},
+        ["Limits.keep_alive_interval: 0 is not a finite number above 0"],
+    ),
     "no body": ({"body_bytes": -1}, ["Limits.body_bytes: -1 is not a finite number above 0"]),
     "all at once": (
         {"parts": 0, "history": -1, "concurrency": inf, "body_seconds": nan},

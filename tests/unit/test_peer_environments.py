@@ -18,12 +18,17 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_error_for_a_missing_peer_has_the_install_command() -> None:
     """A test that needs it fails with the command instead of being skipped."""
-    with pytest.raises(PeerMissingError, match=r"a2a-sdk-1\.3\.0 is not installed in .*/peers/a2a-sdk-1\.3\.0-3\.\d+-\w{8}: run `make peers`"):
+    with pytest.raises(
+        PeerMissingError,
+        match=r"a2a-sdk-1\.3\.0 is not installed in .*/peers/a2a-sdk-1\.3\.0-3\.\d+-\w{8}: run `make peers`",
+    ):
         interpreter("a2a-sdk-1.3.0")
 
 
 def test_other_pins_use_another_folder(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Checkouts with different pins do not change each other's peers; the default folder is the user's cache."""
+    """Checkouts with different pins do not change each other's peers; the default folder is the
+    user's cache.
+    """
     one, other = Environment("peer", ("tea==1",)), Environment("peer", ("tea==2",))
     assert one.folder != other.folder
     assert {one.folder.parent, other.folder.parent} == {place}
@@ -33,7 +38,9 @@ def test_other_pins_use_another_folder(place: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_it_is_installed_once(place: Path) -> None:
-    """Of several that install at the same time one does, and the others get what it made; what was left half made is made anew."""
+    """Of several that install at the same time one does, and the others get what it made; what was
+    left half made is made anew.
+    """
     peer = Environment("empty", ())
     (peer.folder / "bin").mkdir(parents=True)
     (peer.folder / "left-behind").touch()

@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from a2a_runtime.heartbeat.registration import ENVIRONMENT_NAMES
-from a2a_runtime.settings import PREFIX, Settings, is_secret, list_settings, read_schema, to_variable
+from a2a_runtime.settings import (
+    PREFIX,
+    Settings,
+    is_secret,
+    list_settings,
+    read_schema,
+    to_variable,
+)
 
 
 def test_settings_have_defaults() -> None:
@@ -17,7 +24,9 @@ def test_settings_have_defaults() -> None:
 
 
 def test_settings_are_read_by_name() -> None:
-    """The variable of a setting is its name in capitals after a prefix, parsed as the type of its field."""
+    """The variable of a setting is its name in capitals after a prefix, parsed as the type of its
+    field.
+    """
     settings = Settings.from_environment(
         {
             "A2A_STORE": "sqlite:///a.db",
@@ -28,12 +37,22 @@ def test_settings_are_read_by_name() -> None:
             "A2A_CORS_ORIGINS": "https://a.example, https://b.example,",
         }
     )
-    assert (settings.store, settings.shutdown_grace, settings.stream_buffer_events, settings.tune_gc) == ("sqlite:///a.db", 2.5, 16, False)
-    assert (settings.outbound_ports, settings.cors_origins) == ((80, 443), ("https://a.example", "https://b.example"))
+    assert (
+        settings.store,
+        settings.shutdown_grace,
+        settings.stream_buffer_events,
+        settings.tune_gc,
+    ) == ("sqlite:///a.db", 2.5, 16, False)
+    assert (settings.outbound_ports, settings.cors_origins) == (
+        (80, 443),
+        ("https://a.example", "https://b.example"),
+    )
 
 
 def test_all_problems_are_reported_at_once() -> None:
-    """Values that cannot be parsed, misspelled names, numbers that would stop the work or make it spin, and bad items of lists."""
+    """Values that cannot be parsed, misspelled names, numbers that would stop the work or make it
+    spin, and bad items of lists.
+    """
     environment = {
         "A2A_STROE": "hush",
         "A2A_LEASE_RENEW_INTERVAL": "often",
@@ -67,7 +86,9 @@ def test_all_problems_are_reported_at_once() -> None:
 def test_a_mode_of_sqlite_is_one_of_two() -> None:
     """The others could damage the file; the error lists those that there are."""
     assert Settings().sqlite_synchronous == "full"
-    with pytest.raises(ValueError, match=r"^A2A_SQLITE_SYNCHRONOUS: unknown value; use one of full, normal$"):
+    with pytest.raises(
+        ValueError, match=r"^A2A_SQLITE_SYNCHRONOUS: unknown value; use one of full, normal$"
+    ):
         Settings.from_environment({"A2A_SQLITE_SYNCHRONOUS": "off"})
 
 
@@ -81,56 +102,102 @@ def test_ports_are_written_in_digits(text: str) -> None:
 @pytest.mark.parametrize("port", [0, 65536, -1])
 def test_ports_are_checked_in_python(port: int) -> None:
     """A number outside of the range of ports is refused."""
-    with pytest.raises(ValueError, match=r"A2A_OUTBOUND_PORTS: is (less|greater) than the (minimum|maximum)"):
+    with pytest.raises(
+        ValueError, match=r"A2A_OUTBOUND_PORTS: is (less|greater) than the (minimum|maximum)"
+    ):
         Settings(outbound_ports=(443, port))
 
 
 @pytest.mark.parametrize(
-    ("name", "suggestion"), [("A2A_STROE", "A2A_STORE"), ("A2A_SHUTDOWN_GRACES", "A2A_SHUTDOWN_GRACE"), ("A2A_OUTBOUND_PORT", "A2A_OUTBOUND_PORTS")]
+    ("name", "suggestion"),
+    [
+        ("A2A_STROE", "A2A_STORE"),
+        ("A2A_SHUTDOWN_GRACES", "A2A_SHUTDOWN_GRACE"),
+        ("A2A_OUTBOUND_PORT", "A2A_OUTBOUND_PORTS"),
+    ],
 )
 def test_a_misspelled_setting_is_an_error(name: str, suggestion: str) -> None:
     """The error suggests a name and does not show the value."""
-    with pytest.raises(ValueError, match=f"^{name}: unknown setting; did you mean {suggestion}\\?$"):
+    with pytest.raises(
+        ValueError, match=f"^{name}: unknown setting; did you mean {suggestion}\\?$"
+    ):
         Settings.from_environment({name: "hush"})
 
 
 def test_other_unknown_variables_are_one_warning(caplog: pytest.LogCaptureFixture) -> None:
-    """An orchestrator injects variables after the name of a service, so they are no error; their values are not shown."""
+    """An orchestrator injects variables after the name of a service, so they are no error; their
+    values are not shown.
+    """
     environment = {"A2A_SERVICE_HOST": "hush", "A2A_PORT_8000_TCP": "hush", "A2A_DATABASE": "hush"}
     assert Settings.from_environment(environment) == Settings()
-    assert caplog.messages == ["settings: unknown variables ignored: A2A_DATABASE, A2A_PORT_8000_TCP, A2A_SERVICE_HOST"]
+    assert caplog.messages == [
+        "settings: unknown variables ignored: A2A_DATABASE, A2A_PORT_8000_TCP, A2A_SERVICE_HOST"
+    ]
 
 
 @pytest.mark.parametrize(
     ("name", "suggestion"),
-    [("A2A_STORE_URL", "A2A_STORE"), ("A2A_REGISTRY_URI", "A2A_REGISTRY_URL"), ("A2A_CALL_TOKENS", "A2A_CALL_TOKEN"), ("A2A_PORT", "A2A_HTTP_PORT")],
+    [
+        ("A2A_STORE_URL", "A2A_STORE"),
+        ("A2A_REGISTRY_URI", "A2A_REGISTRY_URL"),
+        ("A2A_CALL_TOKENS", "A2A_CALL_TOKEN"),
+        ("A2A_PORT", "A2A_HTTP_PORT"),
+    ],
 )
-def test_an_ignored_variable_is_warned_of_with_the_name_that_it_resembles(name: str, suggestion: str, caplog: pytest.LogCaptureFixture) -> None:
-    """It is too far from a setting to be an error, or resembles a variable of another part; the warning says what may have been meant."""
+def test_an_ignored_variable_is_warned_of_with_the_name_that_it_resembles(
+    name: str, suggestion: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is too far from a setting to be an error, or resembles a variable of another part; the
+    warning says what may have been meant.
+    """
     Settings.from_environment({name: "hush"})
-    assert caplog.messages == [f"settings: unknown variables ignored: {name} (did you mean {suggestion}?)"]
+    assert caplog.messages == [
+        f"settings: unknown variables ignored: {name} (did you mean {suggestion}?)"
+    ]
 
 
 def test_variables_of_other_parts_are_known(caplog: pytest.LogCaptureFixture) -> None:
     """The mesh config and commands have variables with the same prefix."""
-    others = {name: "x" for names in ENVIRONMENT_NAMES.values() for name in names if name.startswith(PREFIX)}
+    others = {
+        name: "x"
+        for names in ENVIRONMENT_NAMES.values()
+        for name in names
+        if name.startswith(PREFIX)
+    }
     assert Settings.from_environment({**others, "A2A_CARD_KEY": "x"}) == Settings()
     assert caplog.messages == []
 
 
-@pytest.mark.parametrize("environment", [{"A2A_LEASE_DURATION": "2.9"}, {"A2A_LEASE_RENEW_INTERVAL": "6"}])
+@pytest.mark.parametrize(
+    "environment", [{"A2A_LEASE_DURATION": "2.9"}, {"A2A_LEASE_RENEW_INTERVAL": "6"}]
+)
 def test_a_lease_lasts_for_some_renewals(environment: dict[str, str]) -> None:
-    """One late renewal must not cost a live process its tasks; the error names both settings and a value that works."""
-    with pytest.raises(ValueError, match=r"A2A_LEASE_DURATION to at least three times A2A_LEASE_RENEW_INTERVAL"):
+    """One late renewal must not cost a live process its tasks; the error names both settings and a
+    value that works.
+    """
+    with pytest.raises(
+        ValueError, match=r"A2A_LEASE_DURATION to at least three times A2A_LEASE_RENEW_INTERVAL"
+    ):
         Settings.from_environment(environment)
-    assert Settings.from_environment({"A2A_LEASE_RENEW_INTERVAL": "5", "A2A_LEASE_DURATION": "15"}).lease_duration == 15
+    assert (
+        Settings.from_environment(
+            {"A2A_LEASE_RENEW_INTERVAL": "5", "A2A_LEASE_DURATION": "15"}
+        ).lease_duration
+        == 15
+    )
 
 
 @pytest.mark.parametrize("name", ["doctor", "serve", "worker"])
 def test_the_schema_says_which_settings_are_options(name: str) -> None:
-    """A command has an option for each setting that its schema marks, with its values and description, and none for another."""
+    """A command has an option for each setting that its schema marks, with its values and
+    description, and none for another.
+    """
     command = importlib.import_module(f"a2a_runtime.commands.{name}").command
-    marked = {setting: facts for setting, facts in list_settings().items() if name in facts.get("x-a2a-option", ())}
+    marked = {
+        setting: facts
+        for setting, facts in list_settings().items()
+        if name in facts.get("x-a2a-option", ())
+    }
     options = {each.name: each for each in command.params if each.name in list_settings()}
     assert {"store", "log_level"} <= marked.keys() == options.keys()
     for setting, facts in marked.items():
@@ -145,15 +212,27 @@ def test_settings_show_no_secret() -> None:
 
 
 def test_a_secret_can_be_in_a_file(tmp_path: Path) -> None:
-    """The variable of a secret with _FILE at its end names a file; the line break at its end is no part of the value."""
+    """The variable of a secret with _FILE at its end names a file; the line break at its end is no
+    part of the value.
+    """
     secret = tmp_path / "store"
     secret.write_text("postgresql://u:hush@db/x\n")
-    assert Settings.from_environment({"A2A_STORE_FILE": str(secret)}).store == "postgresql://u:hush@db/x"
-    with pytest.raises(ValueError, match=r"^A2A_STORE: A2A_STORE_FILE is set too; unset one of them$"):
+    assert (
+        Settings.from_environment({"A2A_STORE_FILE": str(secret)}).store
+        == "postgresql://u:hush@db/x"
+    )
+    with pytest.raises(
+        ValueError, match=r"^A2A_STORE: A2A_STORE_FILE is set too; unset one of them$"
+    ):
         Settings.from_environment({"A2A_STORE_FILE": str(secret), "A2A_STORE": "memory"})
-    with pytest.raises(ValueError, match=r"^A2A_STORE: A2A_STORE_FILE cannot be read: .* name a file with the value$"):
+    with pytest.raises(
+        ValueError,
+        match=r"^A2A_STORE: A2A_STORE_FILE cannot be read: .* name a file with the value$",
+    ):
         Settings.from_environment({"A2A_STORE_FILE": str(tmp_path / "none")})
-    with pytest.raises(ValueError, match=r"^A2A_STORE_FIEL: unknown setting; did you mean A2A_STORE_FILE"):
+    with pytest.raises(
+        ValueError, match=r"^A2A_STORE_FIEL: unknown setting; did you mean A2A_STORE_FILE"
+    ):
         Settings.from_environment({"A2A_STORE_FIEL": str(secret)})
 
 
@@ -162,10 +241,16 @@ def test_every_secret_has_a_file(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("hush")
     for name in filter(is_secret, list_settings()):
-        assert "hush" not in repr(Settings.from_environment({to_variable(name) + "_FILE": str(secret)}))
+        assert "hush" not in repr(
+            Settings.from_environment({to_variable(name) + "_FILE": str(secret)})
+        )
 
 
 def test_the_schema_lists_the_variables_of_the_mesh() -> None:
     """The variables that only other parts read are in the schema of the settings too."""
-    own = {name for names in ENVIRONMENT_NAMES.values() for name in names if name.startswith(PREFIX)}
-    assert own < {to_variable(name) for name in read_schema()["$defs"]["OtherVariables"]["properties"]}
+    own = {
+        name for names in ENVIRONMENT_NAMES.values() for name in names if name.startswith(PREFIX)
+    }
+    assert own < {
+        to_variable(name) for name in read_schema()["$defs"]["OtherVariables"]["properties"]
+    }

@@ -1,4 +1,6 @@
-"""A soak takes each test once, shows what its shares take, and adds what it has checked to a file."""
+"""A soak takes each test once, shows what its shares take, and adds what it has checked to a
+file.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,10 @@ def test_property(number):
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A share that takes more than its minutes, and a property."""
-    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -q -m 'not soak'\npythonpath = tests\ntestpaths = tests\nmarkers = soak: long\n")
+    (tmp_path / "pytest.ini").write_text(
+        "[pytest]\naddopts = -q -m 'not soak'\npythonpath = tests\ntestpaths = "
+        "tests\nmarkers = soak: long\n"
+    )
     folder = tmp_path / "tests"
     folder.mkdir()
     (folder / "test_all.py").write_text(TESTS)
@@ -49,26 +54,40 @@ def project(tmp_path: Path) -> Path:
     for module in (budgets, soak_shares):
         shutil.copy(module.__file__, folder)
     text = soak_shares.RECORD.read_text(encoding="utf-8")
-    (folder / "soak.md").write_text("".join(line for line in text.splitlines(keepends=True) if not line.startswith("| 2")))
+    (folder / "soak.md").write_text(
+        "".join(line for line in text.splitlines(keepends=True) if not line.startswith("| 2"))
+    )
     return tmp_path
 
 
 def run(project: Path, *words: str) -> tuple[int, str]:
     """Run its tests as ``make soak`` does, with no more plugins than that takes."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV_", "HYPOTHESIS"))}
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTEST", "COV_", "HYPOTHESIS"))
+    }
     clean |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "HYPOTHESIS_PROFILE": "soak"}
     command = [sys.executable, "-m", "pytest", "-p", "_hypothesis_pytestplugin", *words]
-    done = subprocess.run(command, cwd=project, env=clean, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=project, env=clean, capture_output=True, text=True, check=False
+    )
     return done.returncode, done.stdout + done.stderr
 
 
 def test_counts_of_runs_add_up(project: Path) -> None:
-    """Each whole run adds a row, and the total is that of all rows; the minutes of a share are shown beside its budget."""
+    """Each whole run adds a row, and the total is that of all rows; the minutes of a share are
+    shown beside its budget.
+    """
     record = project / "tests" / "soak.md"
     for number in (1, 2):
         code, said = run(project, "-m", "", "-p", "xdist", "-n2")
         assert code == pytest.ExitCode.OK, said
-        assert re.search(r"^drills +0\.0 of +0  1,200 faults, 1 tests.*  more than its budget: ", said, re.MULTILINE), said
+        assert re.search(
+            r"^drills +0\.0 of +0  1,200 faults, 1 tests.*  more than its budget: ",
+            said,
+            re.MULTILINE,
+        ), said
         assert re.search(r"^tests +0\.0 of +20  30 examples, 1 tests", said, re.MULTILINE), said
         total = rf"^Together, in {number} runs of \d+ minutes: {1200 * number:,} faults, {30 * number} examples, {2 * number} tests\.$"
         assert re.search(total, record.read_text(), re.MULTILINE)

@@ -7,6 +7,7 @@ settings ──► schemas ──► catalog ──► type_builder ──► mo
                           its name                             │
                                                    modules ────┘    service, agent, client, table of skills
 
-Schemas belong to the user: any draft from 7 on, any style. A model says as much of a schema as Python types can say and accepts every value that the
-schema accepts; the validator at the boundary checks the rest. A keyword without a Python equivalent is no problem of the build.
+Schemas belong to the user: any draft from 7 on, any style. A model says as much of a schema as
+Python types can say and accepts every value that the schema accepts; the validator at the boundary
+checks the rest. A keyword without a Python equivalent is no problem of the build.
 """

@@ -18,7 +18,9 @@ from a2a_gen.source.project import Project
 
 @dataclass(frozen=True, slots=True)
 class AgentBuild:
-    """The agent of a project, the texts of the files it was read from, and the problems that were found."""
+    """The agent of a project, the texts of the files it was read from, and the problems that were
+    found.
+    """
 
     agent: AgentIR
     inputs: Mapping[str, bytes]
@@ -26,11 +28,16 @@ class AgentBuild:
 
 
 def read_agent(project: Project) -> AgentBuild:
-    """Read the agent of a project, or raise ``ContractError`` with every problem of its file and its schemas."""
+    """Read the agent of a project, or raise ``ContractError`` with every problem of its file and
+    its schemas.
+    """
     found, reached, library = _find_problems(project)
     if has_errors(found):
         raise ContractError(found)
-    inputs = {project.config.name: project.config.read_bytes(), **{path: document.text.encode() for path, document in library.files.items()}}
+    inputs = {
+        project.config.name: project.config.read_bytes(),
+        **{path: document.text.encode() for path, document in library.files.items()},
+    }
     types = TypeBuilder(reached.catalogue)
     return AgentBuild(build_agent_ir(reached, types.definitions), inputs, (*found, *types.warnings))
 
@@ -50,9 +57,16 @@ def _find_problems(project: Project) -> tuple[tuple[Problem, ...], ReachableSche
     settings = read_settings(project.config)
     library = Library(project.root, settings.document)
     reached = collect_schemas(settings, library)
-    return tuple(dict.fromkeys((*settings.problems, *library.problems, *check(library)))), reached, library
+    return (
+        tuple(dict.fromkeys((*settings.problems, *library.problems, *check(library)))),
+        reached,
+        library,
+    )
 
 
 def emit(agent: AgentIR, cache: BuildCache | None = None) -> dict[str, bytes]:
     """Emit the files of the package."""
-    return {**models.emit(agent.definitions, agent.modules, models.EmitOptions(cache=cache)), **modules.emit(agent)}
+    return {
+        **models.emit(agent.definitions, agent.modules, models.EmitOptions(cache=cache)),
+        **modules.emit(agent),
+    }

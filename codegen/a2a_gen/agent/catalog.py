@@ -1,10 +1,13 @@
-"""The catalog of schemas that the skills reach, with one Python name each, and the bundles that serve them.
+"""The catalog of schemas that the skills reach, with one Python name each, and the bundles that
+serve them.
 
-A definition keeps the name that its author gave it. The schema of a whole file is named by its title, else by its file. When two schemas want one
-name, the later one gets the name of its file as a prefix; whole files come first, then definitions, in the order of files and pointers.
+A definition keeps the name that its author gave it. The schema of a whole file is named by its
+title, else by its file. When two schemas want one name, the later one gets the name of its file as
+a prefix; whole files come first, then definitions, in the order of files and pointers.
 
-A bundle is one self-contained schema per payload: the text of its author with all referenced definitions included. Only references change: they
-lead to definitions of the same document, so a validator without the project's files gives the same result as one that has them.
+A bundle is one self-contained schema per payload: the text of its author with all referenced
+definitions included. Only references change: they lead to definitions of the same document, so a
+validator without the project's files gives the same result as one that has them.
 """
 
 from __future__ import annotations
@@ -43,14 +46,23 @@ class SchemaCatalog:
         self._references: dict[tuple[SchemaRef, str], SchemaRef | None] = {}
         self.targets = sorted(self._find_reachable(roots))
         self._taken: set[str] = set(_TAKEN)
-        self._taken |= {pascal(target.pointer.rpartition("/")[2]) for target in self.targets if target.file.startswith(PROTOCOL_PREFIX)}
+        self._taken |= {
+            pascal(target.pointer.rpartition("/")[2])
+            for target in self.targets
+            if target.file.startswith(PROTOCOL_PREFIX)
+        }
         own = [target for target in self.targets if not target.file.startswith(PROTOCOL_PREFIX)]
-        names = {target: self._name(target) for target in sorted(own, key=lambda target: (target.pointer != "", target))}
+        names = {
+            target: self._name(target)
+            for target in sorted(own, key=lambda target: (target.pointer != "", target))
+        }
         self.names = {target: names[target] for target in own}
 
     def follow(self, origin: SchemaRef, text: str) -> SchemaRef | None:
         """Return the target of a reference that was resolved before."""
-        return self._references.get((self._resource(origin), text)) or self.library.resolve(text, origin)
+        return self._references.get((self._resource(origin), text)) or self.library.resolve(
+            text, origin
+        )
 
     def _resource(self, origin: SchemaRef) -> SchemaRef:
         return SchemaRef(origin.file, self.library.resource(origin))
@@ -121,11 +133,18 @@ def bundle(root: SchemaRef, catalogue: SchemaCatalog, identifier: str) -> bytes:
     definitions: dict[str, Json] = {}
     while missing := [target for target in used if used[target] not in definitions]:
         for target in missing:
-            definitions[used[target]] = _copy_schema(library.value(target), target, catalogue, (holder, used))
+            definitions[used[target]] = _copy_schema(
+                library.value(target), target, catalogue, (holder, used)
+            )
     own = schemas.text(library.value(root), "$id")
-    head: dict[str, Json] = {"$schema": draft, "$id": own if "://" in own or own.startswith("urn:") else identifier}
+    head: dict[str, Json] = {
+        "$schema": draft,
+        "$id": own if "://" in own or own.startswith("urn:") else identifier,
+    }
     body: dict[str, Json] = schema if isinstance(schema, dict) else {"allOf": [schema]}
-    if root in catalogue.names and root.pointer and "title" not in body:  # readers of this document alone use the same type name
+    if (
+        root in catalogue.names and root.pointer and "title" not in body
+    ):  # readers of this document alone use the same type name
         body = {"title": catalogue.names[root], **body}
     if "$ref" in body:  # drafts before 2019-09 ignore keywords beside $ref
         body = {"allOf": [body]}
@@ -134,32 +153,54 @@ def bundle(root: SchemaRef, catalogue: SchemaCatalog, identifier: str) -> bytes:
     return f"{json.dumps({**head, **body}, indent=2, ensure_ascii=False)}\n".encode()
 
 
-def bundle_all(place: SchemaRef, catalogue: SchemaCatalog, documents: dict[str, Json]) -> tuple[str, str]:
-    """Return the address of a schema in a document with all schemas, of which there is one for each draft; ``documents`` collects them."""
+def bundle_all(
+    place: SchemaRef, catalogue: SchemaCatalog, documents: dict[str, Json]
+) -> tuple[str, str]:
+    """Return the address of a schema in a document with all schemas, of which there is one for each
+    draft; ``documents`` collects them.
+    """
     draft = schemas.text(catalogue.library.value(SchemaRef(place.file)), "$schema") or DRAFT
     holder = "definitions" if schemas.is_old(draft) else "$defs"
     address = f"urn:a2a-gen:branches:{'-'.join(_WORD.findall(draft))}"
     if address not in documents:
-        used = {target: catalogue.names[target] for target in catalogue.targets if target in catalogue.names}
+        used = {
+            target: catalogue.names[target]
+            for target in catalogue.targets
+            if target in catalogue.names
+        }
         definitions: dict[str, Json] = {}
         while missing := [target for target in used if used[target] not in definitions]:
             for target in missing:
-                definitions[used[target]] = _copy_schema(catalogue.library.value(target), target, catalogue, (holder, used))
+                definitions[used[target]] = _copy_schema(
+                    catalogue.library.value(target), target, catalogue, (holder, used)
+                )
         documents[address] = {"$schema": draft, "$id": address, holder: definitions}
     target = max(
-        (each for each in catalogue.names if each.file == place.file and _is_within(place.pointer, each.pointer)), key=lambda each: len(each.pointer)
+        (
+            each
+            for each in catalogue.names
+            if each.file == place.file and _is_within(place.pointer, each.pointer)
+        ),
+        key=lambda each: len(each.pointer),
     )
-    return address, f"#/{holder}/{catalogue.names[target]}{quote(place.pointer.removeprefix(target.pointer), safe=_POINTER)}"
+    return (
+        address,
+        f"#/{holder}/{catalogue.names[target]}{quote(place.pointer.removeprefix(target.pointer), safe=_POINTER)}",
+    )
 
 
-def bundle_together(places: Sequence[SchemaRef], catalogue: SchemaCatalog, documents: dict[str, Json]) -> str:
+def bundle_together(
+    places: Sequence[SchemaRef], catalogue: SchemaCatalog, documents: dict[str, Json]
+) -> str:
     """Return the address of a schema that says what the schemas at some places say together."""
     addresses = [bundle_all(place, catalogue, documents) for place in places]
     references: list[Json] = [{"$ref": "".join(each)} for each in addresses]
     if len(references) == 1:
         return "".join(addresses[0])
     document = documents[addresses[0][0]]
-    holder = next(each for each in schemas.HOLDERS if isinstance(document, dict) and each in document)
+    holder = next(
+        each for each in schemas.HOLDERS if isinstance(document, dict) and each in document
+    )
     definitions = document[holder] if isinstance(document, dict) else None
     if not isinstance(definitions, dict):
         raise TypeError(f"{addresses[0][0]}: no definitions")
@@ -172,7 +213,9 @@ def _is_within(pointer: str, outer: str) -> bool:
     return pointer == outer or pointer.startswith(f"{outer}/")
 
 
-def _copy_schema(value: Json, place: SchemaRef, catalogue: SchemaCatalog, into: tuple[str, dict[SchemaRef, str]]) -> Json:
+def _copy_schema(
+    value: Json, place: SchemaRef, catalogue: SchemaCatalog, into: tuple[str, dict[SchemaRef, str]]
+) -> Json:
     """Copy a schema, with its references leading to definitions that are recorded in ``into``."""
     if not isinstance(value, dict):
         return value
@@ -191,7 +234,10 @@ def _copy_schema(value: Json, place: SchemaRef, catalogue: SchemaCatalog, into: 
 
 
 def _put(made: dict[str, Json], steps: list[str], part: Json) -> None:
-    keyword, key = steps[0], steps[1].replace("~1", "/").replace("~0", "~") if len(steps) > 1 else None
+    keyword, key = (
+        steps[0],
+        steps[1].replace("~1", "/").replace("~0", "~") if len(steps) > 1 else None,
+    )
     holder = made[keyword]
     if key is None:
         made[keyword] = part
@@ -201,12 +247,18 @@ def _put(made: dict[str, Json], steps: list[str], part: Json) -> None:
         made[keyword] = [part if index == int(key) else each for index, each in enumerate(holder)]
 
 
-def _to_local_reference(text: str, place: SchemaRef, catalogue: SchemaCatalog, into: tuple[str, dict[SchemaRef, str]]) -> str:
+def _to_local_reference(
+    text: str, place: SchemaRef, catalogue: SchemaCatalog, into: tuple[str, dict[SchemaRef, str]]
+) -> str:
     holder, used = into
     target = catalogue.follow(place, text)
     if target is None:
         return text
     if target not in used:
-        wanted = target.pointer.rpartition("/")[2] if target.file.startswith(PROTOCOL_PREFIX) else catalogue.names[target]
+        wanted = (
+            target.pointer.rpartition("/")[2]
+            if target.file.startswith(PROTOCOL_PREFIX)
+            else catalogue.names[target]
+        )
         used[target] = wanted if wanted not in used.values() else f"{wanted}{len(used)}"
     return f"#/{holder}/{used[target]}"

@@ -1,4 +1,6 @@
-"""Checks of the schema files that were read: what no draft allows, what is slow, and what is written but says nothing."""
+"""Checks of the schema files that were read: what no draft allows, what is slow, and what is
+written but says nothing.
+"""
 
 from __future__ import annotations
 
@@ -44,12 +46,18 @@ def _find_too_large(library: Library) -> Iterator[Problem]:
         counts[place.file] += len(schemas.members(schema, "properties"))
     if counts.total() > _MAX_MEMBERS:
         file, count = counts.most_common(1)[0]
-        text = f"{count:,} members in this file, {counts.total():,} in all, are too many to generate: the limit is {_MAX_MEMBERS:,}"
+        text = (
+            f"{count:,} members in this file, {counts.total():,} in all, are too many to "
+            f"generate: the limit is {_MAX_MEMBERS:,}"
+        )
         yield Problem(
             library.place(SchemaRef(file)),
             "A2A-K08",
             text,
-            "copy the definitions that you need into files of their own, or share repeated members by $ref",
+            (
+                "copy the definitions that you need into files of their own, or share repeated "
+                "members by $ref"
+            ),
         )
 
 
@@ -68,14 +76,30 @@ def _iter_files(library: Library) -> Iterator[tuple[SchemaRef, Schema]]:
 
 def _find_invalid_schemas(library: Library, path: str, data: Json) -> Iterator[Problem]:
     """Report documents that are not valid JSON Schemas."""
-    draft = data.get("$schema", SUPPORTED_DRAFTS[0]) if isinstance(data, dict) else SUPPORTED_DRAFTS[0]
+    draft = (
+        data.get("$schema", SUPPORTED_DRAFTS[0]) if isinstance(data, dict) else SUPPORTED_DRAFTS[0]
+    )
     if not isinstance(draft, str) or draft.rstrip("#") not in SUPPORTED_DRAFTS:
         place = library.place(SchemaRef(path, "/$schema"))
-        yield Problem(place, "A2A-K06", f"$schema: {draft!r} is not a supported draft of JSON Schema", _describe_supported(draft))
+        yield Problem(
+            place,
+            "A2A-K06",
+            f"$schema: {draft!r} is not a supported draft of JSON Schema",
+            _describe_supported(draft),
+        )
         return
-    if isinstance(data, dict) and (word := next((each for each in ("openapi", "swagger") if isinstance(data.get(each), str)), "")):
+    if isinstance(data, dict) and (
+        word := next(
+            (each for each in ("openapi", "swagger") if isinstance(data.get(each), str)), ""
+        )
+    ):
         where = library.place(SchemaRef(path, f"/{word}"))
-        yield Problem(where, "A2A-K06", "an OpenAPI document, not a JSON Schema", "write the schemas of its components to files of their own")
+        yield Problem(
+            where,
+            "A2A-K06",
+            "an OpenAPI document, not a JSON Schema",
+            "write the schemas of its components to files of their own",
+        )
         return
     validator = _load_metaschema(draft)
     if validator.is_valid(data):
@@ -85,7 +109,12 @@ def _find_invalid_schemas(library: Library, path: str, data: Json) -> Iterator[P
             continue
         pointer = "".join(f"/{escape_key(str(step))}" for step in error.instance_path)
         text, cure = _describe_invalid(error)
-        yield Problem(library.place(SchemaRef(path, pointer)), "A2A-K06", f"not a valid JSON Schema: {text}", cure)
+        yield Problem(
+            library.place(SchemaRef(path, pointer)),
+            "A2A-K06",
+            f"not a valid JSON Schema: {text}",
+            cure,
+        )
 
 
 def _describe_invalid(error: jsonschema_rs.ValidationError) -> tuple[str, str]:
@@ -95,13 +124,24 @@ def _describe_invalid(error: jsonschema_rs.ValidationError) -> tuple[str, str]:
             return _describe_invalid(inner)
         case ValidationErrorKind.Format(format="regex"):
             cure = r"correct it; outside of a class, the characters ] { } are written \\] \\{ \\} in JSON"
-            return f"the pattern {error.instance} is no regular expression of ECMA-262 in Unicode mode", cure
+            return (
+                (
+                    f"the pattern {error.instance} is no regular expression of ECMA-262 in "
+                    "Unicode mode"
+                ),
+                cure,
+            )
         case _:
-            return f"{error.message[:1].lower()}{error.message[1:]}", "follow the draft named in $schema"
+            return (
+                f"{error.message[:1].lower()}{error.message[1:]}",
+                "follow the draft named in $schema",
+            )
 
 
 def _is_about_reference(error: jsonschema_rs.ValidationError) -> bool:
-    """Check that an error is only about the spelling of references: generators write names such as Map<string> into them, which resolve."""
+    """Check that an error is only about the spelling of references: generators write names such as
+    Map<string> into them, which resolve.
+    """
     match error.kind:
         case ValidationErrorKind.Format():
             return error.instance_path[-1:] == ["$ref"]
@@ -113,12 +153,17 @@ def _is_about_reference(error: jsonschema_rs.ValidationError) -> bool:
 
 @cache
 def _load_metaschema(draft: str) -> jsonschema_rs.Validator:
-    return jsonschema_rs.validator_for({"$schema": draft, "$ref": draft}, validate_formats=True, offline=True)
+    return jsonschema_rs.validator_for(
+        {"$schema": draft, "$ref": draft}, validate_formats=True, offline=True
+    )
 
 
 def _describe_supported(draft: Json) -> str:
     if isinstance(draft, str) and "draft-04" in draft:
-        return "name draft-07; write $id for id, and exclusiveMinimum and exclusiveMaximum as numbers in place of minimum and maximum"
+        return (
+            "name draft-07; write $id for id, and exclusiveMinimum and exclusiveMaximum as "
+            "numbers in place of minimum and maximum"
+        )
     return f"use one of {', '.join(SUPPORTED_DRAFTS)}"
 
 
@@ -131,14 +176,28 @@ def _iter_schemas(place: SchemaRef, schema: Json) -> Iterator[tuple[SchemaRef, S
 
 
 def _find_slow_patterns(library: Library, place: SchemaRef, schema: Schema) -> Iterator[Problem]:
-    """Report patterns with look-around or back-references: a backtracking engine can take seconds for a long text."""
+    """Report patterns with look-around or back-references: a backtracking engine can take seconds
+    for a long text.
+    """
     by_pointer = {"/pattern": schemas.text(schema, "pattern")}
-    by_pointer |= {f"/patternProperties/{escape_key(name)}": name for name in schemas.members(schema, "patternProperties")}
+    by_pointer |= {
+        f"/patternProperties/{escape_key(name)}": name
+        for name in schemas.members(schema, "patternProperties")
+    }
     for pointer, pattern in by_pointer.items():
         if _TRIED.search(_LITERAL.sub("", pattern)):
             where = library.place(SchemaRef(place.file, place.pointer + pointer))
-            text = f"the pattern {pattern} uses look-around or back-references; matching a long text may take seconds"
-            yield Problem(where, "A2A-K10", text, r"rewrite it without (?=…), (?!…), (?<=…), (?<!…) and \1", Level.WARNING)
+            text = (
+                f"the pattern {pattern} uses look-around or back-references; matching a long "
+                "text may take seconds"
+            )
+            yield Problem(
+                where,
+                "A2A-K10",
+                text,
+                r"rewrite it without (?=…), (?!…), (?<=…), (?<!…) and \1",
+                Level.WARNING,
+            )
 
 
 def _find_foreign_keywords(library: Library, place: SchemaRef, schema: Schema) -> Iterator[Problem]:
@@ -149,7 +208,13 @@ def _find_foreign_keywords(library: Library, place: SchemaRef, schema: Schema) -
             text = "nullable: a keyword of OpenAPI 3.0, without effect in JSON Schema"
             yield Problem(where, "A2A-K13", text, _describe_nullable(schema))
         elif keyword not in KEYWORDS and (meant := _find_similar(keyword)):
-            yield Problem(where, "A2A-K14", f"{keyword}: not a keyword of JSON Schema, so it has no effect", f"did you mean {meant}?", Level.WARNING)
+            yield Problem(
+                where,
+                "A2A-K14",
+                f"{keyword}: not a keyword of JSON Schema, so it has no effect",
+                f"did you mean {meant}?",
+                Level.WARNING,
+            )
 
 
 def _describe_nullable(schema: Schema) -> str:
@@ -160,21 +225,39 @@ def _describe_nullable(schema: Schema) -> str:
 
 
 def _find_similar(keyword: str) -> str:
-    return next((each for each in sorted(KEYWORDS) if len(each) >= _LONG_ENOUGH and _is_one_edit_away(keyword, each)), "")
+    return next(
+        (
+            each
+            for each in sorted(KEYWORDS)
+            if len(each) >= _LONG_ENOUGH and _is_one_edit_away(keyword, each)
+        ),
+        "",
+    )
 
 
 def _is_one_edit_away(one: str, other: str) -> bool:
     """Return true if one character was added, left out or replaced, or two were swapped."""
     if abs(len(one) - len(other)) > 1:
         return False
-    start = next((index for index, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), min(len(one), len(other)))
+    start = next(
+        (index for index, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
+        min(len(one), len(other)),
+    )
     left, right = one[start:], other[start:]
-    return left[1:] in {right, right[1:]} or left == right[1:] or (left[:2] == right[1::-1] and left[2:] == right[2:])
+    return (
+        left[1:] in {right, right[1:]}
+        or left == right[1:]
+        or (left[:2] == right[1::-1] and left[2:] == right[2:])
+    )
 
 
 def _direct_subschemas(place: SchemaRef, schema: Schema) -> Iterator[tuple[SchemaRef, Json]]:
     """List the direct subschemas, definitions included."""
-    by_pointer = {f"/{holder}/{escape_key(name)}": each for holder in schemas.HOLDERS for name, each in schemas.members(schema, holder).items()}
+    by_pointer = {
+        f"/{holder}/{escape_key(name)}": each
+        for holder in schemas.HOLDERS
+        for name, each in schemas.members(schema, holder).items()
+    }
     for pointer, part in (*schemas.subschemas(schema), *by_pointer.items()):
         yield SchemaRef(place.file, place.pointer + pointer), part
 

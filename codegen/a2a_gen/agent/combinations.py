@@ -1,4 +1,5 @@
-"""Several unions that all apply: a value is of one branch of each, so its type is the union of their combinations.
+"""Several unions that all apply: a value is of one branch of each, so its type is the union of
+their combinations.
 
 allOf: [{oneOf: [Dog, Cat]}, {oneOf: [Big, Small]}]     a big dog, a small dog, a big cat, or a small cat
 """
@@ -20,18 +21,27 @@ _MAX_REFERENCES = 20
 
 
 def list_union_branches(source: ViewSource, catalogue: SchemaCatalog) -> list[ViewSource]:
-    """List the branches of a schema that is a union and says nothing else about members, itself or by reference; empty for any other."""
+    """List the branches of a schema that is a union and says nothing else about members, itself or
+    by reference; empty for any other.
+    """
     for _ in range(_MAX_REFERENCES):
         schema = source.schema
         if not isinstance(schema, dict):
             return []
         keywords = [each for each in ("oneOf", "anyOf") if each in schema]
-        rest: Schema = {key: value for key, value in schema.items() if key not in {*keywords, *schemas.REFERENCES, "type"}}
+        rest: Schema = {
+            key: value
+            for key, value in schema.items()
+            if key not in {*keywords, *schemas.REFERENCES, "type"}
+        }
         text = schemas.reference(schema)
         if schemas.is_about_types(dict(rest)) or len(keywords) + (text is not None) != 1:
             return []
         if text is None:
-            return [source.part(f"/{keywords[0]}/{index}", each) for index, each in enumerate(schemas.items(schema, keywords[0]))]
+            return [
+                source.part(f"/{keywords[0]}/{index}", each)
+                for index, each in enumerate(schemas.items(schema, keywords[0]))
+            ]
         target = catalogue.follow(source.place, text)
         if target is None:
             return []
@@ -39,26 +49,60 @@ def list_union_branches(source: ViewSource, catalogue: SchemaCatalog) -> list[Vi
     return []
 
 
-def combine_branches(sources: Sequence[ViewSource], catalogue: SchemaCatalog) -> list[list[ViewSource]]:
-    """Combine the branches of several unions of objects that all apply, each with each; empty where there are not two such unions.
+def combine_branches(
+    sources: Sequence[ViewSource], catalogue: SchemaCatalog
+) -> list[list[ViewSource]]:
+    """Combine the branches of several unions of objects that all apply, each with each; empty where
+    there are not two such unions.
 
-    Combinations that no value can satisfy are left out. There may be more than ``MAX_COMBINATIONS``.
+    Combinations that no value can satisfy are left out. There may be more than
+    ``MAX_COMBINATIONS``.
     """
     listed = [(source, list_union_branches(source, catalogue)) for source in sources]
     if len([branches for _, branches in listed if branches]) < 2:  # noqa: PLR2004 - each with each other
         return []
-    is_of_objects = [any(view.schema.get("properties") for each in branches for view in views([each], catalogue)) for _, branches in listed]
-    unions = [branches for (_, branches), is_combined in zip(listed, is_of_objects, strict=True) if is_combined]
-    others = [source for (source, _), is_combined in zip(listed, is_of_objects, strict=True) if not is_combined]
-    combined = [[*each, *others] for each in islice(product(*unions), _MAX_TRIALS + 1)] if len(unions) > 1 else []
-    return combined if len(combined) > _MAX_TRIALS else [each for each in combined if _is_possible(views(each, catalogue))]
+    is_of_objects = [
+        any(view.schema.get("properties") for each in branches for view in views([each], catalogue))
+        for _, branches in listed
+    ]
+    unions = [
+        branches
+        for (_, branches), is_combined in zip(listed, is_of_objects, strict=True)
+        if is_combined
+    ]
+    others = [
+        source
+        for (source, _), is_combined in zip(listed, is_of_objects, strict=True)
+        if not is_combined
+    ]
+    combined = (
+        [[*each, *others] for each in islice(product(*unions), _MAX_TRIALS + 1)]
+        if len(unions) > 1
+        else []
+    )
+    return (
+        combined
+        if len(combined) > _MAX_TRIALS
+        else [each for each in combined if _is_possible(views(each, catalogue))]
+    )
 
 
 def _is_possible(found: Sequence[View]) -> bool:
-    """Check that schemas that all apply agree on a kind of value, and on a value for each required member that has one of a few words."""
+    """Check that schemas that all apply agree on a kind of value, and on a value for each required
+    member that has one of a few words.
+    """
     sure = [view.schema for view in found if view.is_sure]
-    kinds = [{"number" if each == "integer" else each for each in schemas.kinds(schema)} for schema in sure if "type" in schema]
-    required = {name for schema in sure for name in schemas.items(schema, "required") if isinstance(name, str)}
+    kinds = [
+        {"number" if each == "integer" else each for each in schemas.kinds(schema)}
+        for schema in sure
+        if "type" in schema
+    ]
+    required = {
+        name
+        for schema in sure
+        for name in schemas.items(schema, "required")
+        if isinstance(name, str)
+    }
     words: dict[str, set[str]] = {}
     for schema in sure:
         for name, member in schemas.members(schema, "properties").items():

@@ -37,7 +37,9 @@ class DefaultFinder:
         return default
 
     def _report(self, default: Json, holder: ViewSource, source: ViewSource, reason: str) -> None:
-        """Warn where the default is; a schema that others narrow is one place, however many there are."""
+        """Warn where the default is; a schema that others narrow is one place, however many there
+        are.
+        """
         if holder.place in self._ignored:
             return
         self._ignored.add(holder.place)

@@ -1,4 +1,6 @@
-"""Intermediate representation of an agent: every name and type is decided here, templates decide nothing."""
+"""Intermediate representation of an agent: every name and type is decided here, templates decide
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ from a2a_gen.source.json_text import Json, escape_key
 
 @dataclass(frozen=True, slots=True)
 class TypedSchemaIR:
-    """A schema of a skill: its Python type and the file it is written to; plain text has no file."""
+    """A schema of a skill: its Python type and the file it is written to; plain text has no
+    file.
+    """
 
     type: str
     file: str | None = None
@@ -29,7 +33,11 @@ class TypedSchemaIR:
     @property
     def code(self) -> Code:
         """Return the expression that constructs the schema."""
-        return Code(f"TypedSchema[{self.type}]({self.type}, _SCHEMAS / {self.file!r})" if self.file else "TEXT")
+        return Code(
+            f"TypedSchema[{self.type}]({self.type}, _SCHEMAS / {self.file!r})"
+            if self.file
+            else "TEXT"
+        )
 
 
 TEXT = TypedSchemaIR("str")
@@ -77,13 +85,23 @@ class AgentIR:
 # Arguments of `Agent.add` for a skill, as the card shows them.
 _CARD = ("name", "description", "tags", "examples", "input_modes", "output_modes", "answers")
 _RUNS = ("timeout", "restartable", "require", "accepts_messages", "default", "only_extended")
-_WORKERS = ("runs_on", "queue", "concurrency", "priority", "retries", "retry_delay", "retry_max_delay")
+_WORKERS = (
+    "runs_on",
+    "queue",
+    "concurrency",
+    "priority",
+    "retries",
+    "retry_delay",
+    "retry_max_delay",
+)
 _FACTS = (*_CARD, *_RUNS, *_WORKERS)
 
 
 @dataclass(frozen=True, slots=True)
 class ReachableSchemas:
-    """The targets of the schema references of an agent, by skill and use; unresolved references are problems of the library."""
+    """The targets of the schema references of an agent, by skill and use; unresolved references are
+    problems of the library.
+    """
 
     settings: AgentSettings
     roots: Mapping[tuple[str, str], SchemaRef | None]
@@ -93,11 +111,17 @@ class ReachableSchemas:
 def collect_schemas(settings: AgentSettings, library: Library) -> ReachableSchemas:
     """Resolve every reference."""
     roots = {
-        (skill.id, use): library.resolve(text, SchemaRef(FILE, f"/skills/{escape_key(skill.id)}/{use.replace('ask.', 'asks/')}"))
+        (skill.id, use): library.resolve(
+            text, SchemaRef(FILE, f"/skills/{escape_key(skill.id)}/{use.replace('ask.', 'asks/')}")
+        )
         for skill in settings.skills
         for use, text in skill.references.items()
     }
-    return ReachableSchemas(settings, roots, SchemaCatalog(library, {target: None for target in roots.values() if target}))
+    return ReachableSchemas(
+        settings,
+        roots,
+        SchemaCatalog(library, {target: None for target in roots.values() if target}),
+    )
 
 
 def build_agent_ir(reached: ReachableSchemas, definitions: branches.Definitions) -> AgentIR:
@@ -109,15 +133,35 @@ def build_agent_ir(reached: ReachableSchemas, definitions: branches.Definitions)
         target = roots.get((skill.id, use))
         if target is None:
             return TEXT
-        return TypedSchemaIR(catalogue.names[target], f"{skill.id}.{use}.json", bundle(target, catalogue, f"urn:a2a-gen:{agent}:{skill.id}:{use}"))
+        return TypedSchemaIR(
+            catalogue.names[target],
+            f"{skill.id}.{use}.json",
+            bundle(target, catalogue, f"urn:a2a-gen:{agent}:{skill.id}:{use}"),
+        )
 
     skills = tuple(
-        _skill(skill, {use: form(skill, use) for use in dict.fromkeys(("input", "output", *skill.references))}, settings) for skill in settings.skills
+        _skill(
+            skill,
+            {
+                use: form(skill, use)
+                for use in dict.fromkeys(("input", "output", *skill.references))
+            },
+            settings,
+        )
+        for skill in settings.skills
     )
-    return AgentIR(settings, skills, definitions, assign_modules(definitions), branches.emit(definitions, catalogue))
+    return AgentIR(
+        settings,
+        skills,
+        definitions,
+        assign_modules(definitions),
+        branches.emit(definitions, catalogue),
+    )
 
 
-def _skill(skill: SkillSettings, forms: Mapping[str, TypedSchemaIR], settings: AgentSettings) -> SkillIR:
+def _skill(
+    skill: SkillSettings, forms: Mapping[str, TypedSchemaIR], settings: AgentSettings
+) -> SkillIR:
     limits = schemas.members(settings.data, "limits")
     facts = {key: skill.facts[key] for key in _FACTS if key in skill.facts}
     if "timeout" not in facts and "timeout" in limits:
@@ -129,7 +173,11 @@ def _skill(skill: SkillSettings, forms: Mapping[str, TypedSchemaIR], settings: A
         description=schemas.text(skill.facts, "description"),
         input=forms["input"],
         output=forms["output"],
-        replies={skill_constant(f"{skill.method}_asks_{use.removeprefix('ask.')}"): form for use, form in forms.items() if use.startswith("ask.")},
+        replies={
+            skill_constant(f"{skill.method}_asks_{use.removeprefix('ask.')}"): form
+            for use, form in forms.items()
+            if use.startswith("ask.")
+        },
         streams=skill.streams,
         handler=schemas.text(skill.facts, "handler") or None,
         facts=facts,
@@ -142,6 +190,9 @@ def to_json(agent: AgentIR) -> bytes:
     members = {
         "agent": agent.class_name,
         "skills": agent.skills,
-        "types": {name: {"file": file, "module": agent.modules[name], "shape": shape} for name, (file, shape) in sorted(agent.definitions.items())},
+        "types": {
+            name: {"file": file, "module": agent.modules[name], "shape": shape}
+            for name, (file, shape) in sorted(agent.definitions.items())
+        },
     }
     return json.dumps(members, default=to_json_value, ensure_ascii=False, indent=2).encode() + b"\n"

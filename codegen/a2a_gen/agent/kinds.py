@@ -1,4 +1,6 @@
-"""Kinds of values that a schema may accept, by the keywords that decide it without a look at the parts of a value."""
+"""Kinds of values that a schema may accept, by the keywords that decide it without a look at the
+parts of a value.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,14 @@ from a2a_gen.source.json_text import Json
 
 SCALAR_KINDS = ("string", "number", "boolean")
 # Booleans before integers: in Python they are integers too.
-_KINDS: Mapping[type, str] = {bool: "boolean", int: "number", float: "number", str: "string", list: "array", dict: "object"}
+_KINDS: Mapping[type, str] = {
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    str: "string",
+    list: "array",
+    dict: "object",
+}
 _TYPES: Mapping[type, AgentType] = {
     bool: ScalarType.BOOLEAN,
     int: ScalarType.INTEGER,
@@ -24,7 +33,9 @@ _TYPES: Mapping[type, AgentType] = {
 
 
 class KindFinder:
-    """Finds whether schemas accept a value of a kind; of null, which is one value, that is certain."""
+    """Finds whether schemas accept a value of a kind; of null, which is one value, that is
+    certain.
+    """
 
     def __init__(self, catalogue: SchemaCatalog) -> None:
         self._catalogue = catalogue
@@ -43,14 +54,18 @@ class KindFinder:
         if "$ref" in schema and schemas.is_old(schemas.text(document, "$schema")):
             return
         if "type" in schema:
-            yield kind in {"number" if each == "integer" else each for each in schemas.kinds(schema)}
+            yield kind in {
+                "number" if each == "integer" else each for each in schemas.kinds(schema)
+            }
         listed = [schema["const"]] if "const" in schema else schemas.items(schema, "enum")
         if "const" in schema or "enum" in schema:
             yield kind in {_name_kind(each) for each in listed}
         yield from (self.may_accept(each, kind) for each in _list_parts(source, schema, "allOf"))
         for keyword in ("anyOf", "oneOf"):
             if keyword in schema:
-                yield any(self.may_accept(each, kind) for each in _list_parts(source, schema, keyword))
+                yield any(
+                    self.may_accept(each, kind) for each in _list_parts(source, schema, keyword)
+                )
         if kind == "null":
             yield from self._list_verdicts_of_null(source, schema)
 
@@ -74,7 +89,10 @@ class KindFinder:
 
 
 def _list_parts(source: ViewSource, schema: Schema, keyword: str) -> list[ViewSource]:
-    return [source.part(f"/{keyword}/{index}", each) for index, each in enumerate(schemas.items(schema, keyword))]
+    return [
+        source.part(f"/{keyword}/{index}", each)
+        for index, each in enumerate(schemas.items(schema, keyword))
+    ]
 
 
 def _name_kind(value: Json) -> str:
@@ -89,4 +107,6 @@ def make_constants(values: Sequence[Json]) -> AgentType:
 def _make_constant(value: Json) -> AgentType:
     if isinstance(value, str):
         return EnumType((value,))
-    return next((shape for kind, shape in _TYPES.items() if isinstance(value, kind)), ScalarType.NULL)
+    return next(
+        (shape for kind, shape in _TYPES.items() if isinstance(value, kind)), ScalarType.NULL
+    )

@@ -1,4 +1,6 @@
-"""The modules of a package beside its types: the table of skills, the service base class, the agent, the client."""
+"""The modules of a package beside its types: the table of skills, the service base class, the
+agent, the client.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,21 @@ from a2a_gen.source.json_text import Json
 _AGENT = ("name", "description", "version", "url", "documentation_url", "icon_url")
 _MODES = {"input_modes": "default_input_modes", "output_modes": "default_output_modes"}
 _SURFACE_TABLES = ("dialects", "surfaces", "limits", "rates")
-_CAPABILITIES = {"streaming": "streaming", "push_notifications": "push_notifications", "extended_agent_card": "extended_agent_card"}
+_CAPABILITIES = {
+    "streaming": "streaming",
+    "push_notifications": "push_notifications",
+    "extended_agent_card": "extended_agent_card",
+}
 
 
 def emit(agent: AgentIR) -> dict[str, bytes]:
     """Emit the modules and the published schemas, by path relative to the package."""
-    documents = {f"schemas/{form.file}": form.document for skill in agent.skills for form in _emit_schemas(skill) if form.file}
+    documents = {
+        f"schemas/{form.file}": form.document
+        for skill in agent.skills
+        for form in _emit_schemas(skill)
+        if form.file
+    }
     return {**documents, **emit_client_modules(agent), **_emit_server_modules(agent)}
 
 
@@ -28,19 +39,41 @@ def emit_client_modules(agent: AgentIR) -> dict[str, bytes]:
     """Emit the modules that a caller of the agent needs."""
     write = partial(render, sources=(agent.source,), command=agent.command)
     used = {form.type for skill in agent.skills for form in _emit_schemas(skill) if form.file}
-    sent = {form.type for skill in agent.skills for form in (skill.input, skill.output) if form.file}
-    said = schemas.text(agent.settings.agent, "description") or f"Client of the skills of {agent.class_name}."
+    sent = {
+        form.type for skill in agent.skills for form in (skill.input, skill.output) if form.file
+    }
+    said = (
+        schemas.text(agent.settings.agent, "description")
+        or f"Client of the skills of {agent.class_name}."
+    )
     return {
         "py.typed": b"",
         **({"types/schemas.json": agent.branches} if agent.branches else {}),
-        "skills.py": write("skills.py.jinja", skills=agent.skills, imports=_imports(used, agent), has_schemas=bool(used)),
-        "client.py": write("agent_client.py.jinja", agent=agent, description=docstring(said), imports=_imports(sent, agent)),
-        "types/__init__.py": write("package.py.jinja", says="The types of all skills.", homes=list_homes(agent.modules), names=sorted(agent.modules)),
+        "skills.py": write(
+            "skills.py.jinja",
+            skills=agent.skills,
+            imports=_imports(used, agent),
+            has_schemas=bool(used),
+        ),
+        "client.py": write(
+            "agent_client.py.jinja",
+            agent=agent,
+            description=docstring(said),
+            imports=_imports(sent, agent),
+        ),
+        "types/__init__.py": write(
+            "package.py.jinja",
+            says="The types of all skills.",
+            homes=list_homes(agent.modules),
+            names=sorted(agent.modules),
+        ),
     }
 
 
 def _emit_server_modules(agent: AgentIR) -> dict[str, bytes]:
-    own = {form.type for skill in agent.own_skills for form in (skill.input, skill.output) if form.file}
+    own = {
+        form.type for skill in agent.own_skills for form in (skill.input, skill.output) if form.file
+    }
     homes = {
         "agent": ["make_agent", "make_surfaces"],
         "client": [f"{agent.class_name}Client"],
@@ -48,12 +81,31 @@ def _emit_server_modules(agent: AgentIR) -> dict[str, bytes]:
         "types": sorted(agent.modules),
     }
     names = sorted(name for listed in homes.values() for name in listed)
-    facts = [(skill, {key: _code(value) for key, value in skill.facts.items()}) for skill in agent.skills]
-    mounted = _code({key: agent.settings.data[key] for key in _SURFACE_TABLES if key in agent.settings.data})
-    says = f"The contract of {agent.class_name}: its types, the service to subclass, the agent to mount, and a client."
+    facts = [
+        (skill, {key: _code(value) for key, value in skill.facts.items()}) for skill in agent.skills
+    ]
+    mounted = _code(
+        {key: agent.settings.data[key] for key in _SURFACE_TABLES if key in agent.settings.data}
+    )
+    says = (
+        f"The contract of {agent.class_name}: its types, the service to subclass, the agent to "
+        "mount, and a client."
+    )
     return {
-        "__init__.py": render("package.py.jinja", sources=(FILE,), says=says, homes=[each for each in homes.items() if each[1]], names=names),
-        "service.py": render("agent_service.py.jinja", sources=(FILE,), agent=agent, skills=agent.own_skills, imports=_imports(own, agent)),
+        "__init__.py": render(
+            "package.py.jinja",
+            sources=(FILE,),
+            says=says,
+            homes=[each for each in homes.items() if each[1]],
+            names=names,
+        ),
+        "service.py": render(
+            "agent_service.py.jinja",
+            sources=(FILE,),
+            agent=agent,
+            skills=agent.own_skills,
+            imports=_imports(own, agent),
+        ),
         "agent.py": render(
             "agent.py.jinja",
             sources=(FILE,),
@@ -70,7 +122,9 @@ def _emit_schemas(skill: SkillIR) -> tuple[TypedSchemaIR, ...]:
     return (skill.input, skill.output, *skill.replies.values())
 
 
-def _imports(names: Iterable[str], agent: AgentIR, below: str = "types.") -> list[tuple[str, list[str]]]:
+def _imports(
+    names: Iterable[str], agent: AgentIR, below: str = "types."
+) -> list[tuple[str, list[str]]]:
     by_module: dict[str, list[str]] = {}
     for name in names:
         by_module.setdefault(agent.modules[name], []).append(name)
@@ -107,10 +161,16 @@ def _arguments(agent: AgentIR) -> dict[str, Code]:
     if provider := schemas.members(said, "provider"):
         written["provider"] = _call("AgentProvider", provider)
     capabilities = {name: _code(able[key]) for key, name in _CAPABILITIES.items() if key in able}
-    if extensions := [_call("AgentExtension", each) for each in schemas.items(able, "extensions") if isinstance(each, dict)]:
+    if extensions := [
+        _call("AgentExtension", each)
+        for each in schemas.items(able, "extensions")
+        if isinstance(each, dict)
+    ]:
         capabilities["extensions"] = Code(f"({', '.join(extensions)},)")
     if capabilities:
-        written["capabilities"] = Code(f"Capabilities({', '.join(f'{key}={value}' for key, value in capabilities.items())})")
+        written["capabilities"] = Code(
+            f"Capabilities({', '.join(f'{key}={value}' for key, value in capabilities.items())})"
+        )
     return written
 
 

@@ -1,7 +1,8 @@
 """The models of ``a2a.toml``: its schema goes through the same steps as the schemas of skills.
 
-The schema is the only description of the file. The server loads the models, the generator and the server check values by the schema itself
-(``support/config_schema``), and editors get it from the package.
+The schema is the only description of the file. The server loads the models, the generator and the
+server check values by the schema itself (``support/config_schema``), and editors get it from the
+package.
 """
 
 from __future__ import annotations
@@ -27,9 +28,18 @@ def emit_project_file(documents: Mapping[str, Document]) -> dict[str, bytes]:
     document = documents.get(SCHEMA)
     if document is None:
         return {}
-    catalog = SchemaCatalog(Library(Path(), document), [SchemaRef(document.path), SchemaRef(document.path, "/$defs/SurfacesTable")])
+    catalog = SchemaCatalog(
+        Library(Path(), document),
+        [SchemaRef(document.path), SchemaRef(document.path, "/$defs/SurfacesTable")],
+    )
     definitions = TypeBuilder(catalog).definitions
-    uses = {name: set(models.find_names(definition)) for name, (_, definition) in definitions.items()}
+    uses = {
+        name: set(models.find_names(definition)) for name, (_, definition) in definitions.items()
+    }
     auth = models.find_reachable(_AUTH_ROOT, uses) | {_AUTH_ROOT}
-    files = models.emit(definitions, {name: _AUTH if name in auth else _REST for name in definitions}, models.EmitOptions(bases=_BASES))
+    files = models.emit(
+        definitions,
+        {name: _AUTH if name in auth else _REST for name in definitions},
+        models.EmitOptions(bases=_BASES),
+    )
     return {path.removeprefix("types/"): body for path, body in files.items()}

@@ -1,6 +1,7 @@
 """Card of a remote agent, with the schemas that it names; needs no HTTP.
 
-``a2a_gen.agent.remote`` fetches it, and ``a2a_gen.agent.remote_client`` keeps it beside the generated client.
+``a2a_gen.agent.remote`` fetches it, and ``a2a_gen.agent.remote_client`` keeps it beside the
+generated client.
 """
 
 from __future__ import annotations
@@ -54,7 +55,11 @@ class RemoteAgent:
     @property
     def streaming(self) -> frozenset[str]:
         """List the skills that stream their output."""
-        return frozenset(skill for skill, facts in parse_card(self.card).items() if facts.get("streaming") is True)
+        return frozenset(
+            skill
+            for skill, facts in parse_card(self.card).items()
+            if facts.get("streaming") is True
+        )
 
     @property
     def skills(self) -> Iterator[tuple[str, Schema]]:
@@ -66,7 +71,10 @@ class RemoteAgent:
 
 def parse_card(card: Schema) -> Mapping[str, Schema]:
     """Parse the parts of a card that concern the schemas of its skills."""
-    extensions, uri = keywords.items(keywords.members(card, "capabilities"), "extensions"), _find_uri()
+    extensions, uri = (
+        keywords.items(keywords.members(card, "capabilities"), "extensions"),
+        _find_uri(),
+    )
     for each in extensions:
         if isinstance(each, dict) and uri and each.get("uri") == uri:
             skills = keywords.members(keywords.members(each, "params"), "skills")

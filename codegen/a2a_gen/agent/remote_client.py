@@ -1,7 +1,8 @@
-"""Package of a client for a remote agent: types, client and table of skills from the schemas of its card, beside a snapshot of what was fetched.
+"""Package of a client for a remote agent: types, client and table of skills from the schemas of its
+card, beside a snapshot of what was fetched.
 
-An agent serves each schema whole. Definitions with the same name and the same text become one type again; other definitions of that name get the
-name of their skill as a prefix.
+An agent serves each schema whole. Definitions with the same name and the same text become one type
+again; other definitions of that name get the name of their skill as a prefix.
 
     client.lock.json   the address of the card, and the SHA-256 of the card, of every schema (by skill and use) and of every file of the package
     card.json          the card
@@ -59,27 +60,47 @@ class MergedSchemas:
         definitions = self._drafts.setdefault(draft, {})
         holder = next((each for each in keywords.HOLDERS if each in schema), "$defs")
         own = keywords.members(schema, holder)
-        body: Json = {key: value for key, value in schema.items() if key not in {holder, "$schema", "$id"}}
+        body: Json = {
+            key: value for key, value in schema.items() if key not in {holder, "$schema", "$id"}
+        }
         skill = pascal(skill_word(served.skill))
         root = pascal(keywords.text(schema, "title")) or f"{skill}{pascal(served.use)}"
         root = f"{root}Root" if root in own else root
-        wanted: Schema = {name: _without_title(name, each) for name, each in {**own, root: body}.items()}
+        wanted: Schema = {
+            name: _without_title(name, each) for name, each in {**own, root: body}.items()
+        }
         names = self._names(wanted, served, definitions, holder)
-        definitions |= {names[name]: _rename_references(each, names, holder) for name, each in wanted.items()}
-        self.references[served.skill, served.use] = f"{_file(list(self._drafts).index(draft))}#/$defs/{names[root]}"
+        definitions |= {
+            names[name]: _rename_references(each, names, holder) for name, each in wanted.items()
+        }
+        self.references[served.skill, served.use] = (
+            f"{_file(list(self._drafts).index(draft))}#/$defs/{names[root]}"
+        )
 
-    def _names(self, definitions: Schema, served: PublishedSchema, taken: Schema, holder: str) -> Mapping[str, str]:
-        """Choose the names; a definition keeps its name when the existing one under that name has the same content."""
+    def _names(
+        self, definitions: Schema, served: PublishedSchema, taken: Schema, holder: str
+    ) -> Mapping[str, str]:
+        """Choose the names; a definition keeps its name when the existing one under that name has
+        the same content.
+        """
         names = {name: name for name in definitions}
         while clash := next(
-            (name for name, new in names.items() if new in taken and taken[new] != _rename_references(definitions[name], names, holder)), None
+            (
+                name
+                for name, new in names.items()
+                if new in taken
+                and taken[new] != _rename_references(definitions[name], names, holder)
+            ),
+            None,
         ):
             names[clash] = f"{pascal(skill_word(served.skill))}{names[clash]}"
         return names
 
 
 def _without_title(name: str, schema: Json) -> Json:
-    """Drop a title that only repeats the name: the served schema has it, a schema that is referenced elsewhere may not."""
+    """Drop a title that only repeats the name: the served schema has it, a schema that is
+    referenced elsewhere may not.
+    """
     if not isinstance(schema, dict) or pascal(keywords.text(schema, "title")) != name:
         return schema
     return {key: value for key, value in schema.items() if key != "title"}
@@ -95,7 +116,9 @@ def _rename_references(value: Json, names: Mapping[str, str], holder: str) -> Js
     if not isinstance(value, dict):
         return value
     return {
-        key: _reference(each, names, holder) if key == "$ref" and isinstance(each, str) else _rename_references(each, names, holder)
+        key: _reference(each, names, holder)
+        if key == "$ref" and isinstance(each, str)
+        else _rename_references(each, names, holder)
         for key, each in value.items()
     }
 
@@ -112,11 +135,16 @@ LOCK = "client.lock.json"
 
 def files(remote: RemoteAgent) -> dict[str, bytes]:
     """Emit the files of the snapshot, by path relative to the package."""
-    return {CARD: _card(remote), **{f"{SCHEMAS}/{each.file}": each.document for each in remote.schemas}}
+    return {
+        CARD: _card(remote),
+        **{f"{SCHEMAS}/{each.file}": each.document for each in remote.schemas},
+    }
 
 
 def lock(remote: RemoteAgent, source: str, outputs: Mapping[str, bytes]) -> bytes:
-    """Serialize the lock: the address of the card, the hashes of the snapshot and of every file of the package."""
+    """Serialize the lock: the address of the card, the hashes of the snapshot and of every file of
+    the package.
+    """
     hashes: dict[str, dict[str, str]] = {}
     for each in remote.schemas:
         hashes.setdefault(each.skill, {})[each.use] = _hash(each.document)
@@ -152,10 +180,14 @@ def read_snapshot(folder: Path) -> RemoteAgent:
         return RemoteAgent(card, tuple(_schemas(folder, lock)))
     except OSError as error:
         raise BaselineError(
-            f"{folder} has no generated client: {error.filename} cannot be read", "generate it first: a2a-gen client URL -o …"
+            f"{folder} has no generated client: {error.filename} cannot be read",
+            "generate it first: a2a-gen client URL -o …",
         ) from None
     except ValueError:
-        raise BaselineError(f"{folder / LOCK} is not the lock of a client", "generate the client again: a2a-gen client URL -o …") from None
+        raise BaselineError(
+            f"{folder / LOCK} is not the lock of a client",
+            "generate the client again: a2a-gen client URL -o …",
+        ) from None
 
 
 def _card(remote: RemoteAgent) -> bytes:
@@ -172,7 +204,10 @@ def _schemas(folder: Path, lock: dict[str, Json]) -> Iterator[PublishedSchema]:
 def _is_unchanged(file: Path, digest: Json) -> bytes:
     content = file.read_bytes()
     if _hash(content) != digest:
-        raise ProjectError(f"{file} does not match its hash in {LOCK}", "undo the edit, or generate the client again")
+        raise ProjectError(
+            f"{file} does not match its hash in {LOCK}",
+            "undo the edit, or generate the client again",
+        )
     return content
 
 
@@ -187,24 +222,42 @@ def emit(remote: RemoteAgent, command: str) -> dict[str, bytes]:
     """Emit the files of the package; ``command`` regenerates it."""
     agent = _agent(remote, _methods(remote), command)
     name = f"{agent.class_name}Client"
-    homes = [(home, names) for home, names in (("client", [name]), ("types", sorted(agent.modules))) if names]
+    homes = [
+        (home, names)
+        for home, names in (("client", [name]), ("types", sorted(agent.modules)))
+        if names
+    ]
     names = sorted(each for _, listed in homes for each in listed)
     says = f"Typed client of {agent.class_name}, generated from its card."
     return {
-        **models.emit(agent.definitions, agent.modules, models.EmitOptions(source=_SOURCE, command=command)),
+        **models.emit(
+            agent.definitions, agent.modules, models.EmitOptions(source=_SOURCE, command=command)
+        ),
         **modules.emit_client_modules(agent),
-        "__init__.py": render("package.py.jinja", sources=(_SOURCE,), command=command, says=says, homes=homes, names=names),
+        "__init__.py": render(
+            "package.py.jinja",
+            sources=(_SOURCE,),
+            command=command,
+            says=says,
+            homes=homes,
+            names=names,
+        ),
         **files(remote),
     }
 
 
 def _methods(remote: RemoteAgent) -> Mapping[str, str]:
-    """Name the method of each skill, or raise when there are no skills or when ids are duplicated."""
+    """Name the method of each skill, or raise when there are no skills or when ids are
+    duplicated.
+    """
     counts = Counter(skill for skill, _ in remote.skills)
     if not counts:
         raise ProjectError("the card has no skills", "use the card of an agent with skills")
     if twice := [skill for skill, count in counts.items() if count > 1]:
-        raise ProjectError(f"the card has several skills with the id {', '.join(map(repr, twice))}", "ask the operator of the agent to rename them")
+        raise ProjectError(
+            f"the card has several skills with the id {', '.join(map(repr, twice))}",
+            "ask the operator of the agent to rename them",
+        )
     return skill_methods(counts)
 
 
@@ -214,7 +267,9 @@ def _agent(remote: RemoteAgent, methods: Mapping[str, str], command: str) -> Age
         for name, content in merged.files.items():
             Path(folder, name).write_bytes(content)
         library = Library(Path(folder))
-        roots = {key: library.resolve(text, SchemaRef("card")) for key, text in merged.references.items()}
+        roots = {
+            key: library.resolve(text, SchemaRef("card")) for key, text in merged.references.items()
+        }
         catalogue = SchemaCatalog(library, {target: "" for target in roots.values() if target})
         wrong = [*library.problems, *check_validity(library)]
         if wrong:
@@ -225,7 +280,11 @@ def _agent(remote: RemoteAgent, methods: Mapping[str, str], command: str) -> Age
 
     def form(skill: str, use: str) -> TypedSchemaIR:
         target, served = forms.get((skill, use), (None, None))
-        return TEXT if target is None or served is None else TypedSchemaIR(catalogue.names[target], served.file, served.document)
+        return (
+            TEXT
+            if target is None or served is None
+            else TypedSchemaIR(catalogue.names[target], served.file, served.document)
+        )
 
     settings = AgentSettings({"agent": dict(remote.card)}, ())
     skills = tuple(
@@ -243,4 +302,6 @@ def _agent(remote: RemoteAgent, methods: Mapping[str, str], command: str) -> Age
         )
         for skill, facts in remote.skills
     )
-    return AgentIR(settings, skills, definitions, assign_modules(definitions), found, _SOURCE, command)
+    return AgentIR(
+        settings, skills, definitions, assign_modules(definitions), found, _SOURCE, command
+    )

@@ -5,7 +5,8 @@
     https://acme.com/chapter.json  the schema with this ``$id``, in a file that was read or that lies beside one that was
     a2a:v1_0#/$defs/Part           a type of the protocol, in one of its dialects
 
-Nothing is fetched, and nothing outside the project is read but the schemas of the protocol, which come with this package.
+Nothing is fetched, and nothing outside the project is read but the schemas of the protocol, which
+come with this package.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ _SUFFIXES = (".json", ".yaml", ".yml")
 _INDEX = re.compile("[0-9]{1,9}")
 
 
-def _select_parser(suffix: str) -> tuple[Callable[[str], tuple[Json, tuple[ParseProblem, ...]]], type[Document]]:
+def _select_parser(
+    suffix: str,
+) -> tuple[Callable[[str], tuple[Json, tuple[ParseProblem, ...]]], type[Document]]:
     """Select the parser of a file by its suffix."""
     if suffix not in YAML:
         return parse, Document
@@ -46,11 +49,15 @@ class SchemaRef(NamedTuple):
 
 
 class Library:
-    """Schema files, each read once; problems of files and references are collected in ``problems``."""
+    """Schema files, each read once; problems of files and references are collected in
+    ``problems``.
+    """
 
     def __init__(self, root: Path, settings: Document | None = None) -> None:
         self._root = root
-        self._read: dict[str, Document | None] = {} if settings is None else {settings.path: settings}
+        self._read: dict[str, Document | None] = (
+            {} if settings is None else {settings.path: settings}
+        )
         self._ids: dict[str, SchemaRef] = {}
         self._bases: dict[str, dict[str, str]] = {}
         self._nested: dict[str, tuple[str, ...]] = {}
@@ -59,13 +66,21 @@ class Library:
     @property
     def files(self) -> Mapping[str, Document]:
         """Return the files of the project that were read."""
-        return {path: document for path, document in sorted(self._read.items()) if document and not path.startswith(PROTOCOL_PREFIX)}
+        return {
+            path: document
+            for path, document in sorted(self._read.items())
+            if document and not path.startswith(PROTOCOL_PREFIX)
+        }
 
     def document(self, path: str, place: Place) -> Document | None:
         """Read the document that a place refers to."""
         if path not in self._read:
             self._read[path] = None
-            self._read[path] = self._protocol(path, place) if path.startswith(PROTOCOL_PREFIX) else self._open(path, place)
+            self._read[path] = (
+                self._protocol(path, place)
+                if path.startswith(PROTOCOL_PREFIX)
+                else self._open(path, place)
+            )
             self._index(path, self._read[path])
         return self._read[path]
 
@@ -78,19 +93,29 @@ class Library:
     def place(self, target: SchemaRef) -> Place:
         """Return the place of a target."""
         document = self._read.get(target.file)
-        return document.place_at(target.pointer) if document else Place(target.file, 0, target.pointer)
+        return (
+            document.place_at(target.pointer) if document else Place(target.file, 0, target.pointer)
+        )
 
     def resolve(self, text: str, origin: SchemaRef) -> SchemaRef | None:
-        """Resolve a reference found at a place; record a problem and return ``None`` when it does not resolve."""
+        """Resolve a reference found at a place; record a problem and return ``None`` when it does
+        not resolve.
+        """
         place = self.place(origin)
         name, fragment = split_fragment(text)
         target = self._by_id(name, fragment, origin) if name else None
         if target is None:
             if "://" in name or name.startswith("urn:"):
-                self._problem(place, f"{text} is not part of this project", "put the schema with this $id beside this file; nothing is fetched")
+                self._problem(
+                    place,
+                    f"{text} is not part of this project",
+                    "put the schema with this $id beside this file; nothing is fetched",
+                )
                 return None
             pointer = unquote(fragment)
-            nested = "" if name or (pointer and not pointer.startswith("/")) else self.resource(origin)
+            nested = (
+                "" if name or (pointer and not pointer.startswith("/")) else self.resource(origin)
+            )
             target = SchemaRef(self._path(name, origin.file), nested + pointer)
         document = self.document(target.file, place)
         if document is None:
@@ -98,46 +123,81 @@ class Library:
         if fragment and not fragment.startswith("/"):
             return self._anchor(document, target.pointer.rpartition("/")[2], place)
         if not _resolve_pointer(document.data, target.pointer)[0]:
-            self._problem(place, f"{text} does not resolve: {target.file} has no #{target.pointer}", "correct the reference")
+            self._problem(
+                place,
+                f"{text} does not resolve: {target.file} has no #{target.pointer}",
+                "correct the reference",
+            )
             return None
         return target
 
     def resource(self, origin: SchemaRef) -> str:
-        """Return the pointer of the innermost schema with an ``$id`` around a place: its references begin there."""
-        return max((each for each in self.nested(origin.file) if f"{origin.pointer}/".startswith(f"{each}/")), key=len, default="")
+        """Return the pointer of the innermost schema with an ``$id`` around a place: its references
+        begin there.
+        """
+        return max(
+            (
+                each
+                for each in self.nested(origin.file)
+                if f"{origin.pointer}/".startswith(f"{each}/")
+            ),
+            key=len,
+            default="",
+        )
 
     def nested(self, file: str) -> tuple[str, ...]:
         """List the schemas within a file that have an ``$id``."""
         if file not in self._nested:
             document = self._read.get(file)
             found = _list_ids(document.data) if document else ()
-            self._nested[file] = tuple(pointer for pointer, each in found if pointer and not each.startswith("#"))
+            self._nested[file] = tuple(
+                pointer for pointer, each in found if pointer and not each.startswith("#")
+            )
         return self._nested[file]
 
     def refuse_nested(self, origin: SchemaRef) -> None:
-        """Record a problem for a ``$recursiveRef`` in a file with nested schemas: what it means depends on the path of the validator."""
+        """Record a problem for a ``$recursiveRef`` in a file with nested schemas: what it means
+        depends on the path of the validator.
+        """
         if nested := self.nested(origin.file):
-            text = f"$recursiveRef in a file with nested $ids is not supported: #{nested[0]} has one"
-            self._problem(self.place(origin), text, "use $ref, or move the nested schema to a file of its own")
+            text = (
+                f"$recursiveRef in a file with nested $ids is not supported: #{nested[0]} has one"
+            )
+            self._problem(
+                self.place(origin), text, "use $ref, or move the nested schema to a file of its own"
+            )
 
     def _path(self, name: str, origin: str) -> str:
         if not name or name.startswith(PROTOCOL_PREFIX):
             return name or origin
-        return posixpath.normpath(posixpath.join(posixpath.dirname(origin), name)) if not origin.startswith(PROTOCOL_PREFIX) else origin
+        return (
+            posixpath.normpath(posixpath.join(posixpath.dirname(origin), name))
+            if not origin.startswith(PROTOCOL_PREFIX)
+            else origin
+        )
 
     def _by_id(self, name: str, fragment: str, origin: SchemaRef) -> SchemaRef | None:
-        """Find a schema by its ``$id``: in the files that were read, then in those beside the referring one."""
-        found = self._ids.get(join_address(self._find_base(origin.file, origin.pointer), name)) or self._ids.get(name)
+        """Find a schema by its ``$id``: in the files that were read, then in those beside the
+        referring one.
+        """
+        found = self._ids.get(
+            join_address(self._find_base(origin.file, origin.pointer), name)
+        ) or self._ids.get(name)
         if found is None and ("://" in name or name.startswith("urn:")):
             for file in self._beside(origin.file):
                 self.document(file, self.place(origin))
             found = self._ids.get(name)
         if found is None or not fragment:
             return found
-        return SchemaRef(found.file, found.pointer + unquote(fragment) if fragment.startswith("/") else unquote(fragment))
+        return SchemaRef(
+            found.file,
+            found.pointer + unquote(fragment) if fragment.startswith("/") else unquote(fragment),
+        )
 
     def _index(self, path: str, document: Document | None) -> None:
-        """Remember the ``$id`` of every schema in a file, as it is written and in full; of two with one, the first that was read counts."""
+        """Remember the ``$id`` of every schema in a file, as it is written and in full; of two with
+        one, the first that was read counts.
+        """
         bases = self._bases[path] = {}
         for pointer, each in _list_ids(document.data) if document else ():
             if not each.startswith("#"):
@@ -146,9 +206,15 @@ class Library:
                     self._ids.setdefault(name.rstrip("#"), SchemaRef(path, pointer))
 
     def _find_base(self, file: str, pointer: str) -> str:
-        """Find the address from which the references of a schema begin: the ``$id`` of the innermost schema around it that has one."""
+        """Find the address from which the references of a schema begin: the ``$id`` of the
+        innermost schema around it that has one.
+        """
         bases = self._bases.get(file, {})
-        return bases[max(around, key=len)] if (around := [each for each in bases if f"{pointer}/".startswith(f"{each}/")]) else ""
+        return (
+            bases[max(around, key=len)]
+            if (around := [each for each in bases if f"{pointer}/".startswith(f"{each}/")])
+            else ""
+        )
 
     def _beside(self, file: str) -> Iterator[str]:
         folder = (self._root / file).parent
@@ -158,14 +224,27 @@ class Library:
 
     def _anchor(self, document: Document, name: str, place: Place) -> SchemaRef | None:
         keywords = (("$anchor", name), ("$dynamicAnchor", name), ("$id", f"#{name}"))
-        found = [pointer for keyword, spelled in keywords for pointer, text in _texts(document.data, keyword) if text == spelled]
+        found = [
+            pointer
+            for keyword, spelled in keywords
+            for pointer, text in _texts(document.data, keyword)
+            if text == spelled
+        ]
         if not found:
-            self._problem(place, f"{document.path} has no anchor {name}", "correct the reference, or add the $anchor")
+            self._problem(
+                place,
+                f"{document.path} has no anchor {name}",
+                "correct the reference, or add the $anchor",
+            )
             return None
-        if len(set(found)) > 1:  # which one is meant depends on nested $ids, or on the path that a validator takes
+        if (
+            len(set(found)) > 1
+        ):  # which one is meant depends on nested $ids, or on the path that a validator takes
             listed = ", ".join(f"#{pointer}" for pointer in sorted(set(found)))
             self._problem(
-                place, f"{document.path} has the anchor {name} several times: {listed}", "refer to a pointer, or name each anchor differently"
+                place,
+                f"{document.path} has the anchor {name} several times: {listed}",
+                "refer to a pointer, or name each anchor differently",
             )
             return None
         return SchemaRef(document.path, found[0])
@@ -174,11 +253,17 @@ class Library:
         file = self._root / path
         try:
             if not file.resolve().is_relative_to(self._root.resolve()):
-                self._problem(place, f"{path} is outside the project", "move the file into the project")
+                self._problem(
+                    place, f"{path} is outside the project", "move the file into the project"
+                )
                 return None
             text = file.read_bytes().decode("utf-8")
         except OSError as error:
-            self._problem(place, f"{path} cannot be read: {(error.strerror or '').lower()}", "correct the name, or add the file")
+            self._problem(
+                place,
+                f"{path} cannot be read: {(error.strerror or '').lower()}",
+                "correct the name, or add the file",
+            )
             return None
         except UnicodeDecodeError:
             self._problem(place, f"{path} is not UTF-8", "save the file in UTF-8")
@@ -188,15 +273,33 @@ class Library:
             return None
         read, kind = _select_parser(file.suffix)
         data, mistakes = read(text)
-        self.problems |= {Problem(Place(path, each.line, each.pointer), each.rule, each.text, each.cure): None for each in mistakes}
+        self.problems |= {
+            Problem(Place(path, each.line, each.pointer), each.rule, each.text, each.cure): None
+            for each in mistakes
+        }
         return None if mistakes else kind(path, text, data)
 
     def _protocol(self, path: str, place: Place) -> Document | None:
-        """Read the schemas of the protocol in a dialect from their package, without importing it."""
+        """Read the schemas of the protocol in a dialect from their package, without importing
+        it.
+        """
         spec = find_spec("a2a_contract")
-        known = {f"{PROTOCOL_PREFIX}{each.stem}": each for each in Path(spec.origin or "").parent.glob("schemas/v*.json")} if spec else {}
-        if path not in known:  # names are looked up and never joined to a path: references may come from a remote agent's card
-            self._problem(place, f"{path} is not a dialect of the protocol", f"use one of {', '.join(sorted(known)) or 'none here'}")
+        known = (
+            {
+                f"{PROTOCOL_PREFIX}{each.stem}": each
+                for each in Path(spec.origin or "").parent.glob("schemas/v*.json")
+            }
+            if spec
+            else {}
+        )
+        if (
+            path not in known
+        ):  # names are looked up and never joined to a path: references may come from a remote agent's card
+            self._problem(
+                place,
+                f"{path} is not a dialect of the protocol",
+                f"use one of {', '.join(sorted(known)) or 'none here'}",
+            )
             return None
         text = known[path].read_text(encoding="utf-8")
         return Document(path, text, json.loads(text))
@@ -219,7 +322,9 @@ def _resolve_pointer(data: Json, pointer: str) -> tuple[bool, Json]:
 
 
 def _list_ids(data: Json) -> Iterator[tuple[str, str]]:
-    """List every ``$id`` with the pointer of its schema; in draft 7 one beside a ``$ref`` means nothing."""
+    """List every ``$id`` with the pointer of its schema; in draft 7 one beside a ``$ref`` means
+    nothing.
+    """
     is_ignored_beside_ref = is_old(text(data, "$schema"))
     for pointer, each in _texts(data, "$id"):
         schema = _resolve_pointer(data, pointer)[1]
@@ -234,7 +339,9 @@ def _texts(data: Json, keyword: str, pointer: str = "") -> Iterator[tuple[str, s
         if isinstance(value, str):
             yield pointer, value
         for key, value in data.items():
-            yield from _texts(value, keyword, f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}")
+            yield from _texts(
+                value, keyword, f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}"
+            )
     elif isinstance(data, list):
         for index, value in enumerate(data):
             yield from _texts(value, keyword, f"{pointer}/{index}")
@@ -251,7 +358,18 @@ HOLDERS = ("$defs", "definitions")
 
 _ONE = frozenset(
     {
-        *("additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if", "items", "not", "propertyNames", "then"),
+        *(
+            "additionalItems",
+            "additionalProperties",
+            "contains",
+            "contentSchema",
+            "else",
+            "if",
+            "items",
+            "not",
+            "propertyNames",
+            "then",
+        ),
         *("unevaluatedItems", "unevaluatedProperties"),
     }
 )
@@ -260,7 +378,18 @@ _BY_NAME = frozenset({"dependencies", "dependentSchemas", "patternProperties", "
 _ABOUT_TYPES = frozenset(
     {
         *REFERENCES,
-        *("additionalProperties", "allOf", "anyOf", "const", "dependencies", "dependentSchemas", "else", "enum", "items", "oneOf"),
+        *(
+            "additionalProperties",
+            "allOf",
+            "anyOf",
+            "const",
+            "dependencies",
+            "dependentSchemas",
+            "else",
+            "enum",
+            "items",
+            "oneOf",
+        ),
         *("patternProperties", "prefixItems", "properties", "then", "type"),
     }
 )
@@ -270,7 +399,11 @@ def subschemas(schema: Schema) -> Iterator[tuple[str, Json]]:
     """Yield each direct subschema with its pointer; definitions are left out."""
     for keyword, value in schema.items():
         if keyword in _BY_NAME and isinstance(value, dict):
-            yield from ((f"/{keyword}/{escape_key(name)}", each) for name, each in value.items() if isinstance(each, dict | bool))
+            yield from (
+                (f"/{keyword}/{escape_key(name)}", each)
+                for name, each in value.items()
+                if isinstance(each, dict | bool)
+            )
         elif keyword in _LIST and isinstance(value, list):
             yield from ((f"/{keyword}/{index}", each) for index, each in enumerate(value))
         elif keyword in _ONE and isinstance(value, dict | bool):
@@ -319,7 +452,9 @@ def items(schema: Schema, keyword: str) -> list[Json]:
 def kinds(schema: Schema) -> set[str]:
     """Return the kinds of values that a ``type`` allows."""
     value = schema.get("type")
-    return {each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str)}
+    return {
+        each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str)
+    }
 
 
 def is_old(draft: str) -> bool:

@@ -34,9 +34,15 @@ class SkillSettings:
 
     @property
     def references(self) -> Mapping[str, str]:
-        """Return the schema references by use: ``input``, ``output``, and ``ask.`` with the name of a question."""
+        """Return the schema references by use: ``input``, ``output``, and ``ask.`` with the name of
+        a question.
+        """
         own = {use: schemas.text(self.facts, use) for use in ("input", "output")}
-        asks = {f"ask.{name}": text for name, text in schemas.members(self.facts, "asks").items() if isinstance(text, str)}
+        asks = {
+            f"ask.{name}": text
+            for name, text in schemas.members(self.facts, "asks").items()
+            if isinstance(text, str)
+        }
         return {use: text for use, text in {**own, **asks}.items() if text}
 
     @property
@@ -71,9 +77,14 @@ def read_settings(config: Path) -> AgentSettings:
     data: dict[str, Json] = tomllib.loads(text)
     document = TomlDocument(FILE, text, data)
     skills = tuple(
-        SkillSettings(name, skill_method(name), facts) for name, facts in schemas.members(data, "skills").items() if isinstance(facts, dict)
+        SkillSettings(name, skill_method(name), facts)
+        for name, facts in schemas.members(data, "skills").items()
+        if isinstance(facts, dict)
     )
-    problems = [Problem(document.place_at(pointer), rule, text, cure) for pointer, rule, text, cure in _check_names(skills)]
+    problems = [
+        Problem(document.place_at(pointer), rule, text, cure)
+        for pointer, rule, text, cure in _check_names(skills)
+    ]
     return AgentSettings(data, skills, document, (*_check_rules(document, data), *problems))
 
 
@@ -91,7 +102,9 @@ def _check_values(data: Mapping[str, object]) -> Iterator[RuleViolation]:
 
 
 def _check_rules(document: Document, data: Mapping[str, object]) -> Iterator[Problem]:
-    """Report what ``a2a-gen serve`` would refuse; handlers may be missing, an application can register its own."""
+    """Report what ``a2a-gen serve`` would refuse; handlers may be missing, an application can
+    register its own.
+    """
     checks = (
         ("A2A-K03", Level.ERROR, _check_values(data)),
         ("A2A-K09", Level.ERROR, check_project(data)),
@@ -109,7 +122,17 @@ def _check_names(skills: tuple[SkillSettings, ...]) -> Iterator[_SettingsReader]
         pointer = f"/skills/{escape_key(skill.id)}"
         other = seen.setdefault(skill.method, skill.id)
         if other != skill.id:
-            yield pointer, "A2A-K04", f"skills {other} and {skill.id} have the same method name {skill.method}", "rename one of them"
+            yield (
+                pointer,
+                "A2A-K04",
+                f"skills {other} and {skill.id} have the same method name {skill.method}",
+                "rename one of them",
+            )
         if skill.streams and skill.facts.get("answers") == "message":
             text = f"skill {skill.id} streams and answers with a message, but only tasks can stream"
-            yield f"{pointer}/answers", "A2A-K05", text, 'remove answers = "message" or streaming = true'
+            yield (
+                f"{pointer}/answers",
+                "A2A-K05",
+                text,
+                'remove answers = "message" or streaming = true',
+            )

@@ -1,6 +1,8 @@
-"""Tuples whose last items may be missing, or that go on: the generator of models knows tuples of one length only.
+"""Tuples whose last items may be missing, or that go on: the generator of models knows tuples of
+one length only.
 
-It is given one of all items and, where there may be more, one more for those; its alias is then written as what the schema accepts:
+It is given one of all items and, where there may be more, one more for those; its alias is then
+written as what the schema accepts:
 
     items may be missing   ``tuple[A, B]`` where B may be missing becomes ``tuple[A] | tuple[A, B]``
     more may follow        ``tuple[A, B, C]`` becomes ``Annotated[tuple[A, B, *tuple[C, ...]], RestItems()]``
@@ -17,7 +19,11 @@ from a2a_gen.agent.types import AliasType, Definition, TupleType
 def find_tuples(definitions: Mapping[str, Definition]) -> dict[str, TupleType]:
     """Find the aliases of tuples that have several lengths."""
     shapes = {name: each.shape for name, each in definitions.items() if isinstance(each, AliasType)}
-    return {name: shape for name, shape in shapes.items() if isinstance(shape, TupleType) and not shape.is_fixed}
+    return {
+        name: shape
+        for name, shape in shapes.items()
+        if isinstance(shape, TupleType) and not shape.is_fixed
+    }
 
 
 def expand_tuples(body: str, tuples: Mapping[str, TupleType]) -> str:
@@ -25,11 +31,21 @@ def expand_tuples(body: str, tuples: Mapping[str, TupleType]) -> str:
     lines = body.splitlines(keepends=True)
     for node in reversed(ast.parse(body).body if tuples else []):
         match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(args=[_, ast.Subscript(slice=listed) as value])) if name in tuples:
-                items = [ast.unparse(each) for each in (listed.elts if isinstance(listed, ast.Tuple) else [listed])]
+            case ast.Assign(
+                targets=[ast.Name(id=name)],
+                value=ast.Call(args=[_, ast.Subscript(slice=listed) as value]),
+            ) if name in tuples:
+                items = [
+                    ast.unparse(each)
+                    for each in (listed.elts if isinstance(listed, ast.Tuple) else [listed])
+                ]
                 text = " | ".join(_list_lengths(items, tuples[name]))
                 before = lines[value.lineno - 1].encode()[: value.col_offset].decode()
-                after = lines[(value.end_lineno or value.lineno) - 1].encode()[value.end_col_offset or 0 :].decode()
+                after = (
+                    lines[(value.end_lineno or value.lineno) - 1]
+                    .encode()[value.end_col_offset or 0 :]
+                    .decode()
+                )
                 lines[value.lineno - 1 : value.end_lineno] = [f"{before}{text}{after}"]
             case _:
                 pass

@@ -33,7 +33,13 @@ class ScalarType(Enum):
 
 TEXT_FORMATS = frozenset(
     {
-        *(ScalarType.MOMENT, ScalarType.DATE, ScalarType.TIME, ScalarType.DURATION, ScalarType.UUID),
+        *(
+            ScalarType.MOMENT,
+            ScalarType.DATE,
+            ScalarType.TIME,
+            ScalarType.DURATION,
+            ScalarType.UUID,
+        ),
         *(ScalarType.BASE64, ScalarType.BASE16, ScalarType.BINARY),
     }
 )
@@ -70,7 +76,9 @@ class ArrayType:
 
 @dataclass(frozen=True, slots=True)
 class TupleType:
-    """An array whose items have types of their own; some of the last may be missing, and ``rest`` is the type of those that follow."""
+    """An array whose items have types of their own; some of the last may be missing, and ``rest``
+    is the type of those that follow.
+    """
 
     items: tuple[AgentType, ...]
     optional: int = 0
@@ -100,15 +108,28 @@ class MapType:
 
 @dataclass(frozen=True, slots=True)
 class UnionType:
-    """A union of types; ``branches`` are the schemas of its options, all of which apply, where each option is a branch of a schema or of several."""
+    """A union of types; ``branches`` are the schemas of its options, all of which apply, where each
+    option is a branch of a schema or of several.
+    """
 
     options: tuple[AgentType, ...]
     branches: tuple[tuple[AgentType, tuple[SchemaRef, ...]], ...] = field(default=(), compare=False)
     is_open: bool = field(default=False, compare=False)
-    """True where the schema of an option also accepts texts, numbers or booleans, of which the option is not."""
+    """True where the schema of an option also accepts texts, numbers or booleans, of which the
+    option is not.
+    """
 
 
-AgentType: TypeAlias = ScalarType | EnumType | DefinitionRef | ProtocolRef | ArrayType | TupleType | MapType | UnionType
+AgentType: TypeAlias = (
+    ScalarType
+    | EnumType
+    | DefinitionRef
+    | ProtocolRef
+    | ArrayType
+    | TupleType
+    | MapType
+    | UnionType
+)
 
 
 class ExtraMembers(Enum):
@@ -155,13 +176,21 @@ Definition: TypeAlias = ObjectType | AliasType
 
 def make_union(options: Sequence[AgentType]) -> AgentType:
     """Unite types: any value absorbs the others, duplicates are dropped, null comes last."""
-    flat = [inner for each in options for inner in (each.options if isinstance(each, UnionType) else (each,))]
+    flat = [
+        inner
+        for each in options
+        for inner in (each.options if isinstance(each, UnionType) else (each,))
+    ]
     unique = list(dict.fromkeys(flat))
     if ScalarType.ANY in unique or not unique:
         return ScalarType.ANY
     words = [word for each in unique if isinstance(each, EnumType) for word in each.values]
     first = next((each for each in unique if isinstance(each, EnumType)), None)
-    united = [EnumType(tuple(dict.fromkeys(words))) if each is first else each for each in unique if each is first or not isinstance(each, EnumType)]
+    united = [
+        EnumType(tuple(dict.fromkeys(words))) if each is first else each
+        for each in unique
+        if each is first or not isinstance(each, EnumType)
+    ]
     if ScalarType.STRING in united:
         united = [each for each in united if not isinstance(each, EnumType)]
     united.sort(key=lambda each: each is ScalarType.NULL)
@@ -169,14 +198,20 @@ def make_union(options: Sequence[AgentType]) -> AgentType:
 
 
 class TypeIntersection:
-    """Intersects types: the result accepts every value that both accept. ``resolve`` returns the definition of a name; it may not exist yet."""
+    """Intersects types: the result accepts every value that both accept.
+
+    ``resolve`` returns the definition of a name; it may not exist yet.
+    """
 
     def __init__(self, resolve: Callable[[str], Definition | None]) -> None:
         self._resolve = resolve
         self._open: set[tuple[AgentType, AgentType]] = set()
 
     def of(self, shapes: Iterable[AgentType]) -> AgentType:
-        """Intersect types. When no value can exist, the first type stays: the validator rejects every value anyway."""
+        """Intersect types.
+
+        When no value can exist, the first type stays: the validator rejects every value anyway.
+        """
         first, *others = shapes
         for other in others:
             first = self._both(first, other) or first
@@ -195,22 +230,43 @@ class TypeIntersection:
             case (DefinitionRef() | ProtocolRef(), _) | (_, DefinitionRef() | ProtocolRef()):
                 return self._by_name(one, other)
             case (EnumType(values), EnumType(words)):
-                return EnumType(kept) if (kept := tuple(each for each in values if each in words)) else None
+                return (
+                    EnumType(kept)
+                    if (kept := tuple(each for each in values if each in words))
+                    else None
+                )
             case (ArrayType() | TupleType(), ArrayType() | TupleType()):
                 return self._lists(one, other)
             case (MapType(value), MapType(more)):
                 return MapType(self.of((value, more)))
             case _:
-                return next((narrow for narrow, wide in ((one, other), (other, one)) if _is_narrower(narrow, wide)), None)
+                return next(
+                    (
+                        narrow
+                        for narrow, wide in ((one, other), (other, one))
+                        if _is_narrower(narrow, wide)
+                    ),
+                    None,
+                )
 
     def _any(self, union: UnionType, other: AgentType) -> AgentType | None:
         kept = [made for each in union.options if (made := self._both(each, other)) is not None]
         made = make_union(kept) if kept else None
-        return replace(made, branches=tuple(each for each in union.branches if each[0] in made.options)) if isinstance(made, UnionType) else made
+        return (
+            replace(
+                made, branches=tuple(each for each in union.branches if each[0] in made.options)
+            )
+            if isinstance(made, UnionType)
+            else made
+        )
 
     def _by_name(self, one: AgentType, other: AgentType) -> AgentType | None:
-        """Intersect where at least one type is named: an alias is what it names; two classes have no common class, so the first stays."""
-        reference, plain = (one, other) if isinstance(one, DefinitionRef | ProtocolRef) else (other, one)
+        """Intersect where at least one type is named: an alias is what it names; two classes have
+        no common class, so the first stays.
+        """
+        reference, plain = (
+            (one, other) if isinstance(one, DefinitionRef | ProtocolRef) else (other, one)
+        )
         definition = self._resolve(reference.name) if isinstance(reference, DefinitionRef) else None
         if isinstance(definition, AliasType) and (reference, plain) not in self._open:
             self._open.add((reference, plain))  # an alias may lead back to itself
@@ -219,14 +275,22 @@ class TypeIntersection:
             return reference if found == definition.shape else found
         if isinstance(plain, DefinitionRef) and isinstance(self._resolve(plain.name), AliasType):
             return self._both(plain, reference)
-        return reference if definition is None or isinstance(plain, DefinitionRef | MapType | ProtocolRef) or plain is ScalarType.OBJECT else None
+        return (
+            reference
+            if definition is None
+            or isinstance(plain, DefinitionRef | MapType | ProtocolRef)
+            or plain is ScalarType.OBJECT
+            else None
+        )
 
     def _lists(self, one: ArrayType | TupleType, other: ArrayType | TupleType) -> AgentType | None:
         if isinstance(one, ArrayType):
             if isinstance(other, ArrayType):
                 return ArrayType(self.of((one.item, other.item)))
             return self._lists(other, one)
-        return self._tuples(one, TupleType((), rest=other.item) if isinstance(other, ArrayType) else other)
+        return self._tuples(
+            one, TupleType((), rest=other.item) if isinstance(other, ArrayType) else other
+        )
 
     def _tuples(self, one: TupleType, other: TupleType) -> AgentType | None:
         items: list[AgentType] = []
@@ -237,7 +301,11 @@ class TypeIntersection:
             items.append(self.of((both[0], both[1])))
         least = max(one.least, other.least)
         rest = None if one.rest is None or other.rest is None else self.of((one.rest, other.rest))
-        return TupleType(tuple(items), len(items) - least, rest) if items and least <= len(items) else None
+        return (
+            TupleType(tuple(items), len(items) - least, rest)
+            if items and least <= len(items)
+            else None
+        )
 
 
 def _is_narrower(narrow: AgentType, wide: AgentType) -> bool:
@@ -263,7 +331,9 @@ def map_parts(shape: AgentType, convert: Callable[[AgentType], AgentType]) -> Ag
         case MapType(value):
             return MapType(convert(value))
         case TupleType(items, optional, rest):
-            return TupleType(tuple(map(convert, items)), optional, None if rest is None else convert(rest))
+            return TupleType(
+                tuple(map(convert, items)), optional, None if rest is None else convert(rest)
+            )
         case UnionType(options):
             branches = tuple((convert(branch), places) for branch, places in shape.branches)
             return UnionType(tuple(map(convert, options)), branches, shape.is_open)

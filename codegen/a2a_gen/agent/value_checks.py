@@ -1,6 +1,8 @@
-"""Check of defaults and examples by their schemas, each once: a large schema has many members that refer to the same definition.
+"""Check of defaults and examples by their schemas, each once: a large schema has many members that
+refer to the same definition.
 
-The reason of a mismatch is the sentence that a reader of the generated package gives: a union is explained by the branch that the value means.
+The reason of a mismatch is the sentence that a reader of the generated package gives: a union is
+explained by the branch that the value means.
 """
 
 from __future__ import annotations
@@ -33,16 +35,30 @@ class ValueChecker:
 
     def explain_default(self, value: Json, source: ViewSource) -> str:
         """Explain why a schema refuses a default; empty if it does not."""
-        text = schemas.reference(source.schema) if isinstance(source.schema, dict) and len(source.schema) == 1 else None
-        return self._explain(value, (self._catalogue.follow(source.place, text) if text else None) or source.place)
+        text = (
+            schemas.reference(source.schema)
+            if isinstance(source.schema, dict) and len(source.schema) == 1
+            else None
+        )
+        return self._explain(
+            value, (self._catalogue.follow(source.place, text) if text else None) or source.place
+        )
 
     def find_wrong_examples(self) -> Iterator[tuple[SchemaRef, int, str]]:
-        """Find the first example of each schema that the schema refuses: place, index and reason."""
+        """Find the first example of each schema that the schema refuses: place, index and
+        reason.
+        """
         library = self._catalogue.library
-        places = dict.fromkeys(each for target in self._catalogue.names for each in self._find_examples(target, library.value(target)))
+        places = dict.fromkeys(
+            each
+            for target in self._catalogue.names
+            for each in self._find_examples(target, library.value(target))
+        )
         for place in places:
             schema = library.value(place)
-            for index, value in enumerate(schemas.items(schema if isinstance(schema, dict) else {}, "examples")):
+            for index, value in enumerate(
+                schemas.items(schema if isinstance(schema, dict) else {}, "examples")
+            ):
                 if reason := self._explain(value, place):
                     yield place, index, reason
                     break
@@ -72,6 +88,10 @@ class ValueChecker:
 
             address, reference = bundle_all(place, self._catalogue, self._documents)
             if address not in self._registries:
-                self._registries[address] = jsonschema_rs.Registry([(address, self._documents[address])])
-            self._validators[place] = SchemaValidator({"$ref": f"{address}{reference}"}, self._registries[address], self._documents)
+                self._registries[address] = jsonschema_rs.Registry(
+                    [(address, self._documents[address])]
+                )
+            self._validators[place] = SchemaValidator(
+                {"$ref": f"{address}{reference}"}, self._registries[address], self._documents
+            )
         return self._validators[place]

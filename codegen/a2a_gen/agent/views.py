@@ -1,7 +1,8 @@
 """Schemas split into views.
 
-A schema and everything that it is combined with (``allOf``, references beside other keywords, ``if``, ``oneOf`` beside members of its own) is split
-into views: one per schema with members. A view that applies only under a condition is not *sure*: its members are optional.
+A schema and everything that it is combined with (``allOf``, references beside other keywords,
+``if``, ``oneOf`` beside members of its own) is split into views: one per schema with members. A
+view that applies only under a condition is not *sure*: its members are optional.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ class ViewSource:
 
 @dataclass(frozen=True, slots=True)
 class ViewBranch:
-    """One branch of a union: the union's place, the index of the branch, and the number of branches."""
+    """One branch of a union: the union's place, the index of the branch, and the number of
+    branches.
+    """
 
     union: SchemaRef
     number: int
@@ -40,7 +43,9 @@ class ViewBranch:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One of the combined schemas; it applies always, in one branch of a union, or under another condition."""
+    """One of the combined schemas; it applies always, in one branch of a union, or under another
+    condition.
+    """
 
     schema: Schema
     place: SchemaRef
@@ -64,10 +69,21 @@ def views(sources: Sequence[ViewSource], catalogue: SchemaCatalog) -> list[View]
 def explain_too_many(source: ViewSource, catalogue: SchemaCatalog) -> ContractError:
     """Build the error of a schema that is combined with too many others."""
     cure = "use fewer allOf, anyOf and oneOf"
-    return ContractError([Problem(catalogue.library.place(source.place), "A2A-K08", "too many combined schemas", cure)])
+    return ContractError(
+        [
+            Problem(
+                catalogue.library.place(source.place), "A2A-K08", "too many combined schemas", cure
+            )
+        ]
+    )
 
 
-def _views(source: ViewSource, catalogue: SchemaCatalog, seen: set[SchemaRef], when: tuple[bool, ViewBranch | None]) -> Iterator[View]:
+def _views(
+    source: ViewSource,
+    catalogue: SchemaCatalog,
+    seen: set[SchemaRef],
+    when: tuple[bool, ViewBranch | None],
+) -> Iterator[View]:
     schema = source.schema
     if not isinstance(schema, dict):
         return
@@ -76,15 +92,29 @@ def _views(source: ViewSource, catalogue: SchemaCatalog, seen: set[SchemaRef], w
     target = catalogue.follow(source.place, text) if text is not None else None
     if target is not None and target not in seen:
         seen.add(target)
-        yield from _views(ViewSource(catalogue.library.value(target), target), catalogue, seen, when)
+        yield from _views(
+            ViewSource(catalogue.library.value(target), target), catalogue, seen, when
+        )
     for pointer, part in schemas.subschemas(schema):
         keyword, _, number = pointer[1:].partition("/")
         if keyword == "allOf":
             yield from _views(source.part(pointer, part), catalogue, seen, when)
-        elif keyword in {"anyOf", "oneOf", "if", "then", "else", "dependentSchemas", "dependencies"}:
+        elif keyword in {
+            "anyOf",
+            "oneOf",
+            "if",
+            "then",
+            "else",
+            "dependentSchemas",
+            "dependencies",
+        }:
             is_union = when == _ALWAYS and keyword in {"anyOf", "oneOf"}
             union = SchemaRef(source.place.file, f"{source.place.pointer}/{keyword}")
-            branch = ViewBranch(union, int(number), len(schemas.items(schema, keyword))) if is_union else None
+            branch = (
+                ViewBranch(union, int(number), len(schemas.items(schema, keyword)))
+                if is_union
+                else None
+            )
             # A schema that is visited here in one branch may also be the one that always applies.
             yield from _views(source.part(pointer, part), catalogue, set(seen), (False, branch))
 
@@ -102,7 +132,11 @@ def assertions(source: ViewSource) -> Iterator[ViewSource]:
     if not isinstance(schema, dict) or not schemas.is_about_types(schema):
         return
     rest: Schema = {key: value for key, value in schema.items() if key != "allOf"}
-    if len(rest) == len(schema) or not rest.keys().isdisjoint({"required", "unevaluatedProperties"}) or schemas.is_about_types(dict(rest)):
+    if (
+        len(rest) == len(schema)
+        or not rest.keys().isdisjoint({"required", "unevaluatedProperties"})
+        or schemas.is_about_types(dict(rest))
+    ):
         yield source
         return
     for index, part in enumerate(schemas.items(schema, "allOf")):
@@ -113,17 +147,37 @@ def conjuncts(source: ViewSource) -> list[ViewSource]:
     """Split a schema into schemas that all apply, each smaller than the whole."""
     schema = source.schema if isinstance(source.schema, dict) else {}
     text = schemas.reference(schema)
-    rest: dict[str, Json] = {key: value for key, value in schema.items() if key not in {*schemas.REFERENCES, "allOf"}}
+    rest: dict[str, Json] = {
+        key: value for key, value in schema.items() if key not in {*schemas.REFERENCES, "allOf"}
+    }
     unions = [each for each in ("oneOf", "anyOf") if each in rest]
     alone: list[dict[str, Json]] = [{"$ref": text}] if text is not None else []
-    alone += [{key: value for key, value in rest.items() if key not in unions or key == each} for each in unions] if len(unions) > 1 else [rest]
-    parts = [source.part(f"/allOf/{index}", each) for index, each in enumerate(schemas.items(schema, "allOf"))]
-    return [each for each in (*(ViewSource(each, source.place) for each in alone), *parts) if each.schema != schema] or [ViewSource({}, source.place)]
+    alone += (
+        [
+            {key: value for key, value in rest.items() if key not in unions or key == each}
+            for each in unions
+        ]
+        if len(unions) > 1
+        else [rest]
+    )
+    parts = [
+        source.part(f"/allOf/{index}", each)
+        for index, each in enumerate(schemas.items(schema, "allOf"))
+    ]
+    return [
+        each
+        for each in (*(ViewSource(each, source.place) for each in alone), *parts)
+        if each.schema != schema
+    ] or [ViewSource({}, source.place)]
 
 
 def sure_kinds(found: Sequence[View]) -> list[str] | None:
-    """List the kinds of values that satisfy the ``type`` of every schema that always applies; ``None`` without any."""
-    listed = [schemas.kinds(view.schema) for view in found if view.is_sure and "type" in view.schema]
+    """List the kinds of values that satisfy the ``type`` of every schema that always applies;
+    ``None`` without any.
+    """
+    listed = [
+        schemas.kinds(view.schema) for view in found if view.is_sure and "type" in view.schema
+    ]
     return sorted(set[str].intersection(*listed)) if listed else None
 
 
@@ -132,24 +186,34 @@ def sure_kinds(found: Sequence[View]) -> list[str] | None:
 
 def get_member_source(view: View, wire: str) -> ViewSource:
     """Return the schema of a member that a view describes."""
-    return ViewSource({}, view.place).part(f"/properties/{escape_key(wire)}", schemas.members(view.schema, "properties")[wire])
+    return ViewSource({}, view.place).part(
+        f"/properties/{escape_key(wire)}", schemas.members(view.schema, "properties")[wire]
+    )
 
 
 def is_closed(found: Sequence[View]) -> bool:
     """Check that a schema declares every member that may be present."""
-    return not is_opened(found) and any(view.is_sure and view.schema.get("unevaluatedProperties") is False for view in found)
+    return not is_opened(found) and any(
+        view.is_sure and view.schema.get("unevaluatedProperties") is False for view in found
+    )
 
 
 def is_in_every_branch(saying: Sequence[View]) -> bool:
     """Check that every branch of one union declares a member; a silent branch allows any value."""
     branches = {view.branch for view in saying if view.branch}
-    return len({branch.union for branch in branches}) == 1 and len(branches) == next(iter(branches)).count
+    return (
+        len({branch.union for branch in branches}) == 1
+        and len(branches) == next(iter(branches)).count
+    )
 
 
 def is_opened(found: Sequence[View]) -> bool:
     """Check that a schema, wherever it applies, accepts members by other means than their names."""
     return any(
         schemas.members(view.schema, "patternProperties")
-        or any(view.schema.get(keyword) not in (None, False) for keyword in ("additionalProperties", "unevaluatedProperties"))
+        or any(
+            view.schema.get(keyword) not in (None, False)
+            for keyword in ("additionalProperties", "unevaluatedProperties")
+        )
         for view in found
     )

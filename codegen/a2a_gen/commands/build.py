@@ -18,13 +18,16 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.option("--check", "only_check", is_flag=True, help="Write nothing; exit with 1 if a file would change.")
+@click.option(
+    "--check", "only_check", is_flag=True, help="Write nothing; exit with 1 if a file would change."
+)
 @click.option("--force", is_flag=True, help="Overwrite generated files that were edited by hand.")
 def command(only_check: bool, force: bool) -> None:  # noqa: FBT001 - click passes options by name
     """Generate the package from the schemas.
 
-    Reads the agent of a2a.toml, or the folder of schemas that a2a-gen.toml or [tool.a2a-gen] of pyproject.toml names, in this folder or above it.
-    Unchanged files are not touched. On any error nothing is written.
+    Reads the agent of a2a.toml, or the folder of schemas that a2a-gen.toml or [tool.a2a-gen] of
+    pyproject.toml names, in this folder or above it. Unchanged files are not touched. On any error
+    nothing is written.
     """
     project = pipeline.open_project(Path.cwd())
     if only_check:
@@ -34,5 +37,6 @@ def command(only_check: bool, force: bool) -> None:  # noqa: FBT001 - click pass
     result = pipeline.build(project, force=force)
     console.show_problems(result.warnings)
     console.show_result(
-        f"{project.package}: {pluralize(result.written_count, 'file')} written, {result.removed_count} removed, {result.unchanged_count} unchanged"
+        f"{project.package}: {pluralize(result.written_count, 'file')} written, "
+        f"{result.removed_count} removed, {result.unchanged_count} unchanged"
     )

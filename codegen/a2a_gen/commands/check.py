@@ -20,17 +20,34 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.option("--against", "baselines", multiple=True, metavar="REF|DIR|LOCK", help="Baseline of a breaking-change check; repeatable.")
+@click.option(
+    "--against",
+    "baselines",
+    multiple=True,
+    metavar="REF|DIR|LOCK",
+    help="Baseline of a breaking-change check; repeatable.",
+)
 @click.option("--profile", type=click.Choice(diff.PROFILES), default=None, help=diff.PROFILE_HELP)
-@click.option("--format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True, help="Output format of --against.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(list(FORMATS)),
+    default="text",
+    show_default=True,
+    help="Output format of --against.",
+)
 @click.option("--fail-on", type=click.Choice(diff.FAIL_ON), default=None, help=diff.FAIL_ON_HELP)
-def command(baselines: tuple[str, ...], profile: str | None, form: str, fail_on: str | None) -> None:
+def command(
+    baselines: tuple[str, ...], profile: str | None, form: str, fail_on: str | None
+) -> None:
     """Check that generated code is up to date and the schemas pass all rules.
 
-    Generates everything again, compares it with the files on disk, and prints a unified diff of stale, edited and unknown files. Warnings of the
-    rules do not fail the check. Writes nothing. Exits with 1 on any finding.
+    Generates everything again, compares it with the files on disk, and prints a unified diff of
+    stale, edited and unknown files. Warnings of the rules do not fail the check. Writes nothing.
+    Exits with 1 on any finding.
 
-    With --against, or with baselines under [compat] of the project file, also reports breaking changes of the contract.
+    With --against, or with baselines under [compat] of the project file, also reports breaking
+    changes of the contract.
     """
     project = pipeline.open_project(Path.cwd())
     drift, warnings = pipeline.compute_drift(project)
@@ -39,12 +56,19 @@ def command(baselines: tuple[str, ...], profile: str | None, form: str, fail_on:
     for path, reason in drift.describe():
         click.echo(f"{path}: {reason}", err=True)
     if drift:
-        click.echo("generated code: not up to date\n    fix: run a2a-gen build, and commit the result", err=True)
+        click.echo(
+            "generated code: not up to date\n    fix: run a2a-gen build, and commit the result",
+            err=True,
+        )
     is_broken = False
     compat = project.compat
     if baselines := baselines or compat.baselines:
         request = CompareRequest(
-            baselines, diff.find_schema_folder(), diff.has_plain_schemas(), profile=profile or compat.profile, ignore_file=project.root / IGNORE_FILE
+            baselines,
+            diff.find_schema_folder(),
+            diff.has_plain_schemas(),
+            profile=profile or compat.profile,
+            ignore_file=project.root / IGNORE_FILE,
         )
         outcome = check_compatibility(request)
         diff.show_outcome(outcome, form)

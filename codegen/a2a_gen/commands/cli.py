@@ -1,7 +1,7 @@
 """Command group of ``a2a-gen``: the table of commands, each loaded on first use.
 
-Other distributions add commands (``serve``, ``worker``, …) under the entry-point group ``a2a_gen.commands``: a name and a click command, imported
-only when it runs.
+Other distributions add commands (``serve``, ``worker``, …) under the entry-point group
+``a2a_gen.commands``: a name and a click command, imported only when it runs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,12 @@ OWN_COMMANDS = {
     "version": "Print the version.",
 }
 BUILDING_COMMANDS = frozenset({"build", "check", "client", "dev"})
-BUILD_PACKAGES = {"datamodel_code_generator": "datamodel-code-generator", "httpx": "httpx", "jinja2": "jinja2", "ruff": "ruff"}
+BUILD_PACKAGES = {
+    "datamodel_code_generator": "datamodel-code-generator",
+    "httpx": "httpx",
+    "jinja2": "jinja2",
+    "ruff": "ruff",
+}
 """What these commands need of the extra ``build``: names of imports and of packages."""
 EXAMPLES = """\b
 Examples:
@@ -63,27 +68,46 @@ class CommandGroup(click.Group):
         else:
             return super().get_command(ctx, cmd_name)
         if not isinstance(command, click.Command):
-            raise click.ClickException(f"{cmd_name}: the entry point in {ENTRY_POINTS} is not a click command")
+            raise click.ClickException(
+                f"{cmd_name}: the entry point in {ENTRY_POINTS} is not a click command"
+            )
         return command
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         """Suggest a command for one that is misspelled."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
             if similar := get_close_matches(args[0], self.list_commands(ctx), 1):
-                raise click.UsageError(f"{error.message} Did you mean '{similar[0]}'?", ctx) from None
+                raise click.UsageError(
+                    f"{error.message} Did you mean '{similar[0]}'?", ctx
+                ) from None
             raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without loading those of other distributions."""
         del ctx
         with formatter.section("Commands"):
-            formatter.write_dl(sorted({**{name: _describe(point) for name, point in _find_other_commands().items()}, **OWN_COMMANDS}.items()))
+            formatter.write_dl(
+                sorted(
+                    {
+                        **{
+                            name: _describe(point) for name, point in _find_other_commands().items()
+                        },
+                        **OWN_COMMANDS,
+                    }.items()
+                )
+            )
 
 
 def _load_own(name: str) -> object:
-    if name in BUILDING_COMMANDS and (missing := [package for module, package in BUILD_PACKAGES.items() if not _is_installed(module)]):
+    if name in BUILDING_COMMANDS and (
+        missing := [
+            package for module, package in BUILD_PACKAGES.items() if not _is_installed(module)
+        ]
+    ):
         return _build_placeholder(name, MissingExtraError(missing[0]))
     return import_module(f"a2a_gen.commands.{name}").command
 
@@ -96,32 +120,59 @@ def _is_installed(module: str) -> bool:
 
 
 def _build_placeholder(name: str, error: MissingExtraError) -> click.Command:
-    """Build a command for one whose packages are not installed: it has help, and raises the error when run."""
+    """Build a command for one whose packages are not installed: it has help, and raises the error
+    when run.
+    """
 
     def refuse(args: tuple[str, ...]) -> None:
         del args
         raise error
 
     words = click.Argument(["args"], nargs=-1, type=click.UNPROCESSED)
-    return click.Command(name, {"ignore_unknown_options": True}, refuse, [words], help=f"{OWN_COMMANDS[name]}\n\n{error}")
+    return click.Command(
+        name,
+        {"ignore_unknown_options": True},
+        refuse,
+        [words],
+        help=f"{OWN_COMMANDS[name]}\n\n{error}",
+    )
 
 
 def _describe(point: EntryPoint) -> str:
     """Read the first docstring line of a command from its source; an import may be slow or fail."""
     try:
         found = find_spec(point.module)
-        source = ast.parse(Path(found.origin).read_text(encoding="utf-8")) if found and found.origin else ast.Module([], [])
+        source = (
+            ast.parse(Path(found.origin).read_text(encoding="utf-8"))
+            if found and found.origin
+            else ast.Module([], [])
+        )
     except (ImportError, OSError, SyntaxError, ValueError):
         source = ast.Module([], [])
-    said = next((ast.get_docstring(each) for each in source.body if isinstance(each, ast.FunctionDef) and each.name == point.attr), None)
+    said = next(
+        (
+            ast.get_docstring(each)
+            for each in source.body
+            if isinstance(each, ast.FunctionDef) and each.name == point.attr
+        ),
+        None,
+    )
     return (said or f"From {point.module.partition('.')[0]}.").partition("\n")[0]
 
 
 def _find_other_commands() -> dict[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=ENTRY_POINTS) if point.name not in OWN_COMMANDS}
+    return {
+        point.name: point
+        for point in entry_points(group=ENTRY_POINTS)
+        if point.name not in OWN_COMMANDS
+    }
 
 
-@click.group(cls=CommandGroup, epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=CommandGroup,
+    epilog=EXAMPLES,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, message="a2a-gen %(version)s")
 def cli() -> None:
     """Contract-first toolkit for A2A agents: JSON Schemas in, a typed Python package out."""

@@ -1,4 +1,7 @@
-"""Terminal output: results on stdout, everything else on stderr. Colors only on a terminal, and none with NO_COLOR."""
+"""Terminal output: results on stdout, everything else on stderr.
+
+Colors only on a terminal, and none with NO_COLOR.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,14 @@ import click
 
 from a2a_gen.problems import ContractError, GeneratorError, Level, Problem, pluralize
 
-_COLORS = {"error": "red", "fix": "cyan", "warning": "yellow", "+": "green", "-": "red", "@": "cyan"}
+_COLORS = {
+    "error": "red",
+    "fix": "cyan",
+    "warning": "yellow",
+    "+": "green",
+    "-": "red",
+    "@": "cyan",
+}
 
 
 def show_result(text: str) -> None:
@@ -21,7 +31,11 @@ def show_result(text: str) -> None:
 def show_problems(problems: Iterable[Problem]) -> None:
     """Print problems."""
     for problem in problems:
-        click.echo(_paint(str(problem), "yellow" if problem.level is Level.WARNING else "red"), err=True, color=_has_colors())
+        click.echo(
+            _paint(str(problem), "yellow" if problem.level is Level.WARNING else "red"),
+            err=True,
+            color=_has_colors(),
+        )
 
 
 def show_error(error: GeneratorError) -> None:
@@ -36,26 +50,40 @@ def show_error(error: GeneratorError) -> None:
 
 
 def show_usage_error(error: click.ClickException) -> None:
-    """Print an error of click or of another distribution's command, with the usage if that is the problem."""
+    """Print an error of click or of another distribution's command, with the usage if that is the
+    problem.
+    """
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
         return
     if isinstance(error, click.UsageError) and error.ctx is not None:
-        click.echo(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n", err=True)
+        click.echo(
+            f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n", err=True
+        )
     click.echo(f"{_paint('error:', 'red')} {error.format_message()}", err=True, color=_has_colors())
 
 
 def show_diff(lines: Iterable[str]) -> None:
     """Print a unified diff on stdout, colored on a terminal."""
     for line in lines:
-        click.echo(_paint(line, _COLORS.get(line[:1], "")), color=sys.stdout.isatty() and _has_colors())
+        click.echo(
+            _paint(line, _COLORS.get(line[:1], "")), color=sys.stdout.isatty() and _has_colors()
+        )
 
 
 def show_report(text: str) -> None:
     """Print a report on stdout with colored levels; only for a terminal."""
-    colours = {"error": "red", "warning": "yellow", "fix": "cyan", "was accepted": "magenta", "was never sent": "magenta"}
+    colours = {
+        "error": "red",
+        "warning": "yellow",
+        "fix": "cyan",
+        "was accepted": "magenta",
+        "was never sent": "magenta",
+    }
     for line in text.splitlines():
-        colour = next((colour for word, colour in colours.items() if line.lstrip().startswith(word)), "")
+        colour = next(
+            (colour for word, colour in colours.items() if line.lstrip().startswith(word)), ""
+        )
         click.echo(_paint(line, colour), color=_has_colors())
 
 

@@ -34,19 +34,31 @@ _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules"})
 
 @click.command(epilog=EXAMPLES)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="Port to listen on.")
+@click.option(
+    "--port",
+    default=8000,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="Port to listen on.",
+)
 def command(host: str, port: int) -> None:
     """Serve this project's agent with auto-reload.
 
-    A change of a2a.toml or of a schema rebuilds the package; a change of any Python file restarts the server. On an error the previous server keeps
-    running. Logs every call and the final state of its task. The explorer is at /explorer.
+    A change of a2a.toml or of a schema rebuilds the package; a change of any Python file restarts
+    the server. On an error the previous server keeps running. Logs every call and the final state
+    of its task. The explorer is at /explorer.
     """
     project = pipeline.open_project(Path.cwd())
     if project.kind != "agent":
-        raise ProjectError(f"{project.config}: a contract cannot be served", "change to the folder of an agent, which has an a2a.toml")
+        raise ProjectError(
+            f"{project.config}: a contract cannot be served",
+            "change to the folder of an agent, which has an a2a.toml",
+        )
     _check_address_free(host, port)
     server = ServerProcess(project, host, port)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # also stops the server, which must not outlive this process
+    signal.signal(
+        signal.SIGTERM, signal.default_int_handler
+    )  # also stops the server, which must not outlive this process
     try:
         _watch(project, server)
     except KeyboardInterrupt:
@@ -56,12 +68,19 @@ def command(host: str, port: int) -> None:
 
 
 def _check_address_free(host: str, port: int) -> None:
-    """Raise before the first build if the address is in use: no change of the project would help."""
+    """Raise before the first build if the address is in use: no change of the project would
+    help.
+    """
     try:
-        socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
+        socket.create_server(
+            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET
+        ).close()
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise ProjectError(f"{host}:{port}: cannot listen: {reason}", "stop the process that uses it, or choose another --port") from error
+        raise ProjectError(
+            f"{host}:{port}: cannot listen: {reason}",
+            "stop the process that uses it, or choose another --port",
+        ) from error
 
 
 class ServerProcess:
@@ -69,7 +88,15 @@ class ServerProcess:
 
     def __init__(self, project: Project, host: str, port: int) -> None:
         self._command = [sys.executable, "-m", "a2a_gen", "serve", "--built-by-dev"]
-        self._arguments = ["--host", host, "--port", str(port), "--drain", _DRAIN_SECONDS, "--log-calls"]
+        self._arguments = [
+            "--host",
+            host,
+            "--port",
+            str(port),
+            "--drain",
+            _DRAIN_SECONDS,
+            "--log-calls",
+        ]
         self._root = project.root
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -78,11 +105,17 @@ class ServerProcess:
         check = [*self._command, "--check", *self._arguments[:2]]
         done = subprocess.run(check, cwd=self._root, stdout=subprocess.DEVNULL, check=False)  # noqa: S603 - our own command
         if done.returncode:
-            click.echo("agent: cannot be served yet" + ("; the previous server keeps running" if self._process else ""), err=True)
+            click.echo(
+                "agent: cannot be served yet"
+                + ("; the previous server keeps running" if self._process else ""),
+                err=True,
+            )
             return
         self.stop()
         environment = {_EXPLORER_VARIABLE: "on", **os.environ}
-        self._process = subprocess.Popen([*self._command, *self._arguments], cwd=self._root, env=environment)  # noqa: S603 - as above
+        self._process = subprocess.Popen(  # noqa: S603 - as above
+            [*self._command, *self._arguments], cwd=self._root, env=environment
+        )
 
     def stop(self) -> None:
         """Stop the server if it runs."""
@@ -97,7 +130,10 @@ class ServerProcess:
     def report_exit(self) -> None:
         """Report an exit of the server, once."""
         if self._process is not None and self._process.poll() is not None:
-            click.echo(f"server: exited with {self._process.returncode}; waiting for a change to restart", err=True)
+            click.echo(
+                f"server: exited with {self._process.returncode}; waiting for a change to restart",
+                err=True,
+            )
             self._process = None
 
 
@@ -113,7 +149,9 @@ def _watch(project: Project, server: ServerProcess) -> None:
         if has_changed:
             is_fine = _build(project)
             read = _read_mtimes(_list_inputs(project, is_fine=is_fine))
-            inputs = {file: seen.get(file, stamp) for file, stamp in read.items()}  # mtimes from before the build read them
+            inputs = {
+                file: seen.get(file, stamp) for file, stamp in read.items()
+            }  # mtimes from before the build read them
         is_built = has_changed and is_fine
         code_now = _read_mtimes(_walk_files(project.root, _CODE_SUFFIXES))
         if is_built or code_now != code:
@@ -132,12 +170,20 @@ def _build(project: Project) -> bool:
         console.show_error(error)
         return False
     console.show_problems(result.warnings)
-    click.echo(f"built in {time.perf_counter() - start:.2f} s: {result.written_count} files written, {result.unchanged_count} unchanged", err=True)
+    click.echo(
+        (
+            f"built in {time.perf_counter() - start:.2f} s: {result.written_count} files "
+            f"written, {result.unchanged_count} unchanged"
+        ),
+        err=True,
+    )
     return True
 
 
 def _list_inputs(project: Project, *, is_fine: bool) -> Iterator[Path]:
-    """List the inputs of the last build; after a failure also every schema file, since the lock may miss new ones."""
+    """List the inputs of the last build; after a failure also every schema file, since the lock may
+    miss new ones.
+    """
     yield project.config
     old = lock.read_lock(project.root)
     yield from (project.root / path for path in (old.inputs if old else ()))
@@ -147,7 +193,9 @@ def _list_inputs(project: Project, *, is_fine: bool) -> Iterator[Path]:
 
 def _walk_files(root: Path, suffixes: tuple[str, ...]) -> Iterator[Path]:
     for parent, folders, names in os.walk(root):
-        folders[:] = [name for name in folders if name not in _SKIPPED_FOLDERS and not name.startswith(".")]
+        folders[:] = [
+            name for name in folders if name not in _SKIPPED_FOLDERS and not name.startswith(".")
+        ]
         yield from (Path(parent, name) for name in names if name.endswith(suffixes))
 
 

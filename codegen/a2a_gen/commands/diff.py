@@ -14,12 +14,21 @@ from a2a_gen.diff.formats import FORMATS
 from a2a_gen.diff.ignore import IGNORE_FILE, render_ignore_entries
 from a2a_gen.diff.report import CompareOptions, Report
 from a2a_gen.diff.rules.rule import ChangeLevel
-from a2a_gen.diff.run import TRANSITIVE_SUFFIX, CompareOutcome, CompareRequest, check_compatibility, should_fail
+from a2a_gen.diff.run import (
+    TRANSITIVE_SUFFIX,
+    CompareOutcome,
+    CompareRequest,
+    check_compatibility,
+    should_fail,
+)
 from a2a_gen.diff.usage import BOTH, Usage
 from a2a_gen.problems import ProjectError
 from a2a_gen.source.project import Compat, find_project, find_root
 
-PROFILES = [*finding.PROFILES, *(f"{name}{TRANSITIVE_SUFFIX}" for name in ("BACKWARD", "FORWARD", "FULL"))]
+PROFILES = [
+    *finding.PROFILES,
+    *(f"{name}{TRANSITIVE_SUFFIX}" for name in ("BACKWARD", "FORWARD", "FULL")),
+]
 PROFILE_HELP = "Kinds of break to report.  [default: FULL for a contract, WIRE for anything else]"
 FAIL_ON = ["error", "warning", "info", "none"]
 FAIL_ON_HELP = "Exit with 1 at this level or above.  [default: error]"
@@ -54,29 +63,62 @@ class _Options(TypedDict):
 @click.command(epilog=EXAMPLES)
 @click.argument("sides", nargs=-1, metavar="[BASE] [REVISION]")
 @click.option(
-    "--against", "baselines", multiple=True, metavar="REF|DIR|LOCK|URL", help="Baseline: a Git ref, folder, lock or agent card; repeatable."
+    "--against",
+    "baselines",
+    multiple=True,
+    metavar="REF|DIR|LOCK|URL",
+    help="Baseline: a Git ref, folder, lock or agent card; repeatable.",
 )
-@click.option("--format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True, help="Output format.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(list(FORMATS)),
+    default="text",
+    show_default=True,
+    help="Output format.",
+)
 @click.option("--fail-on", type=click.Choice(FAIL_ON), default=None, help=FAIL_ON_HELP)
 @click.option("--profile", type=click.Choice(PROFILES), default=None, help=PROFILE_HELP)
-@click.option("--role", type=click.Choice(list(USAGES)), default="both", show_default=True, help="Usage of plain schemas.")
+@click.option(
+    "--role",
+    type=click.Choice(list(USAGES)),
+    default="both",
+    show_default=True,
+    help="Usage of plain schemas.",
+)
 @click.option("--plain", is_flag=True, help="Compare the files as plain JSON Schemas.")
 @click.option("--docs", is_flag=True, help="Report changed descriptions too.")
 @click.option(
-    "--ignore", "ignored", type=click.Path(path_type=Path, dir_okay=False), help=f"File of accepted changes.  [default: {IGNORE_FILE} of the project]"
+    "--ignore",
+    "ignored",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help=f"File of accepted changes.  [default: {IGNORE_FILE} of the project]",
 )
-@click.option("--write-ignore", is_flag=True, help="Add the findings to the file of accepted changes, with empty reasons.")
-def command(sides: tuple[str, ...], baselines: tuple[str, ...], **options: Unpack[_Options]) -> None:
+@click.option(
+    "--write-ignore",
+    is_flag=True,
+    help="Add the findings to the file of accepted changes, with empty reasons.",
+)
+def command(
+    sides: tuple[str, ...], baselines: tuple[str, ...], **options: Unpack[_Options]
+) -> None:
     """Report breaking changes between two contracts.
 
-    Compares schemas as sets of documents and shows a document for every break. REVISION defaults to this project; the base defaults to the baselines
-    under [compat] of its project file.
+    Compares schemas as sets of documents and shows a document for every break. REVISION defaults to
+    this project; the base defaults to the baselines under [compat] of its project file.
     """
     compat = _read_compat() if not sides else Compat()
     baselines = baselines or compat.baselines
     if len(sides) + bool(baselines) not in (1, 2) or (not baselines and not sides):
-        raise click.UsageError("BASE: not given; pass BASE and REVISION, or --against, or set baselines under [compat] in the project file")
-    bases, revision = (baselines, sides[0] if sides else "") if baselines else (sides[:1], sides[1] if len(sides) > 1 else "")
+        raise click.UsageError(
+            "BASE: not given; pass BASE and REVISION, or --against, or set baselines under "
+            "[compat] in the project file"
+        )
+    bases, revision = (
+        (baselines, sides[0] if sides else "")
+        if baselines
+        else (sides[:1], sides[1] if len(sides) > 1 else "")
+    )
     ignore_file = options["ignored"] or (find_root(Path.cwd()) or Path()) / IGNORE_FILE
     request = CompareRequest(
         bases,
@@ -129,9 +171,17 @@ def show_outcome(outcome: CompareOutcome, form: str) -> None:
 
 
 def _write_ignore_entries(file: Path, report: Report, fail_on: str) -> None:
-    level = {"error": ChangeLevel.ERROR, "warning": ChangeLevel.WARNING}.get(fail_on, ChangeLevel.INFO)
+    level = {"error": ChangeLevel.ERROR, "warning": ChangeLevel.WARNING}.get(
+        fail_on, ChangeLevel.INFO
+    )
     entries = render_ignore_entries(report.findings_at_least(level))
     if entries:
-        before = file.read_text(encoding="utf-8") if file.exists() else "# Accepted changes. Every entry needs a reason.\n"
+        before = (
+            file.read_text(encoding="utf-8")
+            if file.exists()
+            else "# Accepted changes. Every entry needs a reason.\n"
+        )
         file.write_text(before + entries, encoding="utf-8")
-        click.echo(f"{file}: {entries.count('[[ignore]]')} entries added; fill in the reasons", err=True)
+        click.echo(
+            f"{file}: {entries.count('[[ignore]]')} entries added; fill in the reasons", err=True
+        )

@@ -32,19 +32,36 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 @click.command(epilog=EXAMPLES)
 @click.argument("name")
-@click.option("--template", type=click.Choice(TEMPLATES), default="hello", show_default=True, help="Template of the project.")
-@click.option("--deploy", is_flag=True, help="Add files to run it: Dockerfile, compose, Kubernetes, systemd, proxies; also to an existing project.")
+@click.option(
+    "--template",
+    type=click.Choice(TEMPLATES),
+    default="hello",
+    show_default=True,
+    help="Template of the project.",
+)
+@click.option(
+    "--deploy",
+    is_flag=True,
+    help=(
+        "Add files to run it: Dockerfile, compose, Kubernetes, systemd, proxies; also to an "
+        "existing project."
+    ),
+)
 def command(name: str, template: str, *, deploy: bool) -> None:
     """Create a new agent project.
 
-    NAME may be a path; its last part is the name of the folder, the agent and the package, in lowercase letters, digits and hyphens. The folder must
-    be empty or missing, or with --deploy a project, whose files stay as they are.
+    NAME may be a path; its last part is the name of the folder, the agent and the package, in
+    lowercase letters, digits and hyphens. The folder must be empty or missing, or with --deploy a
+    project, whose files stay as they are.
     """
     folder = Path(name)
     folder = folder if folder.name else folder.resolve()
     files = list(_select_files(folder, template, deploy=deploy))
     if taken := [path for path, _ in files if (folder / path).exists()]:
-        raise ProjectError(f"{folder / taken[0]}: already exists", "remove or rename it, so that nothing of yours is overwritten")
+        raise ProjectError(
+            f"{folder / taken[0]}: already exists",
+            "remove or rename it, so that nothing of yours is overwritten",
+        )
     is_new = not _is_project(folder)
     for path, text in files:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -52,21 +69,32 @@ def command(name: str, template: str, *, deploy: bool) -> None:
     if not is_new:
         click.echo(f"{folder}: files added. Next: read deploy/README.md")
         return
-    click.echo(f"{folder}: project created. Next steps:\n\n    cd {folder}\n    a2a-gen build\n    a2a-gen serve")
+    click.echo(
+        f"{folder}: project created. Next steps:\n\n    cd {folder}\n    a2a-gen build\n    "
+        "a2a-gen serve"
+    )
 
 
 def _select_files(folder: Path, template: str, *, deploy: bool) -> Iterator[tuple[str, str]]:
     """Yield the files to write, or raise if the name or the folder cannot be used."""
     if not _NAME.fullmatch(folder.name):
-        raise click.BadParameter(f"{folder.name!r} is not an agent name; use lowercase letters, digits and hyphens", param_hint="NAME")
+        raise click.BadParameter(
+            f"{folder.name!r} is not an agent name; use lowercase letters, digits and hyphens",
+            param_hint="NAME",
+        )
     if why := explain_invalid_package(folder.name.replace("-", "_")):
-        raise click.BadParameter(f"{folder.name!r} is not an agent name, since its package gets the same name: {why}", param_hint="NAME")
+        raise click.BadParameter(
+            f"{folder.name!r} is not an agent name, since its package gets the same name: {why}",
+            param_hint="NAME",
+        )
     if deploy:
         yield from render_project(folder.name, DEPLOYMENT)
         if _is_project(folder):
             return
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ProjectError(f"{folder}: already exists and is not empty", "choose another name, or an empty folder")
+        raise ProjectError(
+            f"{folder}: already exists and is not empty", "choose another name, or an empty folder"
+        )
     yield from render_project(folder.name, template)
 
 
@@ -84,7 +112,11 @@ def render_project(name: str, template: str) -> Iterator[tuple[str, str]]:
 
 
 def _build_replacements(old: str, new: str) -> Mapping[str, str]:
-    return {old: new, old.replace("-", "_"): new.replace("-", "_"), _to_pascal_case(old): _to_pascal_case(new)}
+    return {
+        old: new,
+        old.replace("-", "_"): new.replace("-", "_"),
+        _to_pascal_case(old): _to_pascal_case(new),
+    }
 
 
 def _to_pascal_case(name: str) -> str:
@@ -94,4 +126,12 @@ def _to_pascal_case(name: str) -> str:
 def _replace_names(text: str, words: Mapping[str, str]) -> str:
     for old, new in words.items():
         text = text.replace(old, new)
-    return _IMPORT.sub(lambda found: found[1] + ", ".join(sorted(found[2].split(", "), key=lambda name: (name[0].islower(), name.lower()))), text)
+    return _IMPORT.sub(
+        lambda found: (
+            found[1]
+            + ", ".join(
+                sorted(found[2].split(", "), key=lambda name: (name[0].islower(), name.lower()))
+            )
+        ),
+        text,
+    )

@@ -23,18 +23,22 @@ Examples:
 def command(family: str | None) -> None:
     """Print the intermediate representation as JSON.
 
-    The intermediate representation is the input of templates and rules, with every name and type resolved: the contract, or the skills of an agent
-    with their types.
+    The intermediate representation is the input of templates and rules, with every name and type
+    resolved: the contract, or the skills of an agent with their types.
     """
     project = pipeline.open_project(Path.cwd())
     if project.kind == "agent":
         if family is not None:
-            raise click.BadParameter("an agent has no schema families; omit the option", param_hint="--family")
+            raise click.BadParameter(
+                "an agent has no schema families; omit the option", param_hint="--family"
+            )
         click.echo(show_agent.to_json(agent.read_agent(project).agent), nl=False)
         return
     if project.kind == "models":
         if family is not None:
-            raise click.BadParameter("plain schemas have no families; omit the option", param_hint="--family")
+            raise click.BadParameter(
+                "plain schemas have no families; omit the option", param_hint="--family"
+            )
         click.echo(plain.to_json(plain.read_package(project)), nl=False)
         return
     contract = pipeline.load(project).contract
@@ -43,5 +47,7 @@ def command(family: str | None) -> None:
         return
     found = {each.file.removesuffix(".json"): each for each in contract.families}
     if family not in found:
-        raise click.BadParameter(f"{family!r} does not exist; choose one of {', '.join(found)}", param_hint="--family")
+        raise click.BadParameter(
+            f"{family!r} does not exist; choose one of {', '.join(found)}", param_hint="--family"
+        )
     click.echo(dump.to_json(found[family]), nl=False)

@@ -20,8 +20,8 @@ Examples:
 def command() -> None:
     """Check schemas and tables against the lint rules.
 
-    A lint rule finds what would fail silently: a keyword that generated code cannot enforce, two names that become one in Python. Exits with 1 on an
-    error; warnings are only printed.
+    A lint rule finds what would fail silently: a keyword that generated code cannot enforce, two
+    names that become one in Python. Exits with 1 on an error; warnings are only printed.
     """
     problems = pipeline.find_problems(pipeline.open_project(Path.cwd()))
     console.show_problems(problems)

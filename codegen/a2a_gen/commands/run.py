@@ -1,4 +1,5 @@
-"""Runs one command and converts its errors to messages and exit codes, for our commands and those of other distributions.
+"""Runs one command and converts its errors to messages and exit codes, for our commands and those
+of other distributions.
 
 0   success
 1   findings: stale output, breaking changes, no result
@@ -32,7 +33,9 @@ def run_command(words: Sequence[str]) -> int:
         console.show_usage_error(error)
         return error.exit_code
     except ModuleNotFoundError as error:
-        if type(error) is ModuleNotFoundError:  # of the user's code; a subclass says how to install what is missing
+        if (
+            type(error) is ModuleNotFoundError
+        ):  # of the user's code; a subclass says how to install what is missing
             raise
         console.show_usage_error(click.ClickException(str(error)))
         return _MISSING_EXTRA
@@ -42,7 +45,10 @@ def run_command(words: Sequence[str]) -> int:
         if error.filename is None:
             raise
         reason = (error.strerror or type(error).__name__).lower()
-        failure = ProjectError(f"{error.filename}: cannot be read or written: {reason}", "correct the path or its permissions")
+        failure = ProjectError(
+            f"{error.filename}: cannot be read or written: {reason}",
+            "correct the path or its permissions",
+        )
         console.show_error(failure)
         return failure.exit_code
     return result if isinstance(result, int) else 0

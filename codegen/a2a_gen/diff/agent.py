@@ -1,6 +1,7 @@
 """Description of an agent, read from a card of any dialect or from its ``a2a.toml``.
 
-A card is read by the members that it has, not by its version: the spellings of all dialects are tried in order.
+A card is read by the members that it has, not by its version: the spellings of all dialects are
+tried in order.
 """
 
 from __future__ import annotations
@@ -66,11 +67,15 @@ def agent_from_card(file: str, card: dict[str, Json]) -> AgentDescription:
         surfaces=dict(_parse_card_surfaces(card)),
         capabilities=frozenset(on),
         security=_get_first(card, "securityRequirements", "security", "authentication"),
-        extensions=frozenset(str(each.get("uri")) for each in extensions if each.get("required") is True),
+        extensions=frozenset(
+            str(each.get("uri")) for each in extensions if each.get("required") is True
+        ),
     )
 
 
-def _parse_card_skills(file: str, card: dict[str, Json], modes: tuple[tuple[str, ...], tuple[str, ...]]) -> Iterator[SkillDescription]:
+def _parse_card_skills(
+    file: str, card: dict[str, Json], modes: tuple[tuple[str, ...], tuple[str, ...]]
+) -> Iterator[SkillDescription]:
     typed = parse_card(card)
     for index, each in enumerate(_as_list(card.get("skills"))):
         skill = _as_object(each)
@@ -92,10 +97,15 @@ def _parse_card_surfaces(card: dict[str, Json]) -> Iterator[tuple[str, frozenset
     main = card.get("url")
     if isinstance(main, str):
         found.setdefault(main, set()).add(str(_get_first(card, "preferredTransport") or "JSONRPC"))
-    for each in (*_as_list(card.get("supportedInterfaces")), *_as_list(card.get("additionalInterfaces"))):
+    for each in (
+        *_as_list(card.get("supportedInterfaces")),
+        *_as_list(card.get("additionalInterfaces")),
+    ):
         interface = _as_object(each)
         binding = _get_first(interface, "protocolBinding", "transport") or ""
-        found.setdefault(str(interface.get("url")), set()).add(" ".join(filter(None, (str(binding), str(interface.get("protocolVersion") or "")))))
+        found.setdefault(str(interface.get("url")), set()).add(
+            " ".join(filter(None, (str(binding), str(interface.get("protocolVersion") or ""))))
+        )
     return ((url, frozenset(bindings)) for url, bindings in found.items())
 
 
@@ -105,25 +115,42 @@ def agent_from_project(file: str, table: dict[str, Json]) -> AgentDescription:
     modes = (_as_strings(agent.get("input_modes")), _as_strings(agent.get("output_modes")))
     on = {_normalize_capability(name) for name, value in capabilities.items() if value is True}
     extensions = (_as_object(each) for each in _as_list(capabilities.get("extensions")))
-    surfaces = {str(_as_object(each).get("path")): _as_object(each) for each in _as_list(table.get("surfaces"))} or {"/": {}}
+    surfaces = {
+        str(_as_object(each).get("path")): _as_object(each)
+        for each in _as_list(table.get("surfaces"))
+    } or {"/": {}}
     otherwise = _as_strings(table.get("dialects")) or ("1.0", "0.3")
     return AgentDescription(
         file=file,
         version=str(agent.get("version") or ""),
         skills={
-            identity: _parse_project_skill(file, identity, _as_object(each), modes) for identity, each in _as_object(table.get("skills")).items()
+            identity: _parse_project_skill(file, identity, _as_object(each), modes)
+            for identity, each in _as_object(table.get("skills")).items()
         },
-        surfaces={path: frozenset(_as_strings(each.get("dialects")) or otherwise) for path, each in surfaces.items()},
-        capabilities=frozenset(on if capabilities.get("streaming") is False else {*on, "streaming"}),
+        surfaces={
+            path: frozenset(_as_strings(each.get("dialects")) or otherwise)
+            for path, each in surfaces.items()
+        },
+        capabilities=frozenset(
+            on if capabilities.get("streaming") is False else {*on, "streaming"}
+        ),
         security=[str(each.get("auth")) for each in surfaces.values() if each.get("auth")] or None,
-        extensions=frozenset(str(each.get("uri")) for each in extensions if each.get("required") is True),
+        extensions=frozenset(
+            str(each.get("uri")) for each in extensions if each.get("required") is True
+        ),
         version_pointer="/agent/version",
     )
 
 
-def _parse_project_skill(file: str, identity: str, skill: dict[str, Json], modes: tuple[tuple[str, ...], tuple[str, ...]]) -> SkillDescription:
-    schemas = {use: str(skill[use]) for use in ("input", "output") if isinstance(skill.get(use), str)}
-    schemas |= {f"reply to {name}": str(each) for name, each in _as_object(skill.get("asks")).items()}
+def _parse_project_skill(
+    file: str, identity: str, skill: dict[str, Json], modes: tuple[tuple[str, ...], tuple[str, ...]]
+) -> SkillDescription:
+    schemas = {
+        use: str(skill[use]) for use in ("input", "output") if isinstance(skill.get(use), str)
+    }
+    schemas |= {
+        f"reply to {name}": str(each) for name, each in _as_object(skill.get("asks")).items()
+    }
     kinds = {use: ("application/json",) if use in schemas else () for use in ("input", "output")}
     return SkillDescription(
         identity,

@@ -1,4 +1,5 @@
-"""Self-contained schemas for validators and for the containment oracle: one schema and everything that it refers to.
+"""Self-contained schemas for validators and for the containment oracle: one schema and everything
+that it refers to.
 
 A schema is written in one of four forms:
 
@@ -8,8 +9,8 @@ A schema is written in one of four forms:
     BRANCH       a schema that applies beside others to one value; ``SENT`` closes all of them once, by ``unevaluatedProperties``
     LENIENT      the documents that a reader takes: defaults of ``x-a2a-read`` are filled in, values of an ``x-extensible-enum`` may be unknown
 
-Below ``not``, ``if``, ``contains`` and ``propertyNames`` a schema stays as written. Keywords of drafts before 2020-12 are rewritten, since only later
-drafts can close an object over its branches.
+Below ``not``, ``if``, ``contains`` and ``propertyNames`` a schema stays as written. Keywords of
+drafts before 2020-12 are rewritten, since only later drafts can close an object over its branches.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ _MAX_MIXED_BRANCHES = 40
 _OLD_DRAFTS = ("draft-03", "draft-04", "draft-05", "draft-06", "draft-07")
 _CONTENT_KEYWORDS = frozenset({"contentEncoding", "contentMediaType"})
 _UNIONS = ("anyOf", "oneOf")
-_CHILD_KEYWORDS = frozenset({"items", "prefixItems", "additionalProperties", "unevaluatedProperties", "unevaluatedItems"})
+_CHILD_KEYWORDS = frozenset(
+    {"items", "prefixItems", "additionalProperties", "unevaluatedProperties", "unevaluatedItems"}
+)
 _IN_PLACE_KEYWORDS = frozenset({"allOf", "then", "else"})
 _TESTED_KEYWORDS = frozenset({"not", "if", "contains", "propertyNames"})
 
@@ -61,8 +64,9 @@ class BundleTooLargeError(Exception):
 class SchemaBundle:
     """One schema and everything that it refers to.
 
-    With ``member_names`` the schemas of other members are left out, which no document without those members can notice. ``mixed_names`` are the
-    members that a sender may take from several alternatives of a union at once, if their schemas allow it; ``None`` stands for all. Above
+    With ``member_names`` the schemas of other members are left out, which no document without those
+    members can notice. ``mixed_names`` are the members that a sender may take from several
+    alternatives of a union at once, if their schemas allow it; ``None`` stands for all. Above
     ``limit`` schemas, or ``max_branches`` branches of one union, building fails.
     """
 
@@ -89,10 +93,16 @@ class SchemaBundle:
         self._names = MemberNames(tree)
         self._old_files: dict[str, bool] = {}
 
-    def build(self, schemas: Sequence[SchemaLocation], form: Form = Form.AS_WRITTEN) -> dict[str, Json]:
-        """Build the schema that all schemas apply together; raise ``BundleTooLargeError`` above the limit."""
+    def build(
+        self, schemas: Sequence[SchemaLocation], form: Form = Form.AS_WRITTEN
+    ) -> dict[str, Json]:
+        """Build the schema that all schemas apply together; raise ``BundleTooLargeError`` above the
+        limit.
+        """
         is_split = form is Form.SENT and len(schemas) > 1
-        parts: list[Json] = [self._refer(schema, Form.BRANCH if is_split else form) for schema in schemas]
+        parts: list[Json] = [
+            self._refer(schema, Form.BRANCH if is_split else form) for schema in schemas
+        ]
         root: dict[str, Json] = {"allOf": parts}
         if is_split and any(map(self._names.list_described, schemas)):
             root = _close(root, frozenset[str]().union(*map(self._names.list_mentioned, schemas)))
@@ -106,10 +116,18 @@ class SchemaBundle:
         return {"$schema": DRAFT, **(root if schemas else {}), "$defs": definitions}
 
     def build_with_atoms(self, schemas: Sequence[SchemaLocation], form: Form) -> dict[str, Json]:
-        """Build the same for the oracle, with definitions of its atoms; no validator may see those."""
+        """Build the same for the oracle, with definitions of its atoms; no validator may see
+        those.
+        """
         made = self.build(schemas, form)
         definitions = made["$defs"]
-        return {**made, "$defs": {**(definitions if isinstance(definitions, dict) else {}), **_define_atoms(self._atoms)}}
+        return {
+            **made,
+            "$defs": {
+                **(definitions if isinstance(definitions, dict) else {}),
+                **_define_atoms(self._atoms),
+            },
+        }
 
     @property
     def is_recursive(self) -> bool:
@@ -143,20 +161,32 @@ class SchemaBundle:
         chosen = self._write_members(schema, members, Form.BRANCH, union_form=Form.SENT)
         return chosen if self._is_chosen(schema, members) else {"anyOf": [chosen, closed]}
 
-    def _write_reference(self, schema: SchemaLocation, reference: str, form: Form, *, is_child: bool) -> dict[str, Json]:
+    def _write_reference(
+        self, schema: SchemaLocation, reference: str, form: Form, *, is_child: bool
+    ) -> dict[str, Json]:
         target = self._tree.resolve(schema, reference)
         if target is None:
             return self._add_atom((f"reference {reference}",))
-        can_hide = form is Form.SENT or (form is not Form.BRANCH and (is_child or not self._tree.has_unevaluated))
+        can_hide = form is Form.SENT or (
+            form is not Form.BRANCH and (is_child or not self._tree.has_unevaluated)
+        )
         atoms = self._find_atoms(target, form) if self._find_atoms and can_hide else ()
         return self._add_atom(atoms) if atoms else self._refer(target, form)
 
     def _add_atom(self, names: tuple[str, ...]) -> dict[str, Json]:
-        """Refer to schemas about which nothing is known, but that one name stands for one schema; several stand for their intersection."""
+        """Refer to schemas about which nothing is known, but that one name stands for one schema;
+        several stand for their intersection.
+        """
         self._atoms |= dict.fromkeys(names)
         return {"allOf": [{"$ref": f"#/$defs/{_quote(name)}"} for name in names]}
 
-    def _write_members(self, schema: SchemaLocation, members: dict[str, Json], form: Form, union_form: Form | None = None) -> dict[str, Json]:
+    def _write_members(
+        self,
+        schema: SchemaLocation,
+        members: dict[str, Json],
+        form: Form,
+        union_form: Form | None = None,
+    ) -> dict[str, Json]:
         """Write the keywords of a schema; its unions become parts of ``allOf``."""
         made: dict[str, Json] = {}
         parts: list[Json] = []
@@ -168,7 +198,11 @@ class SchemaBundle:
                 parts.append(self._write_reference(schema, value, form, is_child=False))
             elif keyword == "allOf" and isinstance(value, list):
                 parts += [self._write(descend(schema, each), form) for each in value]
-            elif form is Form.BRANCH and keyword in {"additionalProperties", "unevaluatedProperties"} and is_vacuous(value):
+            elif (
+                form is Form.BRANCH
+                and keyword in {"additionalProperties", "unevaluatedProperties"}
+                and is_vacuous(value)
+            ):
                 continue  # names no member, as if absent
             elif form is Form.LENIENT and keyword in {"required", "enum"}:
                 made |= _relax(keyword, value, schema)
@@ -178,24 +212,43 @@ class SchemaBundle:
 
     def _write_keyword(self, schema: SchemaLocation, keyword: str, value: Json, form: Form) -> Json:
         child_form = Form.SENT if form is Form.BRANCH else form
-        if keyword in {"properties", "patternProperties", "dependentSchemas"} and isinstance(value, dict):
+        if keyword in {"properties", "patternProperties", "dependentSchemas"} and isinstance(
+            value, dict
+        ):
             inner = form if keyword == "dependentSchemas" else child_form
             is_left_out = keyword == "properties" and self._member_names is not None
             return {
                 name: True
                 if is_left_out and name not in (self._member_names or ())
-                else self._write(descend(schema, each), inner, is_child=keyword != "dependentSchemas")
+                else self._write(
+                    descend(schema, each), inner, is_child=keyword != "dependentSchemas"
+                )
                 for name, each in value.items()
             }
-        inner = child_form if keyword in _CHILD_KEYWORDS else form if keyword in _IN_PLACE_KEYWORDS else Form.AS_WRITTEN
+        inner = (
+            child_form
+            if keyword in _CHILD_KEYWORDS
+            else form
+            if keyword in _IN_PLACE_KEYWORDS
+            else Form.AS_WRITTEN
+        )
         if keyword in _CHILD_KEYWORDS | _IN_PLACE_KEYWORDS | _TESTED_KEYWORDS:
             if isinstance(value, list):
-                return [self._write(descend(schema, each), inner, is_child=keyword in _CHILD_KEYWORDS) for each in value]
+                return [
+                    self._write(descend(schema, each), inner, is_child=keyword in _CHILD_KEYWORDS)
+                    for each in value
+                ]
             return self._write(descend(schema, value), inner, is_child=keyword in _CHILD_KEYWORDS)
         return value
 
-    def _write_union(self, schema: SchemaLocation, keyword: str, branches: list[Json], form: Form) -> Iterator[Json]:
-        if self._max_branches is not None and len(branches) > self._max_branches and not all(map(_is_listed, branches)):
+    def _write_union(
+        self, schema: SchemaLocation, keyword: str, branches: list[Json], form: Form
+    ) -> Iterator[Json]:
+        if (
+            self._max_branches is not None
+            and len(branches) > self._max_branches
+            and not all(map(_is_listed, branches))
+        ):
             raise BundleTooLargeError
         located = [descend(schema, each) for each in branches]
         written: list[Json] = [self._write(each, form) for each in located]
@@ -209,64 +262,107 @@ class SchemaBundle:
 
     def _is_chosen(self, schema: SchemaLocation, members: dict[str, Json]) -> bool:
         """Return true if a sender cannot mix the members of several alternatives."""
-        branches = [descend(schema, each) for keyword in _UNIONS for each in as_list(members.get(keyword))]
-        if self._mixed_names is not None and self._mixed_names.isdisjoint(self._names.list_described(schema) | self._names.list_mentioned(schema)):
+        branches = [
+            descend(schema, each) for keyword in _UNIONS for each in as_list(members.get(keyword))
+        ]
+        if self._mixed_names is not None and self._mixed_names.isdisjoint(
+            self._names.list_described(schema) | self._names.list_mentioned(schema)
+        ):
             return True
-        return len(branches) > _MAX_MIXED_BRANCHES or sum(map(self._is_open, branches)) <= 1 or self._is_disjoint(branches)
+        return (
+            len(branches) > _MAX_MIXED_BRANCHES
+            or sum(map(self._is_open, branches)) <= 1
+            or self._is_disjoint(branches)
+        )
 
     def _is_open(self, schema: SchemaLocation) -> bool:
         final = self._follow(schema)
-        return final.members.get("additionalProperties") is not False and bool(self._names.list_described(final))
+        return final.members.get("additionalProperties") is not False and bool(
+            self._names.list_described(final)
+        )
 
     def _is_disjoint(self, branches: Sequence[SchemaLocation]) -> bool:
-        """Return true if all branches are objects with different values of one tag, or have different types; or if there is only one."""
+        """Return true if all branches are objects with different values of one tag, or have
+        different types; or if there is only one.
+        """
         if len(branches) == 1:
             return True
         nodes = [self._follow(each) for each in branches]
         types = [each.members.get("type") for each in nodes]
-        if all(isinstance(each, str) for each in types) and len({"number" if each == "integer" else str(each) for each in types}) == len(types):
+        if all(isinstance(each, str) for each in types) and len(
+            {"number" if each == "integer" else str(each) for each in types}
+        ) == len(types):
             return True
         tags = [find_tag_values(SchemaNode((each,))) for each in nodes]
         names = (name for name in (tags[0] if tags else {}) if all(name in each for each in tags))
         values = ([value for each in tags for value in each[name]] for name in names)
-        return all(each == "object" for each in types) and any(len(each) == len(set(each)) for each in values)
+        return all(each == "object" for each in types) and any(
+            len(each) == len(set(each)) for each in values
+        )
 
     def _follow(self, schema: SchemaLocation) -> SchemaLocation:
         for _ in range(8):
             reference = schema.members.get("$ref")
             target = self._tree.resolve(schema, reference) if isinstance(reference, str) else None
-            if target is None or any(not is_annotation(each) for each in schema.members if each != "$ref"):
+            if target is None or any(
+                not is_annotation(each) for each in schema.members if each != "$ref"
+            ):
                 break
             schema = target
         return schema
 
     def _has_own_names(self, schema: SchemaLocation, members: dict[str, Json]) -> bool:
-        """Return true if a sender may write members that no alternative of a union beside them names."""
+        """Return true if a sender may write members that no alternative of a union beside them
+        names.
+        """
         rest = {keyword: value for keyword, value in members.items() if keyword not in _UNIONS}
         own = SchemaLocation(schema.file, f"{schema.pointer}#own", rest)
         if self._names.list_described(own) or self._names.describes_others(own):
             return True
-        branches = [descend(schema, each) for keyword in _UNIONS for each in as_list(members.get(keyword))]
-        return not all(self._names.list_mentioned(own) <= self._names.list_described(each) | self._names.list_mentioned(each) for each in branches)
+        branches = [
+            descend(schema, each) for keyword in _UNIONS for each in as_list(members.get(keyword))
+        ]
+        return not all(
+            self._names.list_mentioned(own)
+            <= self._names.list_described(each) | self._names.list_mentioned(each)
+            for each in branches
+        )
 
     def _is_old(self, schema: SchemaLocation) -> bool:
         if schema.file not in self._old_files:
             root = self._tree.documents[schema.file].data
             draft = root.get("$schema") if isinstance(root, dict) else None
-            self._old_files[schema.file] = isinstance(draft, str) and any(each in draft for each in _OLD_DRAFTS)
+            self._old_files[schema.file] = isinstance(draft, str) and any(
+                each in draft for each in _OLD_DRAFTS
+            )
         return self._old_files[schema.file]
 
 
-def build_scoped(tree: SchemaTree, schemas: Sequence[SchemaLocation]) -> tuple[dict[str, Json], jsonschema_rs.Registry]:
-    """Build a schema that refers to the documents as they are, for trees whose references depend on scopes; it has no other forms."""
-    addresses = {path: find_address(path, document.data) for path, document in tree.documents.items()}
-    resources = [(addresses[path], _drop_content_keywords(document.data)) for path, document in tree.documents.items()]
-    parts: list[Json] = [{"$ref": f"{addresses[each.file]}#{quote(each.pointer, safe='/~')}"} for each in schemas]
-    return {"$schema": DRAFT, **({"allOf": parts} if parts else {})}, jsonschema_rs.Registry(resources)
+def build_scoped(
+    tree: SchemaTree, schemas: Sequence[SchemaLocation]
+) -> tuple[dict[str, Json], jsonschema_rs.Registry]:
+    """Build a schema that refers to the documents as they are, for trees whose references depend on
+    scopes; it has no other forms.
+    """
+    addresses = {
+        path: find_address(path, document.data) for path, document in tree.documents.items()
+    }
+    resources = [
+        (addresses[path], _drop_content_keywords(document.data))
+        for path, document in tree.documents.items()
+    ]
+    parts: list[Json] = [
+        {"$ref": f"{addresses[each.file]}#{quote(each.pointer, safe='/~')}"} for each in schemas
+    ]
+    return {"$schema": DRAFT, **({"allOf": parts} if parts else {})}, jsonschema_rs.Registry(
+        resources
+    )
 
 
 def _drop_content_keywords(document: Json) -> Json:
-    """Return a document without keywords that refuse no value, though the validator of older drafts asserts them."""
+    """Return a document without keywords that refuse no value, though the validator of older drafts
+    asserts them.
+    """
     if all(_CONTENT_KEYWORDS.isdisjoint(each.members) for each in iter_schemas(document)):
         return document
     made = copy.deepcopy(document)
@@ -277,8 +373,15 @@ def _drop_content_keywords(document: Json) -> Json:
 
 
 def _define_atoms(names: Iterable[str]) -> dict[str, Json]:
-    """Define atoms: each is recursive, which the oracle never unfolds, and has one value that no schema mentions."""
-    return {_key(name): {"anyOf": [{"const": f"urn:a2a-gen:atom:{name}"}, {"$ref": f"#/$defs/{_quote(name)}"}]} for name in sorted(names)}
+    """Define atoms: each is recursive, which the oracle never unfolds, and has one value that no
+    schema mentions.
+    """
+    return {
+        _key(name): {
+            "anyOf": [{"const": f"urn:a2a-gen:atom:{name}"}, {"$ref": f"#/$defs/{_quote(name)}"}]
+        }
+        for name in sorted(names)
+    }
 
 
 def _key(name: str) -> str:
@@ -305,7 +408,11 @@ def _relax(keyword: str, value: Json, schema: SchemaLocation) -> dict[str, Json]
     if keyword == "enum":
         return {} if schema.members.get("x-extensible-enum") is True else {keyword: value}
     defaults = schema.members.get("x-a2a-read")
-    return {keyword: [each for each in as_list(value) if not (isinstance(defaults, dict) and each in defaults)]}
+    return {
+        keyword: [
+            each for each in as_list(value) if not (isinstance(defaults, dict) and each in defaults)
+        ]
+    }
 
 
 def _iter_constraints(members: dict[str, Json], *, is_old: bool) -> Iterator[tuple[str, Json]]:
@@ -320,8 +427,14 @@ def _iter_constraints(members: dict[str, Json], *, is_old: bool) -> Iterator[tup
             if isinstance(members.get("items"), list):
                 yield "items", value
         elif keyword == "dependencies" and isinstance(value, dict):
-            yield "dependentRequired", {name: each for name, each in value.items() if isinstance(each, list)}
-            yield "dependentSchemas", {name: each for name, each in value.items() if not isinstance(each, list)}
+            yield (
+                "dependentRequired",
+                {name: each for name, each in value.items() if isinstance(each, list)},
+            )
+            yield (
+                "dependentSchemas",
+                {name: each for name, each in value.items() if not isinstance(each, list)},
+            )
         elif keyword in {"minimum", "maximum"} and members.get(_exclusive(keyword)) is True:
             yield _exclusive(keyword), value
         elif keyword.startswith("exclusive") and isinstance(value, bool):

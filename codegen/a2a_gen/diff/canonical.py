@@ -8,7 +8,9 @@ from a2a_gen.source.json_text import Json
 
 
 def to_key(value: Json) -> str:
-    """Return a text that is equal for two JSON values exactly if JSON Schema treats them as equal (1 equals 1.0, not true)."""
+    """Return a text that is equal for two JSON values exactly if JSON Schema treats them as equal
+    (1 equals 1.0, not true).
+    """
     return json.dumps(_normalize(value), sort_keys=True, ensure_ascii=False)
 
 

@@ -14,7 +14,9 @@ from a2a_gen.source.json_text import Json, escape_key
 
 TextArguments: TypeAlias = Mapping[str, str]
 Step: TypeAlias = tuple[str, str | int]
-"""The step from a value to one inside it: ``("member", name)``, ``("any member", "")``, ``("item", index)`` or ``("name", "")``."""
+"""The step from a value to one inside it: ``("member", name)``, ``("any member", "")``, ``("item",
+index)`` or ``("name", "")``.
+"""
 
 NOWHERE: Location = ("", "")
 
@@ -30,7 +32,9 @@ class NodePair:
 
     @property
     def is_partial(self) -> bool:
-        """True if branches of a union were chosen, so that the schemas alone do not describe the nodes."""
+        """True if branches of a union were chosen, so that the schemas alone do not describe the
+        nodes.
+        """
         return bool(self.old.expanded_unions or self.new.expanded_unions)
 
 
@@ -45,12 +49,21 @@ class Focus:
     kinds: frozenset[str] = frozenset()
 
     def can_show(self, value: Json, accepting_side: int) -> bool:
-        """Return true if a value can show the change; ``accepting_side`` is 0 for the base and 1 for the revision."""
+        """Return true if a value can show the change; ``accepting_side`` is 0 for the base and 1
+        for the revision.
+        """
         if self.value and canonical.to_key(value) != self.value:
             return False
-        present, missing = self.present_members[accepting_side], self.missing_members[accepting_side]
+        present, missing = (
+            self.present_members[accepting_side],
+            self.missing_members[accepting_side],
+        )
         if missing or present:
-            return isinstance(value, dict) and missing not in value and (not present or present in value)
+            return (
+                isinstance(value, dict)
+                and missing not in value
+                and (not present or present in value)
+            )
         return not self.kinds or get_kind(value) in self.kinds
 
 
@@ -78,7 +91,9 @@ class SchemaChange:
     def is_tolerated(self) -> bool:
         """True if the contract documents a tolerance that lowers the level of the rule."""
         usual = self.rule.levels
-        return self.level_override is not None and (self.level_override.read < usual.read or self.level_override.write < usual.write)
+        return self.level_override is not None and (
+            self.level_override.read < usual.read or self.level_override.write < usual.write
+        )
 
     @property
     def effect(self) -> Effect:
@@ -93,7 +108,9 @@ class SchemaChange:
 
 @dataclass(frozen=True, slots=True)
 class ChildPair:
-    """A pair below another one: the step that leads to it, and the alternatives of the outer pair that it belongs to."""
+    """A pair below another one: the step that leads to it, and the alternatives of the outer pair
+    that it belongs to.
+    """
 
     pair: NodePair
     step: Step
@@ -125,18 +142,33 @@ class RuleContext:
         return (self.trees[0], self.old.node), (self.trees[1], self.new.node)
 
     def build_change(
-        self, rule: ChangeRule, *below: str, levels: ChangeLevels | None = None, focus: Focus = ANY_VALUE, **arguments: str
+        self,
+        rule: ChangeRule,
+        *below: str,
+        levels: ChangeLevels | None = None,
+        focus: Focus = ANY_VALUE,
+        **arguments: str,
     ) -> SchemaChange:
         """Create a change at these alternatives, or at a keyword below them."""
-        old, new = (find_location(alternative.node, *below, default=location) for alternative, location in self._iter_ends())
-        return SchemaChange(rule, old, new, tuple(sorted(arguments.items())), self.pair, focus, levels)
+        old, new = (
+            find_location(alternative.node, *below, default=location)
+            for alternative, location in self._iter_ends()
+        )
+        return SchemaChange(
+            rule, old, new, tuple(sorted(arguments.items())), self.pair, focus, levels
+        )
 
     def build_child(self, old: SchemaNode, new: SchemaNode, step: Step, *below: str) -> ChildPair:
         """Create a pair below these alternatives."""
-        ends = [find_location(alternative.node, *below, default=location) for alternative, location in self._iter_ends()]
+        ends = [
+            find_location(alternative.node, *below, default=location)
+            for alternative, location in self._iter_ends()
+        ]
         return ChildPair(NodePair(old, new, *ends), step, self.old, self.new)
 
-    def build_nodes(self, old: list[SchemaLocation], new: list[SchemaLocation]) -> tuple[SchemaNode, SchemaNode]:
+    def build_nodes(
+        self, old: list[SchemaLocation], new: list[SchemaLocation]
+    ) -> tuple[SchemaNode, SchemaNode]:
         """Build one node in each tree."""
         return build_node(self.trees[0], old), build_node(self.trees[1], new)
 
@@ -146,7 +178,9 @@ class RuleContext:
 
 
 def find_location(node: SchemaNode, *below: str, default: Location) -> Location:
-    """Find the schema of a node that has the given keywords; an outer schema wins over an inner one."""
+    """Find the schema of a node that has the given keywords; an outer schema wins over an inner
+    one.
+    """
     best, best_depth = None, -1
     for schema in node.schemas:
         data, depth = schema.data, 0
@@ -157,5 +191,9 @@ def find_location(node: SchemaNode, *below: str, default: Location) -> Location:
         if depth > best_depth:
             best, best_depth = schema, depth
     if best is None or best_depth <= 0:
-        return (default[0], "".join([default[1], *(f"/{escape_key(step)}" for step in below[:1])])) if below else default
+        return (
+            (default[0], "".join([default[1], *(f"/{escape_key(step)}" for step in below[:1])]))
+            if below
+            else default
+        )
     return best.file, "".join([best.pointer, *(f"/{escape_key(step)}" for step in below)])

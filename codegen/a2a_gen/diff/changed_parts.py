@@ -1,7 +1,9 @@
-"""Parts of two schemas that differ at the same place, and values that the two versions of a part judge differently.
+"""Parts of two schemas that differ at the same place, and values that the two versions of a part
+judge differently.
 
-A document that shows a change deep in a schema needs a value there that shows it. Such values are searched for each part alone, from the innermost
-part outwards, where the values of inner parts are used for outer ones.
+A document that shows a change deep in a schema needs a value there that shows it. Such values are
+searched for each part alone, from the innermost part outwards, where the values of inner parts are
+used for outer ones.
 """
 
 from __future__ import annotations
@@ -27,19 +29,30 @@ _MAX_VALUES = 6
 _MAX_STEPS = 500
 
 
-def find_part_values(trees: Trees, whole: Sequence[Part], is_judged_differently: Callable[[Part, Json], bool]) -> PartValues:
+def find_part_values(
+    trees: Trees, whole: Sequence[Part], is_judged_differently: Callable[[Part, Json], bool]
+) -> PartValues:
     """Find values for the parts below pairs of schemas."""
     found: dict[int, Sequence[Json]] = {}
     for part in list_changed_parts(trees, whole):
-        source = RandomValues(zip(trees, ((each,) for each in part), strict=True), _MAX_STEPS, found)
-        values = [*islice((value for value in source.generate() if is_judged_differently(part, value)), _MAX_VALUES)]
+        source = RandomValues(
+            zip(trees, ((each,) for each in part), strict=True), _MAX_STEPS, found
+        )
+        values = [
+            *islice(
+                (value for value in source.generate() if is_judged_differently(part, value)),
+                _MAX_VALUES,
+            )
+        ]
         if values:
             found |= {id(version.data): values for version in part}
     return found
 
 
 def list_changed_parts(trees: Trees, whole: Sequence[Part]) -> list[Part]:
-    """List the parts below pairs of schemas, and in what they refer to at the same place, whose text differs; the innermost first."""
+    """List the parts below pairs of schemas, and in what they refer to at the same place, whose
+    text differs; the innermost first.
+    """
     listed = {each for each in _iter_parts(trees, whole) if each[1] not in whole}
     innermost_first = sorted(listed, key=lambda each: (-each[0], each[1][1].location))
     return [part for _, part in innermost_first][:_MAX_PARTS]
@@ -66,12 +79,17 @@ def _iter_parts(trees: Trees, whole: Sequence[Part]) -> Iterator[tuple[int, Part
 def _read_inner(schema: SchemaLocation) -> dict[str, SchemaLocation]:
     """Read a schema and those within it, by their paths below it."""
     found = iter_schemas(schema.data, has_definitions=False)
-    return {each.pointer: SchemaLocation(schema.file, schema.pointer + each.pointer, each.data) for each in found}
+    return {
+        each.pointer: SchemaLocation(schema.file, schema.pointer + each.pointer, each.data)
+        for each in found
+    }
 
 
 def _resolve_both(trees: Trees, part: Part) -> Part | None:
     old, new = (
-        tree.resolve(each, reference) if isinstance(reference := each.members.get("$ref"), str) else None
+        tree.resolve(each, reference)
+        if isinstance(reference := each.members.get("$ref"), str)
+        else None
         for tree, each in zip(trees, part, strict=True)
     )
     return None if old is None or new is None else (old, new)

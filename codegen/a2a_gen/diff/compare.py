@@ -1,7 +1,8 @@
 """Comparison: a graph of node pairs, each expanded once.
 
-``SchemaEquality`` skips equal schemas by a walk over their texts, since most of two versions is equal. ``SchemaComparison.expand`` returns the
-changes of a pair and the pairs below it, without recursion. ``has_effect`` walks the graph to test the alternatives of a union against each other.
+``SchemaEquality`` skips equal schemas by a walk over their texts, since most of two versions is
+equal. ``SchemaComparison.expand`` returns the changes of a pair and the pairs below it, without
+recursion. ``has_effect`` walks the graph to test the alternatives of a union against each other.
 """
 
 from __future__ import annotations
@@ -11,7 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from a2a_gen.diff.change import ChildPair, ComparisonItem, NodePair, RuleContext, SchemaChange
-from a2a_gen.diff.rules.annotations import AFTER_SUNSET, BEFORE_SUNSET, NOT_RESERVED, REMOVALS, compare_member_annotations
+from a2a_gen.diff.rules.annotations import (
+    AFTER_SUNSET,
+    BEFORE_SUNSET,
+    NOT_RESERVED,
+    REMOVALS,
+    compare_member_annotations,
+)
 from a2a_gen.diff.rules.applicators import OPENED_OVERLAP, build_undecided_union, compare_conditions
 from a2a_gen.diff.rules.arrays import compare_items
 from a2a_gen.diff.rules.bounds import compare_number, compare_size, compare_unique
@@ -22,8 +29,21 @@ from a2a_gen.diff.rules.properties import ADDED_OPTIONAL, REMOVED_OPTIONAL, comp
 from a2a_gen.diff.rules.rule import ChangeRule, Effect
 from a2a_gen.diff.rules.texts import compare_text
 from a2a_gen.diff.rules.types import TYPE_CHANGED, TYPE_NARROWED, TYPE_WIDENED, compare_kinds
-from a2a_gen.diff.rules.unions import BRANCH_ADDED, BRANCH_REMOVED, TAG_CHANGED, compare_alternatives, match_branches
-from a2a_gen.diff.schema_node import SchemaLocation, SchemaNode, SchemaTree, find_only_branch, is_annotation, is_constraint
+from a2a_gen.diff.rules.unions import (
+    BRANCH_ADDED,
+    BRANCH_REMOVED,
+    TAG_CHANGED,
+    compare_alternatives,
+    match_branches,
+)
+from a2a_gen.diff.schema_node import (
+    SchemaLocation,
+    SchemaNode,
+    SchemaTree,
+    find_only_branch,
+    is_annotation,
+    is_constraint,
+)
 from a2a_gen.diff.value_set import Alternative, ComparisonTooLargeError, ValueSet, build_value_set
 from a2a_gen.source.json_text import Json
 from a2a_gen.source.references import iter_schemas
@@ -34,16 +54,41 @@ _MAX_TRIAL_PAIRS = 200
 # Annotations that rules compare although they do not constrain values.
 _COMPARED_ANNOTATIONS = frozenset({"default", "deprecated", "discriminator"})
 # Their members are names or values, so that "title" below them is no annotation.
-_NAMING_KEYWORDS = frozenset({"properties", "patternProperties", "dependentSchemas", "dependentRequired", "dependencies", "enum", "required", "type"})
-# A part of these that accepts more documents can make the whole accept fewer, or lets documents mix the parts.
-NOT_MONOTONE = frozenset({"contains", "dependencies", "dependentSchemas", "if", "not", "oneOf", "unevaluatedItems", "unevaluatedProperties"})
+_NAMING_KEYWORDS = frozenset(
+    {
+        "properties",
+        "patternProperties",
+        "dependentSchemas",
+        "dependentRequired",
+        "dependencies",
+        "enum",
+        "required",
+        "type",
+    }
+)
+# A part of these that accepts more documents can make the whole accept fewer, or lets documents mix
+# the parts.
+NOT_MONOTONE = frozenset(
+    {
+        "contains",
+        "dependencies",
+        "dependentSchemas",
+        "if",
+        "not",
+        "oneOf",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+    }
+)
 _MIXING = NOT_MONOTONE | {"allOf"}
 _TEXTS = frozenset({"$comment", "contentMediaType", "description", "examples", "title"})
 _UNORDERED_KEYWORDS = frozenset({"required", "enum", "type"})
 
 
 class SchemaEquality:
-    """Cached equality of schemas; two recursive schemas are equal unless some other part differs."""
+    """Cached equality of schemas; two recursive schemas are equal unless some other part
+    differs.
+    """
 
     def __init__(self, old: SchemaTree, new: SchemaTree) -> None:
         self._trees = (old, new)
@@ -52,7 +97,9 @@ class SchemaEquality:
         self._is_all_same = self._has_scopes and _drop_texts(old) == _drop_texts(new)
 
     def is_same(self, old: SchemaLocation, new: SchemaLocation) -> bool:
-        """Return true if two schemas have equal content; false only means that they must be compared."""
+        """Return true if two schemas have equal content; false only means that they must be
+        compared.
+        """
         if self._has_scopes:
             return self._is_all_same and old.location == new.location
         if (old, new) in self._known:
@@ -62,7 +109,9 @@ class SchemaEquality:
         while pending:
             left, right = pending.pop()
             references: list[tuple[SchemaLocation, SchemaLocation]] = []
-            if not self._is_equal_at(left, right, references) or any(self._known.get(pair) is False for pair in references):
+            if not self._is_equal_at(left, right, references) or any(
+                self._known.get(pair) is False for pair in references
+            ):
                 self._known[old, new] = False
                 return False
             for pair in references:
@@ -72,9 +121,15 @@ class SchemaEquality:
         self._known.update(dict.fromkeys(assumed, True))
         return True
 
-    def find_references(self, old: SchemaLocation, new: SchemaLocation) -> list[tuple[SchemaLocation, SchemaLocation]] | None:
-        """Return what two schemas of equal text refer to, if they grow and shrink with that; ``None`` for all others."""
-        if self._has_scopes or any(not _MIXING.isdisjoint(schema.members) for schema in iter_schemas(new.data)):
+    def find_references(
+        self, old: SchemaLocation, new: SchemaLocation
+    ) -> list[tuple[SchemaLocation, SchemaLocation]] | None:
+        """Return what two schemas of equal text refer to, if they grow and shrink with that;
+        ``None`` for all others.
+        """
+        if self._has_scopes or any(
+            not _MIXING.isdisjoint(schema.members) for schema in iter_schemas(new.data)
+        ):
             return None
         references: list[tuple[SchemaLocation, SchemaLocation]] = []
         return references if self._is_equal_at(old, new, references) else None
@@ -83,7 +138,12 @@ class SchemaEquality:
         """Return true if two schemas differ at most in what they refer to."""
         return not self._has_scopes and self._is_equal_at(old, new, [])
 
-    def _is_equal_at(self, left: SchemaLocation, right: SchemaLocation, pairs: list[tuple[SchemaLocation, SchemaLocation]]) -> bool:
+    def _is_equal_at(
+        self,
+        left: SchemaLocation,
+        right: SchemaLocation,
+        pairs: list[tuple[SchemaLocation, SchemaLocation]],
+    ) -> bool:
         try:
             return self._is_equal_json(left.data, right.data, (left, right), pairs)
         except RecursionError:
@@ -101,11 +161,16 @@ class SchemaEquality:
             names = [each if under else _select_compared_keywords(each) for each in (old, new)]
             if names[0].keys() != names[1].keys():
                 return False
-            return all(self._is_equal_member(keyword, old[keyword], new[keyword], schemas, pairs, under) for keyword in names[0])
+            return all(
+                self._is_equal_member(keyword, old[keyword], new[keyword], schemas, pairs, under)
+                for keyword in names[0]
+            )
         if isinstance(old, list) and isinstance(new, list):
             if under in _UNORDERED_KEYWORDS:
                 return len(old) == len(new) and sorted(map(repr, old)) == sorted(map(repr, new))
-            return len(old) == len(new) and all(self._is_equal_json(*each, schemas, pairs) for each in zip(old, new, strict=True))
+            return len(old) == len(new) and all(
+                self._is_equal_json(*each, schemas, pairs) for each in zip(old, new, strict=True)
+            )
         return type(old) is type(new) and old == new
 
     def _is_equal_member(
@@ -118,7 +183,10 @@ class SchemaEquality:
         under: str,
     ) -> bool:
         if keyword == "$ref" and not under and isinstance(old, str) and isinstance(new, str):
-            left, right = self._trees[0].resolve(schemas[0], old), self._trees[1].resolve(schemas[1], new)
+            left, right = (
+                self._trees[0].resolve(schemas[0], old),
+                self._trees[1].resolve(schemas[1], new),
+            )
             if left is None or right is None:
                 return left is right and old == new
             pairs.append((left, right))
@@ -154,21 +222,37 @@ _GROUP_BY_KEYWORD = {keyword: group for group in _GROUPS for keyword in group}
 def split_schema(schema: SchemaLocation) -> Iterator[SchemaLocation]:
     """Split a schema into parts that together say the same.
 
-    One with a keyword of this project stays whole, since that says how others are read; so does one with a reference, beside which older drafts
-    ignore all others.
+    One with a keyword of this project stays whole, since that says how others are read; so does one
+    with a reference, beside which older drafts ignore all others.
     """
-    if schema.data is False or any(keyword == "$ref" or keyword.startswith("x-") for keyword in schema.members):
+    if schema.data is False or any(
+        keyword == "$ref" or keyword.startswith("x-") for keyword in schema.members
+    ):
         yield schema
         return
-    compared = (each for each in schema.members if is_constraint(schema, each) or each in _COMPARED_ANNOTATIONS)
+    compared = (
+        each
+        for each in schema.members
+        if is_constraint(schema, each) or each in _COMPARED_ANNOTATIONS
+    )
     for group in dict.fromkeys(_GROUP_BY_KEYWORD.get(each, (each,)) for each in compared):
         branch = find_only_branch(schema, group[0])
-        part: dict[str, Json] = {keyword: schema.members[keyword] for keyword in group if keyword in schema.members}
-        yield from (SchemaLocation(schema.file, f"{schema.pointer}#part/{group[0]}", part),) if branch is None else split_schema(branch)
+        part: dict[str, Json] = {
+            keyword: schema.members[keyword] for keyword in group if keyword in schema.members
+        }
+        yield from (
+            (SchemaLocation(schema.file, f"{schema.pointer}#part/{group[0]}", part),)
+            if branch is None
+            else split_schema(branch)
+        )
 
 
 def _select_compared_keywords(members: dict[str, Json]) -> dict[str, Json]:
-    return {word: value for word, value in members.items() if not is_annotation(word) or word in _COMPARED_ANNOTATIONS or word.startswith("x-")}
+    return {
+        word: value
+        for word, value in members.items()
+        if not is_annotation(word) or word in _COMPARED_ANNOTATIONS or word.startswith("x-")
+    }
 
 
 _RULES_BY_KIND: Mapping[str, tuple[Callable[[RuleContext], Iterator[ComparisonItem]], ...]] = {
@@ -177,7 +261,14 @@ _RULES_BY_KIND: Mapping[str, tuple[Callable[[RuleContext], Iterator[ComparisonIt
     "number": (compare_values, compare_number),
     "string": (compare_values, compare_size, compare_text),
     "array": (compare_values, compare_size, compare_unique, compare_items),
-    "object": (compare_values, compare_size, compare_members, compare_others, compare_presence, compare_member_annotations),
+    "object": (
+        compare_values,
+        compare_size,
+        compare_members,
+        compare_others,
+        compare_presence,
+        compare_member_annotations,
+    ),
 }
 _SCALARS = frozenset({"boolean", "number", "string"})
 
@@ -211,7 +302,10 @@ class SchemaComparison:
         if known is not None:
             return known
         if len(self._expansions) >= MAX_PAIRS:
-            raise ComparisonTooLargeError(f"comparison: more than {MAX_PAIRS} pairs of schemas\n    fix: compare fewer files at a time")
+            raise ComparisonTooLargeError(
+                f"comparison: more than {MAX_PAIRS} pairs of schemas\n    fix: compare fewer "
+                "files at a time"
+            )
         self._in_progress.add(pair)
         expansion = _UNCHANGED if self.is_same(pair) else self._compare(pair)
         self._in_progress.discard(pair)
@@ -226,7 +320,9 @@ class SchemaComparison:
         return known
 
     def has_effect(self, effect: Effect, pairs: Iterable[NodePair]) -> bool:
-        """Return true if a change at or below the pairs has an effect, or if the limit of pairs is reached first."""
+        """Return true if a change at or below the pairs has an effect, or if the limit of pairs is
+        reached first.
+        """
         pending = list(pairs)
         seen = set(pending)
         while pending:
@@ -245,18 +341,25 @@ class SchemaComparison:
         return False
 
     def is_same(self, pair: NodePair) -> bool:
-        """Return true if the schemas of both nodes have equal content, however it is divided among them."""
+        """Return true if the schemas of both nodes have equal content, however it is divided among
+        them.
+        """
         if pair.old.expanded_unions or pair.new.expanded_unions:
             return False
         schemas = pair.old.schemas, pair.new.schemas
-        if len(schemas[0]) == len(schemas[1]) and all(self.equality.is_same(*each) for each in zip(*schemas, strict=True)):
+        if len(schemas[0]) == len(schemas[1]) and all(
+            self.equality.is_same(*each) for each in zip(*schemas, strict=True)
+        ):
             return True
         return self._has_same_parts(pair)
 
     def _has_same_parts(self, pair: NodePair) -> bool:
         if any(tree.has_scopes or tree.has_unevaluated for tree in self.trees):
             return False
-        old, new = ([part for schema in node.schemas for part in split_schema(schema)] for node in (pair.old, pair.new))
+        old, new = (
+            [part for schema in node.schemas for part in split_schema(schema)]
+            for node in (pair.old, pair.new)
+        )
         if {tuple(part.members) for part in old} != {tuple(part.members) for part in new}:
             return False
         return all(any(self.equality.is_same(one, other) for other in new) for one in old) and all(
@@ -268,22 +371,47 @@ class SchemaComparison:
         has_overlaps = old.has_overlaps or new.has_overlaps
         items: list[ComparisonItem] = list(compare_kinds(pair, old, new))
         for kind in [each for each in old.alternatives if each in new.alternatives]:
-            items.extend(self._compare_kind(pair, old.alternatives[kind], new.alternatives[kind], has_overlaps=has_overlaps))
+            items.extend(
+                self._compare_kind(
+                    pair, old.alternatives[kind], new.alternatives[kind], has_overlaps=has_overlaps
+                )
+            )
         changes = tuple(drop_redundant(each for each in items if isinstance(each, SchemaChange)))
         children = tuple(each for each in items if isinstance(each, ChildPair))
-        if has_overlaps and (old.has_overlaps != new.has_overlaps or changes or self.has_effect(Effect.BOTH, (child.pair for child in children))):
-            undecided = build_undecided_union(pair, OPENED_OVERLAP) if self._has_opened_branch(changes, children) else build_undecided_union(pair)
+        if has_overlaps and (
+            old.has_overlaps != new.has_overlaps
+            or changes
+            or self.has_effect(Effect.BOTH, (child.pair for child in children))
+        ):
+            undecided = (
+                build_undecided_union(pair, OPENED_OVERLAP)
+                if self._has_opened_branch(changes, children)
+                else build_undecided_union(pair)
+            )
             changes = (*changes, undecided)
         return Expansion(changes, children)
 
-    def _has_opened_branch(self, changes: Iterable[SchemaChange], children: Iterable[ChildPair]) -> bool:
-        """Return true if an alternative, here or in a definition, accepts members that it did not: documents of another one may match it now."""
-        definitions = [child.pair for child in children if child.step == ITSELF and child.pair not in self._in_progress]
+    def _has_opened_branch(
+        self, changes: Iterable[SchemaChange], children: Iterable[ChildPair]
+    ) -> bool:
+        """Return true if an alternative, here or in a definition, accepts members that it did not:
+        documents of another one may match it now.
+        """
+        definitions = [
+            child.pair
+            for child in children
+            if child.step == ITSELF and child.pair not in self._in_progress
+        ]
         below = (change for pair in definitions for change in self.expand(pair).changes)
         return any(change.rule is OPENED for change in (*changes, *below))
 
     def _compare_kind(
-        self, pair: NodePair, old: tuple[Alternative, ...], new: tuple[Alternative, ...], *, has_overlaps: bool
+        self,
+        pair: NodePair,
+        old: tuple[Alternative, ...],
+        new: tuple[Alternative, ...],
+        *,
+        has_overlaps: bool,
     ) -> Iterator[ComparisonItem]:
         matched = match_branches(old, new, self._is_covered)
         yield from compare_alternatives(pair, matched, old, new, self._is_covered)
@@ -295,7 +423,9 @@ class SchemaComparison:
             else:
                 yield from self._apply_rules(pair, before, after)
 
-    def _apply_rules(self, pair: NodePair, old: Alternative, new: Alternative) -> Iterator[ComparisonItem]:
+    def _apply_rules(
+        self, pair: NodePair, old: Alternative, new: Alternative
+    ) -> Iterator[ComparisonItem]:
         context = RuleContext(self.trees, pair, old, new, self.equality.is_same)
         has_only_lists = old.kind in _SCALARS and old.values is not None and new.values is not None
         for compare in (compare_values,) if has_only_lists else _RULES_BY_KIND[old.kind]:
@@ -316,8 +446,16 @@ class SchemaComparison:
 
 def _pair_definitions(old: Alternative, new: Alternative) -> ChildPair:
     """Defer alternatives that are whole definitions to the comparison of those definitions."""
-    nodes = SchemaNode(old.node.schemas, origin=old.node.schemas[0]), SchemaNode(new.node.schemas, origin=new.node.schemas[0])
-    return ChildPair(NodePair(*nodes, old.node.schemas[0].location, new.node.schemas[0].location), ITSELF, old, new)
+    nodes = (
+        SchemaNode(old.node.schemas, origin=old.node.schemas[0]),
+        SchemaNode(new.node.schemas, origin=new.node.schemas[0]),
+    )
+    return ChildPair(
+        NodePair(*nodes, old.node.schemas[0].location, new.node.schemas[0].location),
+        ITSELF,
+        old,
+        new,
+    )
 
 
 def _has_common_effect(one: Effect, other: Effect) -> bool:
@@ -342,16 +480,29 @@ def drop_redundant(changes: Iterable[SchemaChange]) -> Iterator[SchemaChange]:
     for change in all_changes:
         if change.rule in _BRANCH_RULES and has_new_tag:
             continue  # the new discriminator changes every alternative
-        if change.rule in _GROUP_RULES and _get_name(change) in _collect_names(all_changes, _GROUP_RULES[change.rule]):
+        if change.rule in _GROUP_RULES and _get_name(change) in _collect_names(
+            all_changes, _GROUP_RULES[change.rule]
+        ):
             continue  # reported by the group
         is_removal = change.rule in REMOVALS or change.rule is NOT_RESERVED
         if is_removal and _get_name(change) in sunset:
             continue  # reported by the sunset rule
-        if change.rule is NOT_RESERVED and _get_name(change) in removed and change.levels.write is not NOT_RESERVED.levels.write:
+        if (
+            change.rule is NOT_RESERVED
+            and _get_name(change) in removed
+            and change.levels.write is not NOT_RESERVED.levels.write
+        ):
             continue
-        if change.rule in _TYPE_RULES and change.rule is not TYPE_CHANGED and change.new in type_changes:
+        if (
+            change.rule in _TYPE_RULES
+            and change.rule is not TYPE_CHANGED
+            and change.new in type_changes
+        ):
             continue
-        if change.rule is ENUM_OPENED and any(other.rule is ENUM_OPENED and other is not change and other.new == change.new for other in all_changes):
+        if change.rule is ENUM_OPENED and any(
+            other.rule is ENUM_OPENED and other is not change and other.new == change.new
+            for other in all_changes
+        ):
             continue
         yield change
 

@@ -1,7 +1,8 @@
 """References by dynamic scope, written as plain ones where every dynamic anchor is unique.
 
-``$dynamicRef`` leads to the outermost of several schemas that have the same ``$dynamicAnchor``, and ``$recursiveRef`` to the outermost file with
-``$recursiveAnchor``. Where there is one such schema only, both are ``$ref``, and the comparison can follow them.
+``$dynamicRef`` leads to the outermost of several schemas that have the same ``$dynamicAnchor``, and
+``$recursiveRef`` to the outermost file with ``$recursiveAnchor``. Where there is one such schema
+only, both are ``$ref``, and the comparison can follow them.
 """
 
 from __future__ import annotations
@@ -20,8 +21,14 @@ _KEYWORDS = ("$dynamicRef", "$recursiveRef")
 
 
 def follow_unique_anchors(documents: Mapping[str, Document]) -> Mapping[str, Document]:
-    """Write references by dynamic scope as ``$ref``; where an anchor is not unique, or a file has a ``$id`` inside, leave them."""
-    scoped = [path for path, document in documents.items() if any(f'"{keyword}"' in json.dumps(document.data) for keyword in _KEYWORDS)]
+    """Write references by dynamic scope as ``$ref``; where an anchor is not unique, or a file has a
+    ``$id`` inside, leave them.
+    """
+    scoped = [
+        path
+        for path, document in documents.items()
+        if any(f'"{keyword}"' in json.dumps(document.data) for keyword in _KEYWORDS)
+    ]
     if not scoped or not _has_unique_anchors(documents):
         return documents
     return {**documents, **{path: _follow_anchors(documents[path]) for path in scoped}}
@@ -33,7 +40,9 @@ def _has_unique_anchors(documents: Mapping[str, Document]) -> bool:
         for schema in iter_schemas(document.data):
             if schema.pointer and "$id" in schema.members:
                 return False
-            anchors[str(schema.members.get("$dynamicAnchor", ""))] += "$dynamicAnchor" in schema.members
+            anchors[str(schema.members.get("$dynamicAnchor", ""))] += (
+                "$dynamicAnchor" in schema.members
+            )
             anchors["$recursiveAnchor"] += schema.members.get("$recursiveAnchor") is True
     return max(anchors.values(), default=0) <= 1
 

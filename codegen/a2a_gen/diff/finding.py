@@ -47,7 +47,9 @@ class Finding:
 
 
 def compute_level(change: SchemaChange, usages: frozenset[Usage], profile: str) -> ChangeLevel:
-    """Return the level of a change for a profile: the highest of the usages that the profile includes; at most info if nothing uses it."""
+    """Return the level of a change for a profile: the highest of the usages that the profile
+    includes; at most info if nothing uses it.
+    """
     levels = change.levels
     if not usages and profile not in SOURCE_PROFILES:
         return min(ChangeLevel.INFO, max(levels.read, levels.write))
@@ -64,16 +66,24 @@ def compute_level(change: SchemaChange, usages: frozenset[Usage], profile: str) 
 def compute_fingerprint(change: SchemaChange) -> str:
     """Hash a change; the fingerprint survives moved lines, reworded messages and other commits."""
     old, new = change.old, change.new
-    identity = "|".join((change.rule.id, *old, *new, *(f"{name}={value}" for name, value in change.arguments)))
+    identity = "|".join(
+        (change.rule.id, *old, *new, *(f"{name}={value}" for name, value in change.arguments))
+    )
     return hashlib.sha256(identity.encode()).hexdigest()[:12]
 
 
 def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Merge the findings of one change, which several definitions or baselines may have; the highest level counts."""
+    """Merge the findings of one change, which several definitions or baselines may have; the
+    highest level counts.
+    """
     merged: dict[str, Finding] = {}
     for finding in findings:
         known = merged.get(finding.fingerprint)
-        merged[finding.fingerprint] = finding if known is None else _merge(*sorted((known, finding), key=lambda each: -each.level))
+        merged[finding.fingerprint] = (
+            finding
+            if known is None
+            else _merge(*sorted((known, finding), key=lambda each: -each.level))
+        )
     return tuple(merged.values())
 
 

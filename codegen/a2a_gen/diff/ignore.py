@@ -9,8 +9,9 @@
     reason = "clients were told in May"    required
     until = 2027-01-01                     the finding is reported again afterwards
 
-An entry needs a rule and a path, or a fingerprint. Beside a schema of the revision, ``x-diff-ignore`` lists entries without a path: they are about
-that schema and everything below it. Expired entries and entries without a finding are reported.
+An entry needs a rule and a path, or a fingerprint. Beside a schema of the revision,
+``x-diff-ignore`` lists entries without a path: they are about that schema and everything below it.
+Expired entries and entries without a finding are reported.
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ class IgnoreEntry:
         if self.fingerprint:
             return self.fingerprint == finding.fingerprint
         place = f"{finding.new.file}#{finding.new.pointer}"
-        return self.rule in {finding.rule.code, finding.rule.id} and (place == self.path or place.startswith((f"{self.path}/", f"{self.path}#")))
+        return self.rule in {finding.rule.code, finding.rule.id} and (
+            place == self.path or place.startswith((f"{self.path}/", f"{self.path}#"))
+        )
 
     @property
     def is_expired(self) -> bool:
@@ -70,12 +73,17 @@ def read_ignore_file(file: Path) -> tuple[IgnoreEntry, ...]:
     except FileNotFoundError:
         return ()
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ProjectError(f"{file.name}: cannot be read: {error}", "correct the syntax, or delete the file") from error
+        raise ProjectError(
+            f"{file.name}: cannot be read: {error}", "correct the syntax, or delete the file"
+        ) from error
     rows = table.get("ignore")
     listed: list[object] = [*rows] if is_json_array(rows) else []
     if set(table) - {"ignore"} or (rows is not None and not is_json_array(rows)):
         raise ProjectError(f"{file.name}: unknown keys beside [[ignore]]", _CURE)
-    return tuple(_parse_entry(f"{file.name}: entry {index}", row, _CURE, file.name) for index, row in enumerate(listed, 1))
+    return tuple(
+        _parse_entry(f"{file.name}: entry {index}", row, _CURE, file.name)
+        for index, row in enumerate(listed, 1)
+    )
 
 
 def read_inline_entries(side: ContractSide) -> Iterator[IgnoreEntry]:
@@ -92,13 +100,19 @@ def read_inline_entries(side: ContractSide) -> Iterator[IgnoreEntry]:
             for row in listed:
                 if not isinstance(row, dict) or "path" in row:
                     raise ProjectError(f"{where}: not an entry without a path", _INLINE_CURE)
-                yield _parse_entry(where, {**row, "path": f"{place.file}#{schema.pointer}"}, _INLINE_CURE, where)
+                yield _parse_entry(
+                    where, {**row, "path": f"{place.file}#{schema.pointer}"}, _INLINE_CURE, where
+                )
 
 
 def _parse_entry(where: str, row: object, cure: str, source: str = IGNORE_FILE) -> IgnoreEntry:
     if not is_json_object(row) or row.keys() - _KEYS:
         raise ProjectError(f"{where}: unknown keys", cure)
-    fields = {key: value for key in ("rule", "path", "fingerprint", "reason") if isinstance(value := row.get(key, ""), str)}
+    fields = {
+        key: value
+        for key in ("rule", "path", "fingerprint", "reason")
+        if isinstance(value := row.get(key, ""), str)
+    }
     if len(fields) < 4:  # noqa: PLR2004 - all of the above
         raise ProjectError(f"{where}: rule, path, fingerprint and reason must be strings", cure)
     if not fields["reason"].strip():
@@ -107,8 +121,17 @@ def _parse_entry(where: str, row: object, cure: str, source: str = IGNORE_FILE) 
         raise ProjectError(f"{where}: neither a fingerprint nor a rule with a path", cure)
     known_rules = {name for rule in TABLE.values() for name in (rule.code, rule.id)}
     if fields["rule"] and fields["rule"] not in known_rules:
-        raise ProjectError(f"{where}: rule {fields['rule']!r} does not exist", "use a code or id of docs/rules.md")
-    return IgnoreEntry(fields["rule"], fields["path"], fields["fingerprint"], fields["reason"], _parse_day(where, row.get("until")), source)
+        raise ProjectError(
+            f"{where}: rule {fields['rule']!r} does not exist", "use a code or id of docs/rules.md"
+        )
+    return IgnoreEntry(
+        fields["rule"],
+        fields["path"],
+        fields["fingerprint"],
+        fields["reason"],
+        _parse_day(where, row.get("until")),
+        source,
+    )
 
 
 def _parse_day(where: str, until: object) -> date | None:
@@ -120,7 +143,9 @@ def _parse_day(where: str, until: object) -> date | None:
         raise ProjectError(f"{where}: until is not a date", "write it as 2027-01-01") from None
 
 
-def apply_ignore_entries(entries: Sequence[IgnoreEntry], findings: Iterable[Finding]) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
+def apply_ignore_entries(
+    entries: Sequence[IgnoreEntry], findings: Iterable[Finding]
+) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
     """Remove ignored findings; return notes about entries that are expired or unused."""
     used_entries: set[IgnoreEntry] = set()
     remaining: list[Finding] = []
@@ -129,15 +154,24 @@ def apply_ignore_entries(entries: Sequence[IgnoreEntry], findings: Iterable[Find
         used_entries.update(matching)
         if all(entry.is_expired for entry in matching):
             remaining.append(finding)
-    notes = [f"{entry.source}: {entry} expired on {entry.until}; renew or delete it" for entry in entries if entry.is_expired]
-    notes += [f"{entry.source}: {entry} matches no finding; delete it" for entry in entries if entry not in used_entries and not entry.is_expired]
+    notes = [
+        f"{entry.source}: {entry} expired on {entry.until}; renew or delete it"
+        for entry in entries
+        if entry.is_expired
+    ]
+    notes += [
+        f"{entry.source}: {entry} matches no finding; delete it"
+        for entry in entries
+        if entry not in used_entries and not entry.is_expired
+    ]
     return tuple(remaining), tuple(notes)
 
 
 def render_ignore_entries(findings: Iterable[Finding]) -> str:
     """Write ignore entries for findings, with empty reasons."""
     return "".join(
-        f"\n[[ignore]]\nrule = {json.dumps(each.rule.code)}\npath = {_quote(f'{each.new.file}#{each.new.pointer}')}\n"
+        f"\n[[ignore]]\nrule = {json.dumps(each.rule.code)}\npath = "
+        f"{_quote(f'{each.new.file}#{each.new.pointer}')}\n"
         f'fingerprint = "{each.fingerprint}"\nreason = ""  # {" ".join(each.text.split())}\n'
         for each in findings
     )

@@ -1,4 +1,6 @@
-"""Names of the members that a schema speaks of: those that it describes, those that it mentions, and those that it describes without a name."""
+"""Names of the members that a schema speaks of: those that it describes, those that it mentions,
+and those that it describes without a name.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ _IN_PLACE_KEYWORDS = frozenset({"anyOf", "oneOf", "allOf", "then", "else"})
 
 
 class MemberNames:
-    """The names that schemas of a tree speak of, together with everything that applies to the same value; cached."""
+    """The names that schemas of a tree speak of, together with everything that applies to the same
+    value; cached.
+    """
 
     def __init__(self, tree: SchemaTree) -> None:
         self._tree = tree
@@ -22,36 +26,60 @@ class MemberNames:
         """List the members of ``properties``."""
         known = self._described.get(schema)
         if known is None:
-            self._described[schema] = frozenset()  # a schema that consists of itself describes nothing
+            self._described[schema] = (
+                frozenset()
+            )  # a schema that consists of itself describes nothing
             own = frozenset(as_table(schema.members.get("properties")))
-            known = self._described[schema] = own.union(*map(self.list_described, self._iter_in_place(schema)))
+            known = self._described[schema] = own.union(
+                *map(self.list_described, self._iter_in_place(schema))
+            )
         return known
 
     def list_mentioned(self, schema: SchemaLocation) -> frozenset[str]:
-        """List the members of which a schema says something else, such as that they are required."""
+        """List the members of which a schema says something else, such as that they are
+        required.
+        """
         known = self._mentioned.get(schema)
         if known is None:
             self._mentioned[schema] = frozenset()
-            own = frozenset(_iter_mentioned(schema.members)).difference(as_table(schema.members.get("properties")))
-            known = self._mentioned[schema] = own.union(*map(self.list_mentioned, self._iter_in_place(schema)))
+            own = frozenset(_iter_mentioned(schema.members)).difference(
+                as_table(schema.members.get("properties"))
+            )
+            known = self._mentioned[schema] = own.union(
+                *map(self.list_mentioned, self._iter_in_place(schema))
+            )
         return known
 
-    def describes_others(self, schema: SchemaLocation, seen: set[SchemaLocation] | None = None) -> bool:
+    def describes_others(
+        self, schema: SchemaLocation, seen: set[SchemaLocation] | None = None
+    ) -> bool:
         """Return true if a schema describes members that it does not name."""
         seen = set() if seen is None else seen
         if schema in seen:
             return False
         seen.add(schema)
-        rest = (schema.members.get(keyword, False) for keyword in ("additionalProperties", "unevaluatedProperties"))
-        is_own = bool(schema.members.get("patternProperties")) or any(each is not False and not is_vacuous(each) for each in rest)
-        return is_own or any(self.describes_others(each, seen) for each in self._iter_in_place(schema))
+        rest = (
+            schema.members.get(keyword, False)
+            for keyword in ("additionalProperties", "unevaluatedProperties")
+        )
+        is_own = bool(schema.members.get("patternProperties")) or any(
+            each is not False and not is_vacuous(each) for each in rest
+        )
+        return is_own or any(
+            self.describes_others(each, seen) for each in self._iter_in_place(schema)
+        )
 
     def _iter_in_place(self, schema: SchemaLocation) -> Iterator[SchemaLocation]:
         for keyword, value in schema.members.items():
             if keyword in _IN_PLACE_KEYWORDS:
-                yield from (descend(schema, each) for each in (value if isinstance(value, list) else [value]))
+                yield from (
+                    descend(schema, each)
+                    for each in (value if isinstance(value, list) else [value])
+                )
             elif keyword in {"dependentSchemas", "dependencies"} and isinstance(value, dict):
-                yield from (descend(schema, each) for each in value.values() if isinstance(each, dict))
+                yield from (
+                    descend(schema, each) for each in value.values() if isinstance(each, dict)
+                )
             elif keyword == "$ref" and isinstance(value, str):
                 target = self._tree.resolve(schema, value)
                 if target is not None:

@@ -5,20 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from a2a_gen.diff.regex import is_match
-from a2a_gen.diff.schema_node import IF_KEYWORDS, OPAQUE_KEYWORDS, SchemaLocation, SchemaNode, SchemaTree, build_node
+from a2a_gen.diff.schema_node import (
+    IF_KEYWORDS,
+    OPAQUE_KEYWORDS,
+    SchemaLocation,
+    SchemaNode,
+    SchemaTree,
+    build_node,
+)
 from a2a_gen.diff.value_set import find_presence_groups
 from a2a_gen.source.json_text import Json
 
 
 def list_names(node: SchemaNode) -> tuple[str, ...]:
     """List the named members, in order."""
-    found = (name for properties in node.values("properties") if isinstance(properties, dict) for name in properties)
+    found = (
+        name
+        for properties in node.values("properties")
+        if isinstance(properties, dict)
+        for name in properties
+    )
     return tuple(dict.fromkeys(found))
 
 
 def list_required(node: SchemaNode) -> frozenset[str]:
     """List the required members."""
-    return frozenset(str(name) for listed in node.values("required") if isinstance(listed, list) for name in listed)
+    return frozenset(
+        str(name)
+        for listed in node.values("required")
+        if isinstance(listed, list)
+        for name in listed
+    )
 
 
 def build_member_node(tree: SchemaTree, node: SchemaNode, name: str) -> SchemaNode:
@@ -28,7 +45,11 @@ def build_member_node(tree: SchemaTree, node: SchemaNode, name: str) -> SchemaNo
 
 def build_additional_node(tree: SchemaTree, node: SchemaNode) -> SchemaNode:
     """Build the node of members without a name of their own."""
-    schemas = (schema.descend(_get_additional_keyword(schema)) for schema in node.schemas if _get_additional_keyword(schema))
+    schemas = (
+        schema.descend(_get_additional_keyword(schema))
+        for schema in node.schemas
+        if _get_additional_keyword(schema)
+    )
     return build_node(tree, [schema for schema in schemas if schema is not None])
 
 
@@ -85,7 +106,9 @@ def build_pattern_nodes(tree: SchemaTree, node: SchemaNode) -> dict[str, SchemaN
 
 
 def collect_presence_groups(node: SchemaNode) -> dict[str, frozenset[frozenset[str]]]:
-    """Collect the groups of which exactly one (``oneOf``) or at least one (``anyOf``) is required, by name and keyword."""
+    """Collect the groups of which exactly one (``oneOf``) or at least one (``anyOf``) is required,
+    by name and keyword.
+    """
     found: dict[str, frozenset[frozenset[str]]] = {}
     for schema in node.schemas:
         for keyword, branches in find_presence_groups(schema):
@@ -110,12 +133,21 @@ def _iter_member_schemas(node: SchemaNode, name: str) -> Iterator[SchemaLocation
                     yield inner
         keyword = _get_additional_keyword(schema)
         rest = schema.descend(keyword) if keyword and not matched else None
-        if rest is not None and not (keyword == "unevaluatedProperties" and name in list_names(node)):
+        if rest is not None and not (
+            keyword == "unevaluatedProperties" and name in list_names(node)
+        ):
             yield rest
 
 
 def _get_additional_keyword(schema: SchemaLocation) -> str:
-    return next((keyword for keyword in ("additionalProperties", "unevaluatedProperties") if keyword in schema.members), "")
+    return next(
+        (
+            keyword
+            for keyword in ("additionalProperties", "unevaluatedProperties")
+            if keyword in schema.members
+        ),
+        "",
+    )
 
 
 def get_member_keyword(node: SchemaNode, name: str, keyword: str) -> Json:

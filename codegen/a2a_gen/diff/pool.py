@@ -1,4 +1,5 @@
-"""Values made of what schemas mention: names, constants and bounds, combined into small arrays and objects without regard to the schema.
+"""Values made of what schemas mention: names, constants and bounds, combined into small arrays and
+objects without regard to the schema.
 
 They find what the border of two nodes misses: conditions whose parts are far from each other.
 """
@@ -25,10 +26,14 @@ def generate_pool(sides: Iterable[tuple[SchemaTree, Iterable[SchemaLocation]]]) 
     values = scalars[:_MAX_SCALARS]
     yield from values
     yield from _generate_arrays(values)
-    yield from _generate_objects(names[:_MAX_NAMES], [value for value in values if not isinstance(value, dict | list)])
+    yield from _generate_objects(
+        names[:_MAX_NAMES], [value for value in values if not isinstance(value, dict | list)]
+    )
 
 
-def collect_pool(sides: Iterable[tuple[SchemaTree, Iterable[SchemaLocation]]]) -> tuple[list[str], list[Json]]:
+def collect_pool(
+    sides: Iterable[tuple[SchemaTree, Iterable[SchemaLocation]]],
+) -> tuple[list[str], list[Json]]:
     """Collect the names and the scalars that the schemas of both sides mention."""
     scalars: dict[str, Json] = {}
     names: dict[str, None] = {}
@@ -52,7 +57,9 @@ def _generate_objects(names: list[str], values: list[Json]) -> Iterator[Json]:
         for chosen in combinations([*names, "other"], size):
             yield from (_fill(chosen, filler) for filler in (*fillers, {}, [], None, True))
             if size == 2:  # noqa: PLR2004 - pairs of different values
-                yield from (dict(zip(chosen, pair, strict=True)) for pair in product(fillers[:5], repeat=2))
+                yield from (
+                    dict(zip(chosen, pair, strict=True)) for pair in product(fillers[:5], repeat=2)
+                )
     yield from (_fill(names, filler) for filler in fillers)
 
 
@@ -75,7 +82,9 @@ def _iter_data(tree: SchemaTree, schemas: Iterable[SchemaLocation]) -> Iterator[
                 inner += data.values()
             elif isinstance(data, list):
                 inner += data
-        targets = (tree.resolve(part, reference) for part, reference in tree.iter_references(schema))
+        targets = (
+            tree.resolve(part, reference) for part, reference in tree.iter_references(schema)
+        )
         pending += [target for target in targets if target is not None]
 
 
@@ -84,7 +93,9 @@ def _iter_names(data: dict[str, Json]) -> Iterator[str]:
         table = data.get(keyword)
         yield from table if isinstance(table, dict) else ()
     required = data.get("required")
-    yield from (each for each in required if isinstance(each, str)) if isinstance(required, list) else ()
+    yield from (
+        (each for each in required if isinstance(each, str)) if isinstance(required, list) else ()
+    )
 
 
 def _iter_scalars(data: dict[str, Json]) -> Iterator[Json]:

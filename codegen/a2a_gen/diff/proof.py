@@ -1,7 +1,8 @@
-"""Rules as a proof: comparisons that need no oracle, because the rules see everything that their schemas say.
+"""Rules as a proof: comparisons that need no oracle, because the rules see everything that their
+schemas say.
 
-That holds for a schema of simple keywords: one alternative for each kind of value, or objects with a tag, and no condition on other parts of the
-schema. Everything else needs the containment oracle.
+That holds for a schema of simple keywords: one alternative for each kind of value, or objects with
+a tag, and no condition on other parts of the schema. Everything else needs the containment oracle.
 """
 
 from __future__ import annotations
@@ -24,10 +25,17 @@ _UNIONS = ("anyOf", "oneOf")
 _MAX_PAIRS = 50_000
 
 
-def is_proven_by_rules(comparison: SchemaComparison, seed: NodePair, has_effect: Callable[[SchemaChange], bool], others: frozenset[NodePair]) -> bool:
-    """Return true if rules prove that no change at or below a pair has an effect; ``others`` are proven on their own.
+def is_proven_by_rules(
+    comparison: SchemaComparison,
+    seed: NodePair,
+    has_effect: Callable[[SchemaChange], bool],
+    others: frozenset[NodePair],
+) -> bool:
+    """Return true if rules prove that no change at or below a pair has an effect; ``others`` are
+    proven on their own.
 
-    Rules take a member that is added to an open object for safe, which is no proof where documents are compared strictly.
+    Rules take a member that is added to an open object for safe, which is no proof where documents
+    are compared strictly.
     """
     if any(tree.has_scopes for tree in comparison.trees):
         return False
@@ -38,7 +46,10 @@ def is_proven_by_rules(comparison: SchemaComparison, seed: NodePair, has_effect:
             continue
         try:
             expansion = comparison.expand(pair)
-            is_simple = all(_is_simple(node, comparison.get_value_set(side, node)) for side, node in enumerate((pair.old, pair.new)))
+            is_simple = all(
+                _is_simple(node, comparison.get_value_set(side, node))
+                for side, node in enumerate((pair.old, pair.new))
+            )
         except ComparisonTooLargeError:
             return False
         if not is_simple or any(map(has_effect, expansion.changes)):
@@ -54,15 +65,33 @@ def is_proven_by_rules(comparison: SchemaComparison, seed: NodePair, has_effect:
 def _is_simple(node: SchemaNode, values: ValueSet) -> bool:
     if len(node.schemas) > 1 or node.expanded_unions or values.has_overlaps:
         return False
-    unions = [keyword for schema in node.schemas for keyword in _UNIONS if keyword in schema.members]
+    unions = [
+        keyword for schema in node.schemas for keyword in _UNIONS if keyword in schema.members
+    ]
     if not unions:
         return all(_has_simple_keywords(schema) for schema in node.schemas)
     alternatives = list(values)
-    if any(not is_annotation(keyword) and keyword not in _UNIONS for schema in node.schemas for keyword in schema.members):
+    if any(
+        not is_annotation(keyword) and keyword not in _UNIONS
+        for schema in node.schemas
+        for keyword in schema.members
+    ):
         return False
-    parts = [schema for each in alternatives for schema in each.node.schemas if each.node.schemas != node.schemas]
-    is_tagged = set(values.alternatives) == {"object"} and find_tag(each.node for each in alternatives) is not None
-    return is_tagged and all(_has_simple_keywords(schema) for schema in parts) and all(len(each.node.schemas) == 1 for each in alternatives)
+    parts = [
+        schema
+        for each in alternatives
+        for schema in each.node.schemas
+        if each.node.schemas != node.schemas
+    ]
+    is_tagged = (
+        set(values.alternatives) == {"object"}
+        and find_tag(each.node for each in alternatives) is not None
+    )
+    return (
+        is_tagged
+        and all(_has_simple_keywords(schema) for schema in parts)
+        and all(len(each.node.schemas) == 1 for each in alternatives)
+    )
 
 
 def _has_simple_keywords(schema: SchemaLocation) -> bool:

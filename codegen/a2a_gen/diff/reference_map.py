@@ -1,6 +1,7 @@
 """References between the definitions of two trees, and the documents that they belong to.
 
-In a file whose root is a schema, the definitions are parts of it: they matter as far as the root, or another file, refers to them.
+In a file whose root is a schema, the definitions are parts of it: they matter as far as the root,
+or another file, refers to them.
 """
 
 from __future__ import annotations
@@ -29,12 +30,20 @@ class ReferenceMap:
         """Find the definitions to which one refers, directly or not."""
         if seed not in self._below:
             locations = (seed.old_location, seed.new_location)
-            found = (self._by_location[side].get(each) for side in (0, 1) for each in find_reachable(self._links[side], locations[side]))
-            self._below[seed] = frozenset(each for each in found if each is not None and each != seed)
+            found = (
+                self._by_location[side].get(each)
+                for side in (0, 1)
+                for each in find_reachable(self._links[side], locations[side])
+            )
+            self._below[seed] = frozenset(
+                each for each in found if each is not None and each != seed
+            )
         return self._below[seed]
 
     def find_roots(self, seed: NodePair) -> frozenset[NodePair]:
-        """Find the roots that refer to a part; none for a definition that is a document of its own."""
+        """Find the roots that refer to a part; none for a definition that is a document of its
+        own.
+        """
         return self._roots_by_part.get(seed, frozenset())
 
     def is_unused(self, seed: NodePair) -> bool:
@@ -42,7 +51,9 @@ class ReferenceMap:
         return self._is_part(seed) and not self.find_roots(seed)
 
     @cached_property
-    def _links(self) -> tuple[dict[Location, frozenset[Location]], dict[Location, frozenset[Location]]]:
+    def _links(
+        self,
+    ) -> tuple[dict[Location, frozenset[Location]], dict[Location, frozenset[Location]]]:
         return dict(build_links(self._trees[0])), dict(build_links(self._trees[1]))
 
     @cached_property
@@ -57,4 +68,8 @@ class ReferenceMap:
 
     def _is_part(self, seed: NodePair) -> bool:
         ends = zip(self._trees, (seed.old_location, seed.new_location), strict=True)
-        return all((file != tree.entry if tree.entry else False) or (pointer and (file, "") in tree.definitions) for tree, (file, pointer) in ends)
+        return all(
+            (file != tree.entry if tree.entry else False)
+            or (pointer and (file, "") in tree.definitions)
+            for tree, (file, pointer) in ends
+        )

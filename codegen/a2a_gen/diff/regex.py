@@ -1,4 +1,5 @@
-"""Strings that match a pattern, for the common subset of regular expressions; other patterns yield nothing.
+"""Strings that match a pattern, for the common subset of regular expressions; other patterns yield
+nothing.
 
 Callers confirm each string with a validator, so an unsupported construct only has to be detected.
 """
@@ -38,7 +39,9 @@ def is_match(pattern: str, text: str) -> bool | None:
 @lru_cache(maxsize=4096)
 def _compile(pattern: str) -> jsonschema_rs.Validator | None:
     try:
-        return jsonschema_rs.Draft202012Validator({"pattern": pattern}, pattern_options=PATTERN_OPTIONS)
+        return jsonschema_rs.Draft202012Validator(
+            {"pattern": pattern}, pattern_options=PATTERN_OPTIONS
+        )
     except (ValueError, jsonschema_rs.ValidationError):
         return None
 
@@ -84,7 +87,9 @@ def _parse_atom(pattern: str, position: int, extra: int) -> tuple[str, int]:
         case "(":
             if pattern.startswith("(?", position) and not pattern.startswith("(?:", position):
                 raise _UnsupportedPatternError
-            text, end = _parse_alternatives(pattern, position + (3 if pattern.startswith("(?:", position) else 1), extra)
+            text, end = _parse_alternatives(
+                pattern, position + (3 if pattern.startswith("(?:", position) else 1), extra
+            )
             if pattern[end] != ")":
                 raise _UnsupportedPatternError
             return text, end + 1
@@ -111,17 +116,33 @@ def _parse_class(pattern: str, position: int, *, use_last: bool) -> tuple[str, i
     position += is_not
     members: list[str] = []
     while pattern[position] != "]" or not members:
-        character = _parse_escape(pattern[position + 1]) if pattern[position] == "\\" else pattern[position]
+        character = (
+            _parse_escape(pattern[position + 1]) if pattern[position] == "\\" else pattern[position]
+        )
         is_class = pattern[position] == "\\" and pattern[position + 1] in "dwsDWS"
         position += 2 if pattern[position] == "\\" else 1
         if not is_class and pattern[position] == "-" and pattern[position + 1] != "]":
-            members += [chr(code) for code in range(ord(character), min(ord(pattern[position + 1]), ord(character) + _MAX_LENGTH) + 1)]
+            members += [
+                chr(code)
+                for code in range(
+                    ord(character),
+                    min(ord(pattern[position + 1]), ord(character) + _MAX_LENGTH) + 1,
+                )
+            ]
             position += 2
         elif is_class and is_not:
-            members += {"d": string.digits, "w": string.ascii_letters + string.digits + "_", "s": string.whitespace}.get(pattern[position - 1], "")
+            members += {
+                "d": string.digits,
+                "w": string.ascii_letters + string.digits + "_",
+                "s": string.whitespace,
+            }.get(pattern[position - 1], "")
         else:
             members.append(character)
-    chosen = next((each for each in _PRINTABLE if each not in members), None) if is_not else members[-use_last]
+    chosen = (
+        next((each for each in _PRINTABLE if each not in members), None)
+        if is_not
+        else members[-use_last]
+    )
     if chosen is None:
         raise _UnsupportedPatternError
     return chosen, position + 1
@@ -130,7 +151,9 @@ def _parse_class(pattern: str, position: int, *, use_last: bool) -> tuple[str, i
 def _parse_quantifier(pattern: str, position: int, extra: int) -> tuple[int, int]:
     minimum, maximum = 1, 1
     if position < len(pattern) and pattern[position] in "*+?":
-        minimum, maximum = {"*": (0, _MAX_LENGTH), "+": (1, _MAX_LENGTH), "?": (0, 1)}[pattern[position]]
+        minimum, maximum = {"*": (0, _MAX_LENGTH), "+": (1, _MAX_LENGTH), "?": (0, 1)}[
+            pattern[position]
+        ]
         position += 1
     elif position < len(pattern) and pattern[position] == "{":
         end = pattern.index("}", position)

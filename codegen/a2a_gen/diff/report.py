@@ -1,4 +1,6 @@
-"""Comparison of two sides: definitions, the pairs below them, the tables and the agent; and the usages of each change."""
+"""Comparison of two sides: definitions, the pairs below them, the tables and the agent; and the
+usages of each change.
+"""
 
 from __future__ import annotations
 
@@ -54,31 +56,53 @@ def compare(old: ContractSide, new: ContractSide, options: CompareOptions) -> Re
     paired = definitions.pair_definitions(comparison, include_docs=options.include_docs)
     usages = (old.build_usage_map(options.usages), new.build_usage_map(options.usages))
     skills = tuple(_pair_skills(old, new))
-    oracle = ContainmentOracle(comparison.trees, comparison.equality, [*paired.pairs, *(pair for pair, _ in skills)])
+    oracle = ContainmentOracle(
+        comparison.trees, comparison.equality, [*paired.pairs, *(pair for pair, _ in skills)]
+    )
     seeds = _collect_seeds(paired.pairs, usages, skills)
     references = ReferenceMap(comparison.trees, seeds)
-    seeds = {seed: frozenset[Usage]() if references.is_unused(seed) else used for seed, used in seeds.items()}
+    seeds = {
+        seed: frozenset[Usage]() if references.is_unused(seed) else used
+        for seed, used in seeds.items()
+    }
     reached = _walk(comparison, seeds)
     changes: list[tuple[SchemaChange, ReachedPair | None]] = [
-        (change, each) for pair, each in reached.items() for change in comparison.expand(pair).changes
+        (change, each)
+        for pair, each in reached.items()
+        for change in comparison.expand(pair).changes
     ]
     changes += [(change, None) for change in paired.changes]
     changes += [(change, None) for change in _compare_tables(comparison, old, new)]
-    builder = FindingBuilder(comparison, oracle, (usages, references), VerdictOptions(options.profile, options.find_witnesses))
+    builder = FindingBuilder(
+        comparison,
+        oracle,
+        (usages, references),
+        VerdictOptions(options.profile, options.find_witnesses),
+    )
     if old.agent and new.agent:
         agents = list(compare_agents(old.agent, new.agent))
         all_changes = [change for change, _ in changes] + agents
-        changes += [(change, None) for change in (*agents, *compare_versions(old.agent, new.agent, all_changes))]
-    found = [finding for change, each in changes if (finding := builder.build(change, each)) is not None]
+        changes += [
+            (change, None)
+            for change in (*agents, *compare_versions(old.agent, new.agent, all_changes))
+        ]
+    found = [
+        finding for change, each in changes if (finding := builder.build(change, each)) is not None
+    ]
     found += builder.find_unexplained(seeds)
     return Report(sort_findings(merge_findings(found)), len(paired.pairs))
 
 
 def _collect_seeds(
-    pairs: Iterable[NodePair], usages: tuple[UsageMap, UsageMap], skills: Iterable[tuple[NodePair, Usage]]
+    pairs: Iterable[NodePair],
+    usages: tuple[UsageMap, UsageMap],
+    skills: Iterable[tuple[NodePair, Usage]],
 ) -> dict[NodePair, frozenset[Usage]]:
     """Collect the definitions of both sides with their usages."""
-    seeds = {pair: usages[0].get_usages(pair.old_location) | usages[1].get_usages(pair.new_location) for pair in pairs}
+    seeds = {
+        pair: usages[0].get_usages(pair.old_location) | usages[1].get_usages(pair.new_location)
+        for pair in pairs
+    }
     for pair, usage in skills:
         seeds[pair] = seeds.get(pair, frozenset()) | {usage}
     return seeds
@@ -86,11 +110,17 @@ def _collect_seeds(
 
 def sort_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Sort findings: the highest level first, then by place."""
-    return tuple(sorted(findings, key=lambda each: (-each.level, each.new, each.rule.code, each.text)))
+    return tuple(
+        sorted(findings, key=lambda each: (-each.level, each.new, each.rule.code, each.text))
+    )
 
 
-def _walk(comparison: SchemaComparison, seeds: Mapping[NodePair, frozenset[Usage]]) -> Mapping[NodePair, ReachedPair]:
-    """Walk from every definition to the pairs below it, stopping at definitions that are compared themselves."""
+def _walk(
+    comparison: SchemaComparison, seeds: Mapping[NodePair, frozenset[Usage]]
+) -> Mapping[NodePair, ReachedPair]:
+    """Walk from every definition to the pairs below it, stopping at definitions that are compared
+    themselves.
+    """
     reached: dict[NodePair, ReachedPair] = {}
     for seed, usages in seeds.items():
         if _changes_only_below(comparison, seed, seeds):
@@ -110,14 +140,20 @@ def _walk(comparison: SchemaComparison, seeds: Mapping[NodePair, frozenset[Usage
     return reached
 
 
-def _changes_only_below(comparison: SchemaComparison, seed: NodePair, seeds: Container[NodePair]) -> bool:
-    """Return true if a definition has equal text in both versions and changes only through definitions that are compared themselves."""
+def _changes_only_below(
+    comparison: SchemaComparison, seed: NodePair, seeds: Container[NodePair]
+) -> bool:
+    """Return true if a definition has equal text in both versions and changes only through
+    definitions that are compared themselves.
+    """
     ends = get_ends(seed)
     if ends is None or seed.old.schemas != (ends[0],) or seed.new.schemas != (ends[1],):
         return False
     references = comparison.equality.find_references(*ends)
     return references is not None and all(
-        comparison.equality.is_same(old, new) or NodePair(build_node(comparison.trees[0], [old]), build_node(comparison.trees[1], [new])) in seeds
+        comparison.equality.is_same(old, new)
+        or NodePair(build_node(comparison.trees[0], [old]), build_node(comparison.trees[1], [new]))
+        in seeds
         for old, new in references
     )
 
@@ -129,14 +165,24 @@ def _pair_skills(old: ContractSide, new: ContractSide) -> Iterator[tuple[NodePai
         before = old.agent.skills.get(identity)
         for use, address in skill.schemas.items():
             base_address = before.schemas.get(use) if before else None
-            nodes = (old.find_node(base_address), new.find_node(address)) if base_address else (None, None)
+            nodes = (
+                (old.find_node(base_address), new.find_node(address))
+                if base_address
+                else (None, None)
+            )
             if nodes[0] is not None and nodes[1] is not None:
                 usage = Usage.WRITTEN if use == "output" else Usage.READ
-                locations = (each.origin.location if each.origin else NOWHERE for each in nodes if each is not None)
+                locations = (
+                    each.origin.location if each.origin else NOWHERE
+                    for each in nodes
+                    if each is not None
+                )
                 yield NodePair(nodes[0], nodes[1], *locations), usage
 
 
-def _compare_tables(comparison: SchemaComparison, old: ContractSide, new: ContractSide) -> Iterator[SchemaChange]:
+def _compare_tables(
+    comparison: SchemaComparison, old: ContractSide, new: ContractSide
+) -> Iterator[SchemaChange]:
     if old.contract is None or new.contract is None:
         return
 
@@ -153,34 +199,59 @@ _CALL_AREAS = frozenset({"operation", "agent", "proto", "state"})
 
 
 def render_verdict(report: Report) -> str:
-    """Summarize in one or two sentences if the revision can be deployed while old clients are in use."""
-    errors, warnings = report.findings_at_least(ChangeLevel.ERROR), [each for each in report.findings if each.level is ChangeLevel.WARNING]
+    """Summarize in one or two sentences if the revision can be deployed while old clients are in
+    use.
+    """
+    errors, warnings = (
+        report.findings_at_least(ChangeLevel.ERROR),
+        [each for each in report.findings if each.level is ChangeLevel.WARNING],
+    )
     wire = [each for each in errors if each.breaks_reading or each.breaks_writing]
     old = f"clients of {report.baseline}" if report.baseline else "clients of the old version"
     if wire:
-        return f"Not safe to deploy while {old} are in use: {_render_reasons(wire)}.{_render_users(wire)}"
+        return (
+            f"Not safe to deploy while {old} are in use: "
+            f"{_render_reasons(wire)}.{_render_users(wire)}"
+        )
     if errors:
-        return f"Safe on the wire while {old} are in use, but code that uses the generated Python must change ({pluralize(len(errors), 'place')})."
+        return (
+            f"Safe on the wire while {old} are in use, but code that uses the generated Python "
+            f"must change ({pluralize(len(errors), 'place')})."
+        )
     if warnings:
-        return f"Probably safe to deploy while {old} are in use; review {pluralize(len(warnings), 'warning')}."
+        return (
+            f"Probably safe to deploy while {old} are in use; review "
+            f"{pluralize(len(warnings), 'warning')}."
+        )
     if report.findings:
-        return f"Safe to deploy while {old} are in use: every change is an addition or has no effect on them."
+        return (
+            f"Safe to deploy while {old} are in use: every change is an addition or has no "
+            "effect on them."
+        )
     return f"Safe to deploy while {old} are in use: no changes."
 
 
 def render_counts(findings: Iterable[Finding]) -> str:
     """Count findings by level."""
     counts = Counter(finding.level for finding in findings)
-    return f"{pluralize(counts[ChangeLevel.ERROR], 'error')}, {pluralize(counts[ChangeLevel.WARNING], 'warning')}, {counts[ChangeLevel.INFO]} info"
+    return (
+        f"{pluralize(counts[ChangeLevel.ERROR], 'error')}, "
+        f"{pluralize(counts[ChangeLevel.WARNING], 'warning')}, {counts[ChangeLevel.INFO]} info"
+    )
 
 
 def _render_reasons(wire: list[Finding]) -> str:
     calls = [each for each in wire if each.rule.area in _CALL_AREAS]
     documents = [each for each in wire if each.rule.area not in _CALL_AREAS]
-    reading, writing = sum(each.breaks_reading for each in documents), sum(each.breaks_writing for each in documents)
+    reading, writing = (
+        sum(each.breaks_reading for each in documents),
+        sum(each.breaks_writing for each in documents),
+    )
     reasons: list[str] = []
     if calls:
-        reasons.append(f"operations or features that they rely on changed ({pluralize(len(calls), 'change')})")
+        reasons.append(
+            f"operations or features that they rely on changed ({pluralize(len(calls), 'change')})"
+        )
     if reading:
         reasons.append(f"documents that they send are rejected ({pluralize(reading, 'change')})")
     if writing:
@@ -193,7 +264,10 @@ def _render_users(wire: list[Finding]) -> str:
     if not users:
         return ""
     listed = ", ".join(users[:_MAX_LISTED_USERS])
-    return f" Affected: {listed}{f' and {len(users) - _MAX_LISTED_USERS} more' if len(users) > _MAX_LISTED_USERS else ''}."
+    return (
+        f" Affected: "
+        f"{listed}{f' and {len(users) - _MAX_LISTED_USERS} more' if len(users) > _MAX_LISTED_USERS else ''}."
+    )
 
 
 def render_usages(finding: Finding) -> str:

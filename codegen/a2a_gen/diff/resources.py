@@ -1,7 +1,9 @@
 """Resources: the files of one side, and the schemas inside them that have an address of their own.
 
-A schema with a ``$id`` is a resource. References inside it are relative to its address, and ``#/…`` begins at it.
-Two keywords find their target by the path of a validation: ``$dynamicRef`` leads to one of the schemas with that
+A schema with a ``$id`` is a resource. References inside it are relative to its address, and ``#/…``
+begins at it.
+Two keywords find their target by the path of a validation: ``$dynamicRef`` leads to one of the
+schemas with that
 ``$dynamicAnchor``, ``$recursiveRef`` to one of the resources with a ``$recursiveAnchor``.
 """
 
@@ -50,7 +52,11 @@ class ResourceMap:
     def find_enclosing(self, file: str, pointer: str) -> Resource:
         """Find the innermost resource that contains a place."""
         for resource in reversed(self._by_file[file]):
-            if not resource.pointer or pointer == resource.pointer or pointer.startswith((f"{resource.pointer}/", f"{resource.pointer}#")):
+            if (
+                not resource.pointer
+                or pointer == resource.pointer
+                or pointer.startswith((f"{resource.pointer}/", f"{resource.pointer}#"))
+            ):
                 return resource
         return self._by_file[file][0]
 
@@ -100,11 +106,15 @@ class ResourceMap:
 
 def find_address(path: str, data: Json) -> str:
     """Find the address of a file, which is always absolute."""
-    return split_fragment(join_address(f"http://a2a-gen.invalid/{quote(path)}", find_identity(data)))[0]
+    return split_fragment(
+        join_address(f"http://a2a-gen.invalid/{quote(path)}", find_identity(data))
+    )[0]
 
 
 def find_identity(data: Json) -> str:
-    """Find the address of a file: its ``$id``, which draft-04 calls ``id``; an empty string without one."""
+    """Find the address of a file: its ``$id``, which draft-04 calls ``id``; an empty string without
+    one.
+    """
     members = data if isinstance(data, dict) else {}
     is_old = any(draft in str(members.get("$schema")) for draft in ("draft-03", "draft-04"))
     identity = members.get("id" if is_old else "$id")

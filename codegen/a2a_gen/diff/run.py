@@ -1,4 +1,6 @@
-"""A complete check: reads both sides, compares with every baseline, and removes accepted changes."""
+"""A complete check: reads both sides, compares with every baseline, and removes accepted
+changes.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ TRANSITIVE_SUFFIX = "_TRANSITIVE"
 
 @dataclass(frozen=True, slots=True)
 class CompareRequest:
-    """The revision, its baselines and the options; an empty ``profile`` selects the default for the kind of contract."""
+    """The revision, its baselines and the options; an empty ``profile`` selects the default for the
+    kind of contract.
+    """
 
     baselines: Sequence[str]
     revision: Path
@@ -38,14 +42,20 @@ class CompareOutcome:
 
 
 def check_compatibility(request: CompareRequest) -> CompareOutcome:
-    """Compare the revision with its baselines; only a transitive profile compares with every tag of a pattern."""
+    """Compare the revision with its baselines; only a transitive profile compares with every tag of
+    a pattern.
+    """
     new = read_path(request.revision, is_plain=request.is_plain)
     _refuse_unusable(new)
     profile = request.profile.removesuffix(TRANSITIVE_SUFFIX)
     is_transitive = request.profile.endswith(TRANSITIVE_SUFFIX)
     options = replace(request.options, profile=profile or ("FULL" if new.is_contract else "WIRE"))
     path = request.revision
-    folder = RevisionFolder(path.parent, request.is_plain, path.name) if path.is_file() else RevisionFolder(path, request.is_plain)
+    folder = (
+        RevisionFolder(path.parent, request.is_plain, path.name)
+        if path.is_file()
+        else RevisionFolder(path, request.is_plain)
+    )
     reports: list[Report] = []
     notes = [*_list_foreign_keywords(new)]
     for baseline in request.baselines:
@@ -53,7 +63,9 @@ def check_compatibility(request: CompareRequest) -> CompareOutcome:
         for old in sides if is_transitive else sides[-1:]:
             _refuse_different_kinds(old, new)
             if not old.documents:
-                notes.append(f"{old.label}: no files at {folder.folder.name or '.'}; everything is new")
+                notes.append(
+                    f"{old.label}: no files at {folder.folder.name or '.'}; everything is new"
+                )
             reports.append(replace(compare(old, new, options), baseline=old.label))
     return _apply_ignore_entries(_merge_reports(reports), new, request.ignore_file, notes)
 
@@ -61,14 +73,28 @@ def check_compatibility(request: CompareRequest) -> CompareOutcome:
 def _list_foreign_keywords(side: ContractSide) -> Iterator[str]:
     """Note the first place of a keyword that its author may expect to have an effect."""
     for path, document in side.tree.documents.items():
-        pointer = next((schema.pointer for schema in iter_schemas(document.data) if schema.members.get("nullable") is True), None)
+        pointer = next(
+            (
+                schema.pointer
+                for schema in iter_schemas(document.data)
+                if schema.members.get("nullable") is True
+            ),
+            None,
+        )
         if pointer is not None:
-            yield f'{side.tree.place_at((path, pointer))}: nullable has no effect in JSON Schema; write "type": [..., "null"]'
+            yield (
+                f"{side.tree.place_at((path, pointer))}: nullable has no effect in JSON Schema; "
+                'write "type": [..., "null"]'
+            )
 
 
-def compare_sides(old: ContractSide, new: ContractSide, options: CompareOptions, ignore_file: Path) -> CompareOutcome:
+def compare_sides(
+    old: ContractSide, new: ContractSide, options: CompareOptions, ignore_file: Path
+) -> CompareOutcome:
     """Compare two sides that are already loaded, such as a remote agent before and after."""
-    return _apply_ignore_entries(replace(compare(old, new, options), baseline=old.label), new, ignore_file, [])
+    return _apply_ignore_entries(
+        replace(compare(old, new, options), baseline=old.label), new, ignore_file, []
+    )
 
 
 def _merge_reports(reports: Sequence[Report]) -> Report:
@@ -78,7 +104,9 @@ def _merge_reports(reports: Sequence[Report]) -> Report:
     return Report(sort_findings(findings), count, ", ".join(report.baseline for report in reports))
 
 
-def _apply_ignore_entries(report: Report, new: ContractSide, file: Path | None, notes: list[str]) -> CompareOutcome:
+def _apply_ignore_entries(
+    report: Report, new: ContractSide, file: Path | None, notes: list[str]
+) -> CompareOutcome:
     entries = (*(read_ignore_file(file) if file else ()), *read_inline_entries(new))
     remaining, more_notes = apply_ignore_entries(entries, report.findings)
     return CompareOutcome(replace(report, findings=remaining), (*notes, *more_notes))
@@ -86,7 +114,12 @@ def _apply_ignore_entries(report: Report, new: ContractSide, file: Path | None, 
 
 def _refuse_unusable(new: ContractSide) -> None:
     problems = [
-        Problem(place, "A2A-R02", f"{text}: reference target does not exist", "correct the reference, or add its target")
+        Problem(
+            place,
+            "A2A-R02",
+            f"{text}: reference target does not exist",
+            "correct the reference, or add its target",
+        )
         for place, text in new.tree.find_dangling_references()
     ]
     if problems:
@@ -97,9 +130,17 @@ def _refuse_unusable(new: ContractSide) -> None:
 
 def _refuse_different_kinds(old: ContractSide, new: ContractSide) -> None:
     if old.documents and (old.agent is None) != (new.agent is None):
-        kinds = ["an agent" if side.agent else "a contract" if side.is_contract else "a folder of schemas" for side in (old, new)]
+        kinds = [
+            "an agent"
+            if side.agent
+            else "a contract"
+            if side.is_contract
+            else "a folder of schemas"
+            for side in (old, new)
+        ]
         raise ProjectError(
-            f"{old.label} is {kinds[0]} and {new.label} is {kinds[1]}", "compare two sides of one kind, or only their schemas with --plain"
+            f"{old.label} is {kinds[0]} and {new.label} is {kinds[1]}",
+            "compare two sides of one kind, or only their schemas with --plain",
         )
 
 

@@ -1,6 +1,8 @@
-"""Sample values of a node, and values near the border between two nodes, where two versions may disagree.
+"""Sample values of a node, and values near the border between two nodes, where two versions may
+disagree.
 
-No sample is guaranteed to be valid: callers confirm it with a validator. A definition that requires itself without end has no sample.
+No sample is guaranteed to be valid: callers confirm it with a validator. A definition that requires
+itself without end has no sample.
 """
 
 from __future__ import annotations
@@ -64,7 +66,9 @@ class Sampler:
         """Generate one small value, or none."""
         return tuple(islice(self.generate(node, depth), 1))
 
-    def generate_for(self, alternative: Alternative, depth: int = 0, other: Alternative | None = None) -> Iterator[Json]:
+    def generate_for(
+        self, alternative: Alternative, depth: int = 0, other: Alternative | None = None
+    ) -> Iterator[Json]:
         """Generate values of one alternative, including those near the border to another one."""
         if alternative.values is not None:
             listed = (other.values if other else None) or dict[str, Json]()
@@ -81,44 +85,80 @@ class Sampler:
             case _:
                 yield from self._generate_objects(alternative, depth, other)
 
-    def generate_objects_with(self, alternative: Alternative, name: str, value: Json, depth: int = 0) -> Iterator[Json]:
+    def generate_objects_with(
+        self, alternative: Alternative, name: str, value: Json, depth: int = 0
+    ) -> Iterator[Json]:
         """Generate objects of an alternative with a given member."""
         for group in self._iter_groups(alternative, name):
-            document = self._build_object(alternative, {*members.list_required(alternative.node), *group}, depth, {name: value})
+            document = self._build_object(
+                alternative,
+                {*members.list_required(alternative.node), *group},
+                depth,
+                {name: value},
+            )
             if document is not None:
                 yield document
 
-    def generate_lists_with(self, alternative: Alternative, index: int, value: Json, depth: int = 0) -> Iterator[Json]:
+    def generate_lists_with(
+        self, alternative: Alternative, index: int, value: Json, depth: int = 0
+    ) -> Iterator[Json]:
         """Generate arrays of an alternative with a given item at an index."""
-        before = [self.generate_first(build_item_node(self._tree, alternative.node, each), depth + 1) for each in range(index)]
+        before = [
+            self.generate_first(build_item_node(self._tree, alternative.node, each), depth + 1)
+            for each in range(index)
+        ]
         if all(before):
             items = [each[0] for each in before]
             yield [*items, value]
             minimum = value_set.get_min_size(alternative.node, "array")
             if minimum > len(items) + 1 and minimum <= _MAX_SIZE:
-                rest = self.generate_first(build_item_node(self._tree, alternative.node, index + 1), depth + 1) or (value,)
+                rest = self.generate_first(
+                    build_item_node(self._tree, alternative.node, index + 1), depth + 1
+                ) or (value,)
                 yield [*items, value, *(rest * (minimum - len(items) - 1))]
 
-    def _generate_lists(self, alternative: Alternative, depth: int, other: Alternative | None) -> Iterator[Json]:
-        prefix_count = max((len(each) for each in alternative.node.values("prefixItems") if isinstance(each, list)), default=0)
+    def _generate_lists(
+        self, alternative: Alternative, depth: int, other: Alternative | None
+    ) -> Iterator[Json]:
+        prefix_count = max(
+            (
+                len(each)
+                for each in alternative.node.values("prefixItems")
+                if isinstance(each, list)
+            ),
+            default=0,
+        )
         for size in _list_border_sizes("array", alternative, other):
             limit = _MAX_ITEM_SAMPLES if depth == 0 else 2
-            nodes = [build_item_node(self._tree, alternative.node, index) for index in range(min(size, prefix_count + 1))]
+            nodes = [
+                build_item_node(self._tree, alternative.node, index)
+                for index in range(min(size, prefix_count + 1))
+            ]
             samples = [list(islice(self.generate(node, depth + 1), limit)) for node in nodes]
             samples += samples[-1:] * (size - len(samples))
             if all(samples):
                 yield [values[0] for values in samples]
-                yield from self._generate_containing(alternative, [values[0] for values in samples], depth)
+                yield from self._generate_containing(
+                    alternative, [values[0] for values in samples], depth
+                )
                 yield [values[index % len(values)] for index, values in enumerate(samples)]
 
-    def _generate_containing(self, alternative: Alternative, items: list[Json], depth: int) -> Iterator[Json]:
+    def _generate_containing(
+        self, alternative: Alternative, items: list[Json], depth: int
+    ) -> Iterator[Json]:
         for schema in alternative.node.schemas:
             contained = schema.descend("contains")
-            for value in islice(self.generate(build_node(self._tree, [contained]), depth + 1), 4) if contained else ():
+            for value in (
+                islice(self.generate(build_node(self._tree, [contained]), depth + 1), 4)
+                if contained
+                else ()
+            ):
                 yield [*items, value]
                 yield [value, *items[1:]]
 
-    def _generate_objects(self, alternative: Alternative, depth: int, other: Alternative | None) -> Iterator[Json]:
+    def _generate_objects(
+        self, alternative: Alternative, depth: int, other: Alternative | None
+    ) -> Iterator[Json]:
         required = set(members.list_required(alternative.node))
         for group in self._iter_groups(alternative, ""):
             document = self._build_object(alternative, {*required, *group}, depth, {})
@@ -126,46 +166,93 @@ class Sampler:
                 yield document
         if other is None and depth:
             return
-        names = [name for name in (*members.list_names(alternative.node), *(members.list_names(other.node) if other else ())) if name not in required]
-        hinted = [name for each in (alternative, other) if each for name in members.list_condition_names(each.node)]
+        names = [
+            name
+            for name in (
+                *members.list_names(alternative.node),
+                *(members.list_names(other.node) if other else ()),
+            )
+            if name not in required
+        ]
+        hinted = [
+            name
+            for each in (alternative, other)
+            if each
+            for name in members.list_condition_names(each.node)
+        ]
         for name in dict.fromkeys((*names, *hinted, "other")):
-            for value in islice(self.generate(members.build_member_node(self._tree, alternative.node, name), depth + 1), 3):
+            for value in islice(
+                self.generate(
+                    members.build_member_node(self._tree, alternative.node, name), depth + 1
+                ),
+                3,
+            ):
                 yield from self.generate_objects_with(alternative, name, value, depth)
-        for pattern in (*members.build_pattern_nodes(self._tree, alternative.node), *_list_patterns(other)):
+        for pattern in (
+            *members.build_pattern_nodes(self._tree, alternative.node),
+            *_list_patterns(other),
+        ):
             for name in generate_matches(pattern):
-                for value in islice(self.generate(members.build_member_node(self._tree, alternative.node, name), depth + 1), 3):
+                for value in islice(
+                    self.generate(
+                        members.build_member_node(self._tree, alternative.node, name), depth + 1
+                    ),
+                    3,
+                ):
                     yield from self.generate_objects_with(alternative, name, value, depth)
         largest = self._build_object(alternative, {*required, *names}, depth, {})
         if largest is not None:
             yield largest
         yield from self._generate_sized(alternative, depth, other)
 
-    def _generate_sized(self, alternative: Alternative, depth: int, other: Alternative | None) -> Iterator[Json]:
-        filler = self.generate_first(members.build_additional_node(self._tree, alternative.node), depth + 1)
+    def _generate_sized(
+        self, alternative: Alternative, depth: int, other: Alternative | None
+    ) -> Iterator[Json]:
+        filler = self.generate_first(
+            members.build_additional_node(self._tree, alternative.node), depth + 1
+        )
         for size in _list_border_sizes("object", alternative, other) if filler else ():
-            document = self._build_object(alternative, set(members.list_required(alternative.node)), depth, {})
+            document = self._build_object(
+                alternative, set(members.list_required(alternative.node)), depth, {}
+            )
             if isinstance(document, dict) and size <= _MAX_SIZE:
-                yield {**document, **{f"other{index}": filler[0] for index in range(size - len(document))}}
+                yield {
+                    **document,
+                    **{f"other{index}": filler[0] for index in range(size - len(document))},
+                }
 
     def _iter_groups(self, alternative: Alternative, name: str) -> Iterator[frozenset[str]]:
-        """Iterate over the choices of an object's ``oneOf`` groups, those with the given member first."""
+        """Iterate over the choices of an object's ``oneOf`` groups, those with the given member
+        first.
+        """
         groups = list(members.collect_presence_groups(alternative.node).values())
         if not groups:
             yield frozenset()
             return
         for choice in sorted(groups[0], key=lambda each: (name not in each, sorted(each))):
-            rest = [min(group, key=lambda each: (name not in each, len(each), sorted(each))) for group in groups[1:]]
+            rest = [
+                min(group, key=lambda each: (name not in each, len(each), sorted(each)))
+                for group in groups[1:]
+            ]
             yield frozenset(chain(choice, *rest))
 
-    def _build_object(self, alternative: Alternative, names: set[str], depth: int, document: dict[str, Json]) -> Json:
-        for name in sorted(members.add_dependents(alternative.node, names | document.keys()) - document.keys()):
-            value = self.generate_first(members.build_member_node(self._tree, alternative.node, name), depth + 1)
+    def _build_object(
+        self, alternative: Alternative, names: set[str], depth: int, document: dict[str, Json]
+    ) -> Json:
+        for name in sorted(
+            members.add_dependents(alternative.node, names | document.keys()) - document.keys()
+        ):
+            value = self.generate_first(
+                members.build_member_node(self._tree, alternative.node, name), depth + 1
+            )
             if not value:
                 return None
             document[name] = value[0]
         minimum = value_set.get_min_size(alternative.node, "object")
         if minimum > len(document):
-            filler = self.generate_first(members.build_additional_node(self._tree, alternative.node), depth + 1)
+            filler = self.generate_first(
+                members.build_additional_node(self._tree, alternative.node), depth + 1
+            )
             for index in range(min(minimum - len(document), _MAX_SIZE) if filler else 0):
                 document[f"other{index}"] = filler[0]
         return document
@@ -181,10 +268,22 @@ def _list_border_sizes(kind: str, alternative: Alternative, other: Alternative |
     for each in (alternative, other):
         if each is not None and each.kind == kind:
             maximum = value_set.get_max_size(each.node, kind)
-            ends += [value_set.get_min_size(each.node, kind), *([] if maximum is None else [maximum])]
-    minimum, maximum = value_set.get_min_size(alternative.node, kind), value_set.get_max_size(alternative.node, kind)
-    sizes = dict.fromkeys([minimum, *(end + more for end in ends for more in (0, 1, -1)), minimum + 1, minimum + 2])
-    return [size for size in sizes if minimum <= size <= _MAX_SIZE and (maximum is None or size <= maximum)]
+            ends += [
+                value_set.get_min_size(each.node, kind),
+                *([] if maximum is None else [maximum]),
+            ]
+    minimum, maximum = (
+        value_set.get_min_size(alternative.node, kind),
+        value_set.get_max_size(alternative.node, kind),
+    )
+    sizes = dict.fromkeys(
+        [minimum, *(end + more for end in ends for more in (0, 1, -1)), minimum + 1, minimum + 2]
+    )
+    return [
+        size
+        for size in sizes
+        if minimum <= size <= _MAX_SIZE and (maximum is None or size <= maximum)
+    ]
 
 
 def _generate_strings(alternative: Alternative, other: Alternative | None) -> Iterator[str]:
@@ -195,22 +294,42 @@ def _generate_strings(alternative: Alternative, other: Alternative | None) -> It
     for pattern in sorted(patterns):
         for text in generate_matches(pattern):
             yield text
-            yield from (text + "a" * size for size in _list_border_sizes("string", alternative, other))
+            yield from (
+                text + "a" * size for size in _list_border_sizes("string", alternative, other)
+            )
     for size in _list_border_sizes("string", alternative, other):
         yield "a" * size
         yield "é" * size
     if other is not None and other.kind == "string":
-        yield from (text for pattern in sorted(value_set.get_patterns(other.node)) for text in generate_matches(pattern))
+        yield from (
+            text
+            for pattern in sorted(value_set.get_patterns(other.node))
+            for text in generate_matches(pattern)
+        )
     yield from ("A", "0", "-", "a b", " ", "\n", "Zz9_/.", "YQ==", "_-")
 
 
 def _generate_numbers(alternative: Alternative, other: Alternative | None) -> Iterator[Json]:
     multiple = value_set.get_multiple(alternative.node)
-    multiples = [each for each in (multiple, value_set.get_multiple(other.node) if other and other.kind == "number" else None) if each]
+    multiples = [
+        each
+        for each in (
+            multiple,
+            value_set.get_multiple(other.node) if other and other.kind == "number" else None,
+        )
+        if each
+    ]
     ends = [Fraction(0)]
     for each in (alternative, other):
         if each is not None and each.kind == "number":
-            ends += [bound[0] for bound in (value_set.get_lower_bound(each.node), value_set.get_upper_bound(each.node)) if bound]
+            ends += [
+                bound[0]
+                for bound in (
+                    value_set.get_lower_bound(each.node),
+                    value_set.get_upper_bound(each.node),
+                )
+                if bound
+            ]
     moves = [
         Fraction(0),
         Fraction(1),
@@ -224,7 +343,13 @@ def _generate_numbers(alternative: Alternative, other: Alternative | None) -> It
     for end in dict.fromkeys(ends):
         base = end if multiple is None else (end // multiple) * multiple
         for move in moves:
-            for value in dict.fromkeys((base + move, base + move + (multiple or 0), *(base * move for _ in range(end != 0)))):
+            for value in dict.fromkeys(
+                (
+                    base + move,
+                    base + move + (multiple or 0),
+                    *(base * move for _ in range(end != 0)),
+                )
+            ):
                 if value_set.is_within_bounds(alternative.node, _to_json_number(value)):
                     yield _to_json_number(value)
 

@@ -1,7 +1,8 @@
 """Schema files of one side, and nodes: the schemas that a value must satisfy all at once. No I/O.
 
-``$ref``, the keywords beside it, every branch of ``allOf`` and the only branch of a union become schemas of one node. A schema without constraints
-of its own is dropped, so a definition and a property that only refers to it are the same node.
+``$ref``, the keywords beside it, every branch of ``allOf`` and the only branch of a union become
+schemas of one node. A schema without constraints of its own is dropped, so a definition and a
+property that only refers to it are the same node.
 """
 
 from __future__ import annotations
@@ -67,9 +68,11 @@ class SchemaLocation:
 
 @dataclass(frozen=True, eq=False)
 class SchemaTree:
-    """All schema files of one side; ``other_documents`` only resolve places, ``display_prefix`` is the folder shown before paths.
+    """All schema files of one side; ``other_documents`` only resolve places, ``display_prefix`` is
+    the folder shown before paths.
 
-    With an ``entry``, only that file is a document of its own; the others matter as far as it refers to them.
+    With an ``entry``, only that file is a document of its own; the others matter as far as it
+    refers to them.
     """
 
     documents: Mapping[str, Document]
@@ -92,7 +95,8 @@ class SchemaTree:
 
     @cached_property
     def has_scopes(self) -> bool:
-        """True if references depend on more than files and pointers: on a ``$id`` inside a file, or on the path of a validation.
+        """True if references depend on more than files and pointers: on a ``$id`` inside a file, or
+        on the path of a validation.
 
         Dynamic references to unique anchors have been written as plain ones before.
         """
@@ -118,22 +122,38 @@ class SchemaTree:
     @cached_property
     def definitions(self) -> Mapping[Location, SchemaLocation]:
         """Every named definition, and the root of every file that is a schema itself."""
-        return {schema.location: schema for path in self.documents for schema in self._iter_definitions(path)}
+        return {
+            schema.location: schema
+            for path in self.documents
+            for schema in self._iter_definitions(path)
+        }
 
     def get_root(self, path: str) -> SchemaLocation:
         """Return the root schema of a file."""
         return SchemaLocation(path, "", self.documents[path].data)
 
-    def iter_references(self, schema: SchemaLocation, *, has_definitions: bool = True) -> Iterator[tuple[SchemaLocation, str]]:
+    def iter_references(
+        self, schema: SchemaLocation, *, has_definitions: bool = True
+    ) -> Iterator[tuple[SchemaLocation, str]]:
         """Iterate over every ``$ref`` in a schema, with the schema that contains it."""
         for inner in iter_schemas(schema.data, has_definitions=has_definitions):
             reference = inner.members.get("$ref")
             if isinstance(reference, str):
-                yield SchemaLocation(schema.file, f"{schema.pointer}{inner.pointer}", inner.data), reference
+                yield (
+                    SchemaLocation(schema.file, f"{schema.pointer}{inner.pointer}", inner.data),
+                    reference,
+                )
 
     def _iter_definitions(self, path: str) -> Iterator[SchemaLocation]:
         root = self.get_root(path)
-        if not root.members.keys() & set(_DEFINITIONS) or set(root.members) - {"$schema", "$id", "$comment", "title", "description", *_DEFINITIONS}:
+        if not root.members.keys() & set(_DEFINITIONS) or set(root.members) - {
+            "$schema",
+            "$id",
+            "$comment",
+            "title",
+            "description",
+            *_DEFINITIONS,
+        }:
             yield root
         for keyword in _DEFINITIONS:
             names = root.members.get(keyword)
@@ -201,7 +221,11 @@ class SchemaTree:
         file, pointer = location
         document = self.documents.get(file) or self.other_documents.get(file)
         line = 1 if document is None else document.place_at(pointer).line
-        return Place(posixpath.join(self.display_prefix, file) if self.display_prefix else file, line, pointer)
+        return Place(
+            posixpath.join(self.display_prefix, file) if self.display_prefix else file,
+            line,
+            pointer,
+        )
 
 
 def _is_external(reference: str) -> bool:
@@ -212,8 +236,8 @@ def _is_external(reference: str) -> bool:
 
 KINDS = ("null", "boolean", "number", "string", "array", "object")
 
-# Do not constrain values; "nullable" is a keyword of OpenAPI 3.0, which JSON Schema does not have. Neither does any keyword that begins with "x-";
-# rules read some of those.
+# Do not constrain values; "nullable" is a keyword of OpenAPI 3.0, which JSON Schema does not have.
+# Neither does any keyword that begins with "x-"; rules read some of those.
 ANNOTATION_KEYWORDS = frozenset(
     {
         "$anchor", "$comment", "$defs", "$dynamicAnchor", "$id", "$schema", "$vocabulary", "contentMediaType", "contentSchema", "default",
@@ -264,7 +288,11 @@ def is_annotation(keyword: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SchemaNode:
-    """A conjunction of schemas. ``expanded_unions`` are unions of which a branch was already chosen; ``origin`` is the place to report."""
+    """A conjunction of schemas.
+
+    ``expanded_unions`` are unions of which a branch was already chosen; ``origin`` is the place to
+    report.
+    """
 
     schemas: tuple[SchemaLocation, ...]
     expanded_unions: frozenset[tuple[str, str]] = frozenset()
@@ -309,7 +337,10 @@ def build_node(
             continue
         seen[schema] = None
         pending.extend(_iter_conjuncts(tree, schema))
-    constraining = sorted((schema for schema in seen if has_constraints(tree, schema)), key=lambda schema: schema.location)
+    constraining = sorted(
+        (schema for schema in seen if has_constraints(tree, schema)),
+        key=lambda schema: schema.location,
+    )
     return SchemaNode(tuple(constraining), expanded_unions, origin)
 
 
@@ -322,20 +353,37 @@ def has_constraints(tree: SchemaTree, schema: SchemaLocation) -> bool:
 
 
 def is_constraint(schema: SchemaLocation, keyword: str) -> bool:
-    """Return true if a keyword constrains values itself; a union of which one branch can be valid is that branch, as in ``allOf``."""
-    return not (keyword in STRUCTURAL_KEYWORDS or is_annotation(keyword)) and find_only_branch(schema, keyword) is None
+    """Return true if a keyword constrains values itself; a union of which one branch can be valid
+    is that branch, as in ``allOf``.
+    """
+    return (
+        not (keyword in STRUCTURAL_KEYWORDS or is_annotation(keyword))
+        and find_only_branch(schema, keyword) is None
+    )
 
 
 def find_only_branch(schema: SchemaLocation, keyword: str) -> SchemaLocation | None:
-    """Find the only branch of a union that can be valid, beside ``false``; ``None`` if there are others, or readers expect more.
+    """Find the only branch of a union that can be valid, beside ``false``; ``None`` if there are
+    others, or readers expect more.
 
     A group of members with a name stays one, since others may join it.
     """
-    is_closed_union = keyword in UNION_KEYWORDS and schema.members.get("x-extensible-union") is not True
+    is_closed_union = (
+        keyword in UNION_KEYWORDS and schema.members.get("x-extensible-union") is not True
+    )
     branches = schema.members.get(keyword) if is_closed_union else None
-    possible = [index for index, each in enumerate(branches) if each is not False] if isinstance(branches, list) else []
+    possible = (
+        [index for index, each in enumerate(branches) if each is not False]
+        if isinstance(branches, list)
+        else []
+    )
     branch = schema.descend(keyword, possible[0]) if len(possible) == 1 else None
-    return None if branch is None or ("x-a2a-oneof" in schema.members and set(branch.members) == {"required"}) else branch
+    return (
+        None
+        if branch is None
+        or ("x-a2a-oneof" in schema.members and set(branch.members) == {"required"})
+        else branch
+    )
 
 
 def _iter_conjuncts(tree: SchemaTree, schema: SchemaLocation) -> Iterator[SchemaLocation]:

@@ -1,8 +1,10 @@
 """One side of a comparison: its files, the contract they form, or the agent they describe.
 
-A side is read from a folder, a file, a commit, a lock, or the card of a running agent. ``a2a-gen.lock`` holds hashes and no schemas; as a baseline
-it stands for the last commit that wrote it. A remote agent is represented by the files of its generated client, so places point to files that change
-when the client is generated again; a skill without a schema takes and returns text, and the URL of the agent is not compared.
+A side is read from a folder, a file, a commit, a lock, or the card of a running agent.
+``a2a-gen.lock`` holds hashes and no schemas; as a baseline it stands for the last commit that wrote
+it. A remote agent is represented by the files of its generated client, so places point to files
+that change when the client is generated again; a skill without a schema takes and returns text, and
+the URL of the agent is not compared.
 """
 
 from __future__ import annotations
@@ -30,7 +32,12 @@ from a2a_gen.source.git import BaselineError, Repository, find_repository
 from a2a_gen.source.json_text import Json, parse, unescape_key
 from a2a_gen.source.project import TABLE_FILES, TomlDocument, find_root
 from a2a_gen.source.references import PROTOCOL_PREFIX, iter_references
-from a2a_gen.source.revision_files import is_contract_file, parse_documents, parse_readable_documents, read_folder
+from a2a_gen.source.revision_files import (
+    is_contract_file,
+    parse_documents,
+    parse_readable_documents,
+    read_folder,
+)
 
 _PROJECT_FILE = "a2a.toml"
 _MAX_CARD_BYTES = 10_000_000
@@ -53,7 +60,9 @@ class ContractSide:
     def has_same_text(self, other: ContractSide) -> bool:
         """Return true if both sides have identical files."""
         paths = self.documents.keys()
-        return paths == other.documents.keys() and all(self.documents[path].text == other.documents[path].text for path in paths)
+        return paths == other.documents.keys() and all(
+            self.documents[path].text == other.documents[path].text for path in paths
+        )
 
     @property
     def is_contract(self) -> bool:
@@ -71,7 +80,9 @@ class ContractSide:
         if self.agent is not None and not self.agent.has_schemas:
             return SchemaTree({}, self.display_prefix, self.documents)
         documents = family_files(self.documents) if self.is_contract else self.documents
-        return SchemaTree(follow_unique_anchors(documents), self.display_prefix, self.documents, entry=self.entry)
+        return SchemaTree(
+            follow_unique_anchors(documents), self.display_prefix, self.documents, entry=self.entry
+        )
 
     def build_usage_map(self, default: frozenset[Usage]) -> UsageMap:
         """Compute the usages and users of every definition."""
@@ -82,13 +93,28 @@ class ContractSide:
         return UsageMap(default=default)
 
     def _find_skill_roots(self, agent: AgentDescription) -> list[UsageRoot]:
-        schemas = [(skill.id, use, self._find_schema(address)) for skill in agent.skills.values() for use, address in skill.schemas.items()]
-        return [UsageRoot(schema.location, Usage.WRITTEN if use == "output" else Usage.READ, identity) for identity, use, schema in schemas if schema]
+        schemas = [
+            (skill.id, use, self._find_schema(address))
+            for skill in agent.skills.values()
+            for use, address in skill.schemas.items()
+        ]
+        return [
+            UsageRoot(schema.location, Usage.WRITTEN if use == "output" else Usage.READ, identity)
+            for identity, use, schema in schemas
+            if schema
+        ]
 
     def find_definition(self, dialect: str, name: str) -> SchemaLocation | None:
         """Find a type of a dialect."""
         schemas = self.tree.definitions.values()
-        return next((each for each in schemas if each.name == name and posixpath.dirname(each.file) == dialect), None)
+        return next(
+            (
+                each
+                for each in schemas
+                if each.name == name and posixpath.dirname(each.file) == dialect
+            ),
+            None,
+        )
 
     def find_node(self, address: str | None) -> SchemaNode | None:
         """Find the schema at an address such as ``schemas/trip.json#/$defs/Trip``."""
@@ -99,12 +125,16 @@ class ContractSide:
         file, _, pointer = address.partition("#")
         document = self.documents.get(posixpath.normpath(file))
         root = SchemaLocation(document.path, "", document.data) if document else None
-        return root.descend(*(unescape_key(step) for step in pointer.split("/")[1:])) if root else None
+        return (
+            root.descend(*(unescape_key(step) for step in pointer.split("/")[1:])) if root else None
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class RevisionFolder:
-    """The folder of the revision, or the one file in it, from which a baseline commit reads the same path."""
+    """The folder of the revision, or the one file in it, from which a baseline commit reads the
+    same path.
+    """
 
     folder: Path
     is_plain: bool = False
@@ -114,12 +144,29 @@ class RevisionFolder:
 def read_path(path: Path, *, is_plain: bool = False) -> ContractSide:
     """Read a folder, a card or a schema from disk."""
     if path.is_dir():
-        return build_side(read_folder(path), label=str(path), display_prefix=_to_display_path(path), is_plain=is_plain)
+        return build_side(
+            read_folder(path),
+            label=str(path),
+            display_prefix=_to_display_path(path),
+            is_plain=is_plain,
+        )
     if path.is_file():
         prefix = _to_display_path(path.parent)
-        side = build_side({path.name: path.read_bytes()}, label=str(path), display_prefix=prefix, is_plain=is_plain)
-        return side if side.agent else _add_neighbours(side, path.name, lambda name: _read_file(path.parent / name))
-    raise BaselineError(f"{path}: no such file or folder", "name a folder of schemas, a schema or a card; a Git ref can only be the base")
+        side = build_side(
+            {path.name: path.read_bytes()},
+            label=str(path),
+            display_prefix=prefix,
+            is_plain=is_plain,
+        )
+        return (
+            side
+            if side.agent
+            else _add_neighbours(side, path.name, lambda name: _read_file(path.parent / name))
+        )
+    raise BaselineError(
+        f"{path}: no such file or folder",
+        "name a folder of schemas, a schema or a card; a Git ref can only be the base",
+    )
 
 
 def _read_file(path: Path) -> bytes | None:
@@ -129,15 +176,31 @@ def _read_file(path: Path) -> bytes | None:
         return None  # reported as a dangling reference, with its place
 
 
-def _add_neighbours(side: ContractSide, entry: str, read: Callable[[str], bytes | None]) -> ContractSide:
-    """Add the files that a single schema refers to, directly or not; ``read`` takes a path relative to its folder."""
+def _add_neighbours(
+    side: ContractSide, entry: str, read: Callable[[str], bytes | None]
+) -> ContractSide:
+    """Add the files that a single schema refers to, directly or not; ``read`` takes a path relative
+    to its folder.
+    """
     documents = dict(side.documents)
     pending = list(documents.values())
     while pending:
         for reference in iter_references(pending.pop()):
-            if not reference.is_remote and reference.file not in documents and not reference.file.startswith(PROTOCOL_PREFIX):
+            if (
+                not reference.is_remote
+                and reference.file not in documents
+                and not reference.file.startswith(PROTOCOL_PREFIX)
+            ):
                 blob = read(reference.file)
-                found = {} if blob is None else parse_documents({reference.file: blob}, display_prefix=f"{side.display_prefix}/", has_yaml=True)
+                found = (
+                    {}
+                    if blob is None
+                    else parse_documents(
+                        {reference.file: blob},
+                        display_prefix=f"{side.display_prefix}/",
+                        has_yaml=True,
+                    )
+                )
                 documents |= found
                 pending += found.values()
     return replace(side, documents=documents, entry=entry)
@@ -164,34 +227,56 @@ def read_baseline(baseline: str, revision: RevisionFolder) -> tuple[ContractSide
     return (_read_commit(baseline, revision),)
 
 
-def build_side(blobs: Mapping[str, bytes], *, label: str, display_prefix: str = "", is_plain: bool = False) -> ContractSide:
+def build_side(
+    blobs: Mapping[str, bytes], *, label: str, display_prefix: str = "", is_plain: bool = False
+) -> ContractSide:
     """Build a side from files: a contract, an agent project, a card, or plain schemas."""
     prefix = f"{display_prefix}/" if display_prefix else ""
     if _PROJECT_FILE in blobs and not is_plain:
-        agent = agent_from_project(_PROJECT_FILE, _parse_toml(blobs[_PROJECT_FILE], prefix + _PROJECT_FILE))
+        agent = agent_from_project(
+            _PROJECT_FILE, _parse_toml(blobs[_PROJECT_FILE], prefix + _PROJECT_FILE)
+        )
         reachable = select_reachable(
             (address for skill in agent.skills.values() for address in skill.schemas.values()),
             *parse_readable_documents(blobs, display_prefix=prefix),
         )
         project_file = TomlDocument(_PROJECT_FILE, blobs[_PROJECT_FILE].decode("utf-8"), {})
-        return ContractSide({**reachable, _PROJECT_FILE: project_file}, label, display_prefix, agent=agent)
-    documents: dict[str, Document] = parse_documents(blobs, display_prefix=prefix, has_yaml=is_plain or len(blobs) == 1)
+        return ContractSide(
+            {**reachable, _PROJECT_FILE: project_file}, label, display_prefix, agent=agent
+        )
+    documents: dict[str, Document] = parse_documents(
+        blobs, display_prefix=prefix, has_yaml=is_plain or len(blobs) == 1
+    )
     _refuse_openapi(documents, prefix)
     if len(documents) == 1 and not is_plain:
         path, document = next(iter(documents.items()))
         if isinstance(document.data, dict) and isinstance(document.data.get("skills"), list):
-            return ContractSide(documents, label, display_prefix, agent=agent_from_card(path, document.data))
-    return ContractSide(documents, label, display_prefix, is_plain=is_plain or not documents.keys() >= TABLE_FILES)
+            return ContractSide(
+                documents, label, display_prefix, agent=agent_from_card(path, document.data)
+            )
+    return ContractSide(
+        documents, label, display_prefix, is_plain=is_plain or not documents.keys() >= TABLE_FILES
+    )
 
 
 def _refuse_openapi(documents: Mapping[str, Document], prefix: str) -> None:
     """Refuse OpenAPI documents, of which a comparison of schemas would see nothing."""
     for path, document in documents.items():
-        word = next((each for each in ("openapi", "swagger") if isinstance(document.data, dict) and each in document.data), "")
+        word = next(
+            (
+                each
+                for each in ("openapi", "swagger")
+                if isinstance(document.data, dict) and each in document.data
+            ),
+            "",
+        )
         if word and isinstance(document.data, dict) and isinstance(document.data[word], str):
             raise ProjectError(
                 f"{prefix}{path}: an OpenAPI document, not a JSON Schema",
-                "compare OpenAPI documents with oasdiff, or write the schemas of components to files of their own and compare those",
+                (
+                    "compare OpenAPI documents with oasdiff, or write the schemas of components "
+                    "to files of their own and compare those"
+                ),
             )
 
 
@@ -202,10 +287,17 @@ def _read_commit(ref: str, revision: RevisionFolder) -> ContractSide:
     if revision.file:
         return _read_committed_file(repository, (ref, commit), folder, revision)
     files = repository.read_files(commit, folder, is_contract_file)
-    return build_side(files, label=ref, display_prefix=_to_display_path(revision.folder), is_plain=revision.is_plain)
+    return build_side(
+        files,
+        label=ref,
+        display_prefix=_to_display_path(revision.folder),
+        is_plain=revision.is_plain,
+    )
 
 
-def _read_committed_file(repository: Repository, commit: tuple[str, str], folder: str, revision: RevisionFolder) -> ContractSide:
+def _read_committed_file(
+    repository: Repository, commit: tuple[str, str], folder: str, revision: RevisionFolder
+) -> ContractSide:
     """Read one file of a commit, given with its name, and the files that it refers to."""
 
     def read(name: str) -> bytes | None:
@@ -215,19 +307,32 @@ def _read_committed_file(repository: Repository, commit: tuple[str, str], folder
 
     content = read(revision.file)
     blobs = {} if content is None else {revision.file: content}
-    side = build_side(blobs, label=commit[0], display_prefix=_to_display_path(revision.folder), is_plain=revision.is_plain)
+    side = build_side(
+        blobs,
+        label=commit[0],
+        display_prefix=_to_display_path(revision.folder),
+        is_plain=revision.is_plain,
+    )
     return side if side.agent else _add_neighbours(side, revision.file, read)
 
 
 def _read_lock(path: Path, revision: RevisionFolder) -> ContractSide:
-    """Read the files that a lock describes from the commit that last wrote it, since the lock holds only hashes."""
+    """Read the files that a lock describes from the commit that last wrote it, since the lock holds
+    only hashes.
+    """
     if not path.is_file():
-        raise BaselineError(f"{path}: file does not exist", "run a2a-gen build, and commit the lock with the contract")
+        raise BaselineError(
+            f"{path}: file does not exist",
+            "run a2a-gen build, and commit the lock with the contract",
+        )
     repository = find_repository(path.absolute().parent)
     name = path.resolve().relative_to(repository.root.resolve()).as_posix()
     commit = repository.find_last_change(name)
     if not commit:
-        raise BaselineError(f"{path}: not committed, and a lock holds only hashes", "commit it with the contract, or name a ref, a folder or a card")
+        raise BaselineError(
+            f"{path}: not committed, and a lock holds only hashes",
+            "commit it with the contract, or name a ref, a folder or a card",
+        )
     return _read_commit(commit, revision)
 
 
@@ -238,7 +343,14 @@ def _fetch_card(address: str) -> ContractSide:
     except ModuleNotFoundError:
         raise MissingExtraError("httpx", "client") from None
 
-    urls = [address] if address.endswith(".json") else [f"{address.rstrip('/')}/.well-known/{name}" for name in ("agent-card.json", "agent.json")]
+    urls = (
+        [address]
+        if address.endswith(".json")
+        else [
+            f"{address.rstrip('/')}/.well-known/{name}"
+            for name in ("agent-card.json", "agent.json")
+        ]
+    )
     reason = ""
     for url in urls:
         try:
@@ -249,13 +361,18 @@ def _fetch_card(address: str) -> ContractSide:
         if response.is_success and len(response.content) < _MAX_CARD_BYTES:
             return _parse_card(url, response.content)
         reason = f"status {response.status_code}"
-    raise BaselineError(f"{address}: no agent card: {reason}", f"start the agent, or give the URL of its card: {urls[0]}")
+    raise BaselineError(
+        f"{address}: no agent card: {reason}",
+        f"start the agent, or give the URL of its card: {urls[0]}",
+    )
 
 
 def _parse_card(url: str, content: bytes) -> ContractSide:
     side = build_side({"agent-card.json": content}, label=url)
     if side.agent is None:
-        raise BaselineError(f"{url}: the response is not an agent card", "give the URL of an agent card")
+        raise BaselineError(
+            f"{url}: the response is not an agent card", "give the URL of an agent card"
+        )
     return side
 
 
@@ -263,12 +380,16 @@ def _parse_toml(blob: bytes, name: str) -> dict[str, Json]:
     try:
         data, _ = parse(json.dumps(tomllib.loads(blob.decode("utf-8")), default=str))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ProjectError(f"{name}: invalid TOML: {error}", "correct the syntax at this place") from None
+        raise ProjectError(
+            f"{name}: invalid TOML: {error}", "correct the syntax at this place"
+        ) from None
     return data if isinstance(data, dict) else {}
 
 
 def _to_display_path(folder: Path) -> str:
-    """Make a folder relative to the project root, or to the working directory outside of a project."""
+    """Make a folder relative to the project root, or to the working directory outside of a
+    project.
+    """
     for base in (find_root(Path.cwd()) or Path.cwd(), Path.cwd()):
         if folder.resolve().is_relative_to(base.resolve()):
             path = folder.resolve().relative_to(base.resolve()).as_posix()
@@ -278,8 +399,15 @@ def _to_display_path(folder: Path) -> str:
 
 def side_from_remote(remote: RemoteAgent, label: str, other: RemoteAgent) -> ContractSide:
     """Build a side from a remote agent, for comparison with another state of it."""
-    served = {(each.skill, each.use): (each.file, each.document.decode("utf-8")) for each in remote.schemas}
-    texts = {(each.skill, each.use): (each.file, _STRING_SCHEMA) for each in other.schemas if each.skill in dict(remote.skills)}
+    served = {
+        (each.skill, each.use): (each.file, each.document.decode("utf-8"))
+        for each in remote.schemas
+    }
+    texts = {
+        (each.skill, each.use): (each.file, _STRING_SCHEMA)
+        for each in other.schemas
+        if each.skill in dict(remote.skills)
+    }
     card: dict[str, Json] = {**remote.card}
     documents = {CARD: Document(CARD, json.dumps(card, indent=2, ensure_ascii=False), {})}
     places: dict[str, dict[str, str]] = {}
@@ -287,10 +415,16 @@ def side_from_remote(remote: RemoteAgent, label: str, other: RemoteAgent) -> Con
         path = f"{SCHEMAS}/{file}"
         documents[path] = Document(path, text, parse(text)[0])
         places.setdefault(skill, {})[use] = path
-    return ContractSide(documents, label, agent=_attach_schemas(agent_from_card(CARD, card), places))
+    return ContractSide(
+        documents, label, agent=_attach_schemas(agent_from_card(CARD, card), places)
+    )
 
 
-def _attach_schemas(agent: AgentDescription, places: Mapping[str, Mapping[str, str]]) -> AgentDescription:
-    skills = {name: replace(skill, schemas=places.get(name, {})) for name, skill in agent.skills.items()}
+def _attach_schemas(
+    agent: AgentDescription, places: Mapping[str, Mapping[str, str]]
+) -> AgentDescription:
+    skills = {
+        name: replace(skill, schemas=places.get(name, {})) for name, skill in agent.skills.items()
+    }
     bindings = frozenset(binding for bindings in agent.surfaces.values() for binding in bindings)
     return replace(agent, skills=skills, surfaces={_REMOTE_SURFACE: bindings})

@@ -1,7 +1,8 @@
 """Usages of definitions: whether the agent reads or writes them, and in which operations or skills.
 
-Requests, skill inputs and stored data are read; responses, events, cards and skill outputs are written. A usage extends to every definition that the
-type refers to. A definition that nothing refers to counts as both.
+Requests, skill inputs and stored data are read; responses, events, cards and skill outputs are
+written. A usage extends to every definition that the type refers to. A definition that nothing
+refers to counts as both.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ class UsageRoot:
 class UsageMap:
     """The usages and users of every definition of a tree."""
 
-    usages: Mapping[Location, frozenset[Usage]] = field(default_factory=dict[Location, frozenset[Usage]])
+    usages: Mapping[Location, frozenset[Usage]] = field(
+        default_factory=dict[Location, frozenset[Usage]]
+    )
     users: Mapping[Location, frozenset[str]] = field(default_factory=dict[Location, frozenset[str]])
     default: frozenset[Usage] = BOTH
 
@@ -60,15 +63,26 @@ def trace_usage(tree: SchemaTree, roots: Iterable[UsageRoot]) -> UsageMap:
         for location in find_reachable(links, root.location):
             usages.setdefault(location, set()).add(root.usage)
             users.setdefault(location, set()).add(root.user)
-    return UsageMap({location: frozenset(each) for location, each in usages.items()}, {location: frozenset(each) for location, each in users.items()})
+    return UsageMap(
+        {location: frozenset(each) for location, each in usages.items()},
+        {location: frozenset(each) for location, each in users.items()},
+    )
 
 
 def find_operation_roots(tree: SchemaTree, contract: Contract) -> Iterator[UsageRoot]:
     """Find the types of operations: requests are read, results written, stored types also read."""
-    by_name = {(location[0].rpartition("/")[0], schema.name): location for location, schema in tree.definitions.items()}
+    by_name = {
+        (location[0].rpartition("/")[0], schema.name): location
+        for location, schema in tree.definitions.items()
+    }
     for operation in contract.operations:
         for call in operation.calls:
-            types = ((call.request, Usage.READ), (call.http_request, Usage.READ), (call.result, Usage.WRITTEN), (call.http_result, Usage.WRITTEN))
+            types = (
+                (call.request, Usage.READ),
+                (call.http_request, Usage.READ),
+                (call.result, Usage.WRITTEN),
+                (call.http_result, Usage.WRITTEN),
+            )
             for name, usage in types:
                 location = by_name.get((call.dialect, name or ""))
                 if location is not None:
@@ -78,13 +92,31 @@ def find_operation_roots(tree: SchemaTree, contract: Contract) -> Iterator[Usage
         yield UsageRoot(stored, Usage.READ, "stored state")
 
 
-def _find_stored_type(tree: SchemaTree, contract: Contract, by_name: Mapping[tuple[str, str], Location]) -> Location | None:
-    """Find the stored type: the canonical response that has a state, and that all other responses with a state contain."""
+def _find_stored_type(
+    tree: SchemaTree, contract: Contract, by_name: Mapping[tuple[str, str], Location]
+) -> Location | None:
+    """Find the stored type: the canonical response that has a state, and that all other responses
+    with a state contain.
+    """
     links = build_links(tree)
     state = by_name.get((contract.canonical, contract.lifecycle.type))
-    responses = {by_name.get((contract.canonical, operation.response or "")) for operation in contract.operations}
-    with_state = {location for location in responses if location is not None and state in find_reachable(links, location)}
-    return next((location for location in sorted(with_state) if all(location in find_reachable(links, other) for other in with_state)), None)
+    responses = {
+        by_name.get((contract.canonical, operation.response or ""))
+        for operation in contract.operations
+    }
+    with_state = {
+        location
+        for location in responses
+        if location is not None and state in find_reachable(links, location)
+    }
+    return next(
+        (
+            location
+            for location in sorted(with_state)
+            if all(location in find_reachable(links, other) for other in with_state)
+        ),
+        None,
+    )
 
 
 def find_reachable(links: Mapping[Location, frozenset[Location]], start: Location) -> set[Location]:
@@ -100,13 +132,19 @@ def find_reachable(links: Mapping[Location, frozenset[Location]], start: Locatio
 
 def build_links(tree: SchemaTree) -> Mapping[Location, frozenset[Location]]:
     """Map each definition to those that it refers to."""
-    return {location: frozenset(_iter_targets(tree, schema)) for location, schema in tree.definitions.items()}
+    return {
+        location: frozenset(_iter_targets(tree, schema))
+        for location, schema in tree.definitions.items()
+    }
 
 
 def _iter_targets(tree: SchemaTree, schema: SchemaLocation) -> Iterator[Location]:
     for inner, reference in tree.iter_references(schema):
         target = tree.resolve(inner, reference)
-        if target is not None and find_enclosing_definition(tree, inner.location) == schema.location:
+        if (
+            target is not None
+            and find_enclosing_definition(tree, inner.location) == schema.location
+        ):
             yield find_enclosing_definition(tree, target.location)
     yield from _iter_dynamic_targets(tree, schema)
 

@@ -1,7 +1,8 @@
 """Value sets: the alternatives of a node, for each kind of value that it allows.
 
-Unions are expanded, so ``{"anyOf": [X, {"type": "null"}]}`` and ``{"type": [x, "null"]}`` have the same value set. Enumerations of one kind are
-merged; a boolean is an enumeration of two values. A union that only requires members stays a group of its alternative (``find_presence_groups``).
+Unions are expanded, so ``{"anyOf": [X, {"type": "null"}]}`` and ``{"type": [x, "null"]}`` have the
+same value set. Enumerations of one kind are merged; a boolean is an enumeration of two values. A
+union that only requires members stays a group of its alternative (``find_presence_groups``).
 """
 
 from __future__ import annotations
@@ -14,14 +15,35 @@ from itertools import combinations
 
 from a2a_gen.diff import canonical
 from a2a_gen.diff.regex import is_match
-from a2a_gen.diff.schema_node import KINDS, UNION_KEYWORDS, SchemaLocation, SchemaNode, SchemaTree, build_node, find_only_branch, is_annotation
+from a2a_gen.diff.schema_node import (
+    KINDS,
+    UNION_KEYWORDS,
+    SchemaLocation,
+    SchemaNode,
+    SchemaTree,
+    build_node,
+    find_only_branch,
+    is_annotation,
+)
 from a2a_gen.problems import GeneratorError
 from a2a_gen.source.json_text import Json
 
 MAX_ALTERNATIVES = 20_000
 _MAX_PAIRWISE_BRANCHES = 40
-_KIND_BY_TYPE = {type(None): "null", bool: "boolean", int: "number", float: "number", str: "string", list: "array", dict: "object"}
-SIZES = {"string": ("minLength", "maxLength"), "array": ("minItems", "maxItems"), "object": ("minProperties", "maxProperties")}
+_KIND_BY_TYPE = {
+    type(None): "null",
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    str: "string",
+    list: "array",
+    dict: "object",
+}
+SIZES = {
+    "string": ("minLength", "maxLength"),
+    "array": ("minItems", "maxItems"),
+    "object": ("minProperties", "maxProperties"),
+}
 
 
 def to_fraction(value: Json) -> Fraction | None:
@@ -35,8 +57,12 @@ def _iter_numbers(node: SchemaNode, keyword: str) -> Iterator[Fraction]:
     return (number for value in node.values(keyword) if (number := to_fraction(value)) is not None)
 
 
-def _iter_bounds(node: SchemaNode, keyword: str, exclusive_keyword: str) -> Iterator[tuple[Fraction, bool]]:
-    """Iterate over bounds with their exclusiveness; in draft 4 a boolean marks a bound as exclusive."""
+def _iter_bounds(
+    node: SchemaNode, keyword: str, exclusive_keyword: str
+) -> Iterator[tuple[Fraction, bool]]:
+    """Iterate over bounds with their exclusiveness; in draft 4 a boolean marks a bound as
+    exclusive.
+    """
     yield from ((value, False) for value in _iter_numbers(node, keyword))
     yield from ((value, True) for value in _iter_numbers(node, exclusive_keyword))
     for schema in node.schemas:
@@ -51,7 +77,11 @@ def get_lower_bound(node: SchemaNode) -> tuple[Fraction, bool] | None:
 
 def get_upper_bound(node: SchemaNode) -> tuple[Fraction, bool] | None:
     """Return the strictest upper bound of a number, and whether it is exclusive."""
-    return min(_iter_bounds(node, "maximum", "exclusiveMaximum"), default=None, key=lambda each: (each[0], not each[1]))
+    return min(
+        _iter_bounds(node, "maximum", "exclusiveMaximum"),
+        default=None,
+        key=lambda each: (each[0], not each[1]),
+    )
 
 
 def is_integer(node: SchemaNode) -> bool:
@@ -63,7 +93,10 @@ def is_integer(node: SchemaNode) -> bool:
 def get_multiple(node: SchemaNode) -> Fraction | None:
     """Return the least common multiple of every ``multipleOf``; integers are multiples of 1."""
     steps = [each for each in _iter_numbers(node, "multipleOf") if each > 0]
-    types = [set(map(str, value)) if isinstance(value, list) else {str(value)} for value in node.values("type")]
+    types = [
+        set(map(str, value)) if isinstance(value, list) else {str(value)}
+        for value in node.values("type")
+    ]
     if any("integer" in each and "number" not in each for each in types):
         steps.append(Fraction(1))
     if not steps:
@@ -96,13 +129,17 @@ def is_empty(node: SchemaNode, kind: str) -> bool:
         if multiple is None:
             return lower[0] > upper[0] or (lower[0] == upper[0] and (lower[1] or upper[1]))
         minimum, maximum = math.ceil(lower[0] / multiple), math.floor(upper[0] / multiple)
-        return minimum + (lower[1] and minimum * multiple == lower[0]) > maximum - (upper[1] and maximum * multiple == upper[0])
+        return minimum + (lower[1] and minimum * multiple == lower[0]) > maximum - (
+            upper[1] and maximum * multiple == upper[0]
+        )
     max_size = get_max_size(node, kind) if kind in SIZES else None
     return max_size is not None and max_size < get_min_size(node, kind)
 
 
 def is_within_bounds(node: SchemaNode, value: Json) -> bool:
-    """Return true if a listed value satisfies the bounds beside its list; items and members are not checked."""
+    """Return true if a listed value satisfies the bounds beside its list; items and members are not
+    checked.
+    """
     exact = to_fraction(value)
     if exact is not None:
         lower, upper, multiple = get_lower_bound(node), get_upper_bound(node), get_multiple(node)
@@ -111,12 +148,22 @@ def is_within_bounds(node: SchemaNode, value: Json) -> bool:
             and (upper is None or exact < upper[0] or (exact == upper[0] and not upper[1]))
             and (multiple is None or (exact / multiple).denominator == 1)
         )
-    kind = "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object" if isinstance(value, dict) else ""
+    kind = (
+        "string"
+        if isinstance(value, str)
+        else "array"
+        if isinstance(value, list)
+        else "object"
+        if isinstance(value, dict)
+        else ""
+    )
     if kind and isinstance(value, str | list | dict):
         maximum = get_max_size(node, kind)
         if len(value) < get_min_size(node, kind) or (maximum is not None and len(value) > maximum):
             return False
-    return not isinstance(value, str) or all(is_match(pattern, value) is not False for pattern in get_patterns(node))
+    return not isinstance(value, str) or all(
+        is_match(pattern, value) is not False for pattern in get_patterns(node)
+    )
 
 
 class ComparisonTooLargeError(GeneratorError):
@@ -134,18 +181,26 @@ class Alternative:
     @property
     def is_unconstrained(self) -> bool:
         """True if every value of the kind is valid."""
-        return self.values is None and all(set(schema.members) <= {"type"} for schema in self.node.schemas)
+        return self.values is None and all(
+            set(schema.members) <= {"type"} for schema in self.node.schemas
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class ValueSet:
-    """The alternatives of a node by kind; ``has_overlaps`` if branches of a ``oneOf`` may overlap."""
+    """The alternatives of a node by kind; ``has_overlaps`` if branches of a ``oneOf`` may
+    overlap.
+    """
 
     alternatives: Mapping[str, tuple[Alternative, ...]]
     has_overlaps: bool = False
 
     def __iter__(self) -> Iterator[Alternative]:
-        return (alternative for alternatives in self.alternatives.values() for alternative in alternatives)
+        return (
+            alternative
+            for alternatives in self.alternatives.values()
+            for alternative in alternatives
+        )
 
 
 def get_kind(value: Json) -> str:
@@ -162,26 +217,49 @@ def build_value_set(tree: SchemaTree, node: SchemaNode) -> ValueSet:
             if (values is None or values) and not is_empty(alternative, kind):
                 found.setdefault(kind, []).append(Alternative(kind, alternative, values))
     has_overlaps = _has_overlaps(tree, node)
-    alternatives = {kind: tuple(found[kind]) if has_overlaps else _merge_alternatives(found[kind]) for kind in KINDS if kind in found}
+    alternatives = {
+        kind: tuple(found[kind]) if has_overlaps else _merge_alternatives(found[kind])
+        for kind in KINDS
+        if kind in found
+    }
     return ValueSet(alternatives, has_overlaps)
 
 
-def find_presence_groups(schema: SchemaLocation) -> Iterator[tuple[str, tuple[frozenset[str], ...]]]:
-    """Find unions whose branches only require members: the keyword, with the members of each branch."""
+def find_presence_groups(
+    schema: SchemaLocation,
+) -> Iterator[tuple[str, tuple[frozenset[str], ...]]]:
+    """Find unions whose branches only require members: the keyword, with the members of each
+    branch.
+    """
     for keyword in UNION_KEYWORDS:
         branches = schema.members.get(keyword)
-        if not isinstance(branches, list) or not branches or find_only_branch(schema, keyword) is not None:
+        if (
+            not isinstance(branches, list)
+            or not branches
+            or find_only_branch(schema, keyword) is not None
+        ):
             continue
-        required = [each["required"] for each in branches if isinstance(each, dict) and set(each) == {"required"}]
+        required = [
+            each["required"]
+            for each in branches
+            if isinstance(each, dict) and set(each) == {"required"}
+        ]
         if len(required) == len(branches):
-            yield keyword, tuple(frozenset(map(str, names)) for names in required if isinstance(names, list))
+            yield (
+                keyword,
+                tuple(frozenset(map(str, names)) for names in required if isinstance(names, list)),
+            )
 
 
 def _iter_unions(node: SchemaNode) -> Iterator[tuple[SchemaLocation, str]]:
     for schema in node.schemas:
         groups = {keyword for keyword, _ in find_presence_groups(schema)}
         for keyword in UNION_KEYWORDS:
-            if isinstance(schema.members.get(keyword), list) and keyword not in groups and find_only_branch(schema, keyword) is None:
+            if (
+                isinstance(schema.members.get(keyword), list)
+                and keyword not in groups
+                and find_only_branch(schema, keyword) is None
+            ):
                 yield schema, keyword
 
 
@@ -194,15 +272,27 @@ def _expand_unions(tree: SchemaTree, node: SchemaNode) -> Iterator[SchemaNode]:
         count += 1
         if count > MAX_ALTERNATIVES:
             place = tree.place_at(node.origin.location) if node.origin else ""
-            raise ComparisonTooLargeError(f"{place}: nested unions expand to more than {MAX_ALTERNATIVES} alternatives\n    fix: flatten the union")
-        union = next((each for each in _iter_unions(current) if (f"{each[0].file}#{each[0].pointer}", each[1]) not in current.expanded_unions), None)
+            raise ComparisonTooLargeError(
+                f"{place}: nested unions expand to more than {MAX_ALTERNATIVES} "
+                "alternatives\n    fix: flatten the union"
+            )
+        union = next(
+            (
+                each
+                for each in _iter_unions(current)
+                if (f"{each[0].file}#{each[0].pointer}", each[1]) not in current.expanded_unions
+            ),
+            None,
+        )
         if union is None:
             yield current
         else:
             pending.extend(reversed(list(_expand_union(tree, current, *union))))
 
 
-def _expand_union(tree: SchemaTree, current: SchemaNode, schema: SchemaLocation, keyword: str) -> Iterator[SchemaNode]:
+def _expand_union(
+    tree: SchemaTree, current: SchemaNode, schema: SchemaLocation, keyword: str
+) -> Iterator[SchemaNode]:
     mark = (f"{schema.file}#{schema.pointer}", keyword)
     branches = schema.members[keyword]
     is_only_union = all(each == keyword or is_annotation(each) for each in schema.members)
@@ -215,7 +305,11 @@ def _expand_union(tree: SchemaTree, current: SchemaNode, schema: SchemaLocation,
         if schema in inner.schemas:
             continue  # a union that is its own branch adds no value
         schemas = tuple(sorted({*others, *inner.schemas}, key=lambda each: each.location))
-        yield SchemaNode(schemas, current.expanded_unions | {mark}, inner.schemas[0] if len(inner.schemas) == 1 else branch)
+        yield SchemaNode(
+            schemas,
+            current.expanded_unions | {mark},
+            inner.schemas[0] if len(inner.schemas) == 1 else branch,
+        )
 
 
 def _list_kinds(alternative: SchemaNode) -> Iterable[str]:
@@ -224,37 +318,63 @@ def _list_kinds(alternative: SchemaNode) -> Iterable[str]:
         types = schema.members.get("type")
         if types is None:
             continue
-        allowed = {"number" if each == "integer" else str(each) for each in (types if isinstance(types, list) else [types])}
+        allowed = {
+            "number" if each == "integer" else str(each)
+            for each in (types if isinstance(types, list) else [types])
+        }
         kinds &= allowed
     return [kind for kind in KINDS if kind in kinds]
 
 
 def _list_values(alternative: SchemaNode, kind: str) -> dict[str, Json] | None:
-    """List the valid values if they are enumerated: those in every enumeration and constant that satisfy the bounds."""
-    lists = [value for value in alternative.values("enum") if isinstance(value, list)] + [[value] for value in alternative.values("const")]
+    """List the valid values if they are enumerated: those in every enumeration and constant that
+    satisfy the bounds.
+    """
+    lists = [value for value in alternative.values("enum") if isinstance(value, list)] + [
+        [value] for value in alternative.values("const")
+    ]
     if not lists:
-        return {"null": None} if kind == "null" else {"false": False, "true": True} if kind == "boolean" else None
-    keyed = [{canonical.to_key(value): value for value in each if get_kind(value) == kind} for each in lists]
-    common = {name: value for name, value in keyed[0].items() if all(name in each for each in keyed[1:])}
+        return (
+            {"null": None}
+            if kind == "null"
+            else {"false": False, "true": True}
+            if kind == "boolean"
+            else None
+        )
+    keyed = [
+        {canonical.to_key(value): value for value in each if get_kind(value) == kind}
+        for each in lists
+    ]
+    common = {
+        name: value for name, value in keyed[0].items() if all(name in each for each in keyed[1:])
+    }
     return {name: value for name, value in common.items() if is_within_bounds(alternative, value)}
 
 
 def _merge_alternatives(alternatives: list[Alternative]) -> tuple[Alternative, ...]:
     """Merge enumerations, and drop alternatives covered by an unconstrained one."""
-    unconstrained = next((alternative for alternative in alternatives if alternative.is_unconstrained), None)
+    unconstrained = next(
+        (alternative for alternative in alternatives if alternative.is_unconstrained), None
+    )
     if unconstrained is not None:
         return (unconstrained,)
     listed = [alternative for alternative in alternatives if alternative.values is not None]
     others = [alternative for alternative in alternatives if alternative.values is None]
     if len(listed) > 1:
-        values = {name: value for alternative in listed for name, value in (alternative.values or {}).items()}
+        values = {
+            name: value
+            for alternative in listed
+            for name, value in (alternative.values or {}).items()
+        }
         listed = [replace(listed[0], values=values)]
     return tuple(dict.fromkeys(others, None)) + tuple(listed)
 
 
 def _has_overlaps(tree: SchemaTree, node: SchemaNode) -> bool:
     for schema, keyword in _iter_unions(node):
-        if keyword == "oneOf" and not _is_disjoint(list(_expand_union(tree, SchemaNode((), node.expanded_unions), schema, keyword))):
+        if keyword == "oneOf" and not _is_disjoint(
+            list(_expand_union(tree, SchemaNode((), node.expanded_unions), schema, keyword))
+        ):
             return True
     return False
 
@@ -262,7 +382,9 @@ def _has_overlaps(tree: SchemaTree, node: SchemaNode) -> bool:
 def _is_disjoint(branches: list[SchemaNode]) -> bool:
     if find_tag(branches) is not None:
         return True
-    return len(branches) <= _MAX_PAIRWISE_BRANCHES and all(_is_disjoint_pair(*pair) for pair in combinations(branches, 2))
+    return len(branches) <= _MAX_PAIRWISE_BRANCHES and all(
+        _is_disjoint_pair(*pair) for pair in combinations(branches, 2)
+    )
 
 
 def find_tag(nodes: Iterable[SchemaNode]) -> str | None:
@@ -297,11 +419,26 @@ def _has_disjoint_tags(one: SchemaNode, other: SchemaNode) -> bool:
 
 def find_tag_values(branch: SchemaNode) -> dict[str, tuple[str, ...]]:
     """Find required members with enumerated values, which distinguish alternatives."""
-    required = {str(name) for names in branch.values("required") if isinstance(names, list) for name in names}
+    required = {
+        str(name)
+        for names in branch.values("required")
+        if isinstance(names, list)
+        for name in names
+    }
     found: dict[str, tuple[str, ...]] = {}
     for properties in branch.values("properties"):
         for name, member in properties.items() if isinstance(properties, dict) else ():
-            if name in required and isinstance(member, dict) and ("const" in member or isinstance(member.get("enum"), list)):
-                listed = member["enum"] if isinstance(member.get("enum"), list) else [member.get("const")]
-                found[name] = tuple(canonical.to_key(each) for each in (listed if isinstance(listed, list) else ()))
+            if (
+                name in required
+                and isinstance(member, dict)
+                and ("const" in member or isinstance(member.get("enum"), list))
+            ):
+                listed = (
+                    member["enum"]
+                    if isinstance(member.get("enum"), list)
+                    else [member.get("const")]
+                )
+                found[name] = tuple(
+                    canonical.to_key(each) for each in (listed if isinstance(listed, list) else ())
+                )
     return found

@@ -12,7 +12,19 @@ from a2a_gen.emit.translate.expressions import function_name
 from a2a_gen.emit.translate.members import TypePair
 from a2a_gen.emit.translate.rules import Direction
 from a2a_gen.ir.extension import is_translated
-from a2a_gen.ir.model import Contract, ContractDialect, Enumeration, Field, ListOf, MapOf, OperationCall, Primitive, Record, Ref, TypeExpr
+from a2a_gen.ir.model import (
+    Contract,
+    ContractDialect,
+    Enumeration,
+    Field,
+    ListOf,
+    MapOf,
+    OperationCall,
+    Primitive,
+    Record,
+    Ref,
+    TypeExpr,
+)
 from a2a_gen.ir.names import field_name
 
 # --- required members, found by walking the type of a request ---
@@ -22,7 +34,9 @@ _CAN_BE_EMPTY = (Primitive.STRING, Primitive.BYTES)
 
 @dataclass(frozen=True, slots=True)
 class RequiredMembers:
-    """The required members of the objects at one place, by Python name; ``wire`` is the same path by wire names."""
+    """The required members of the objects at one place, by Python name; ``wire`` is the same path
+    by wire names.
+    """
 
     path: tuple[str, ...]
     wire: tuple[str, ...]
@@ -38,22 +52,41 @@ class _Pair:
     ours: str | None
 
 
-def find_requirements(contract: Contract, dialect: str, request: str, ours: str) -> tuple[RequiredMembers, ...]:
-    """List what a request of a dialect must have, place by place; recursive places are visited once."""
+def find_requirements(
+    contract: Contract, dialect: str, request: str, ours: str
+) -> tuple[RequiredMembers, ...]:
+    """List what a request of a dialect must have, place by place; recursive places are visited
+    once.
+    """
     return tuple(_walk(contract, dialect, _Pair(request, ours), (), ()))
 
 
-def _walk(contract: Contract, dialect: str, pair: _Pair, way: tuple[Field, ...], seen: tuple[str, ...]) -> Iterator[RequiredMembers]:
+def _walk(
+    contract: Contract, dialect: str, pair: _Pair, way: tuple[Field, ...], seen: tuple[str, ...]
+) -> Iterator[RequiredMembers]:
     record = contract.type(dialect, pair.theirs)
     if not isinstance(record, Record) or pair.theirs in seen:
         return
-    becomes = {field.python: tuple(_find_translation(contract, dialect, pair, field)) for field in record.fields}
+    becomes = {
+        field.python: tuple(_find_translation(contract, dialect, pair, field))
+        for field in record.fields
+    }
     required = tuple(
-        field.python for field in record.fields if _is_required(field, becomes[field.python]) and _may_be_empty(contract, dialect, field.type)
+        field.python
+        for field in record.fields
+        if _is_required(field, becomes[field.python])
+        and _may_be_empty(contract, dialect, field.type)
     )
-    known = tuple(field.python for field in record.fields if _is_open(contract, dialect, field.type))
+    known = tuple(
+        field.python for field in record.fields if _is_open(contract, dialect, field.type)
+    )
     if required or known:
-        yield RequiredMembers(tuple(field.python for field in way), tuple(field.wire for field in way), required, known)
+        yield RequiredMembers(
+            tuple(field.python for field in way),
+            tuple(field.wire for field in way),
+            required,
+            known,
+        )
     for field in record.fields:
         if isinstance(inner := _innermost(field.type), Ref):
             canonical = next((_innermost(each.type) for each in becomes[field.python]), None)
@@ -61,24 +94,42 @@ def _walk(contract: Contract, dialect: str, pair: _Pair, way: tuple[Field, ...],
             yield from _walk(contract, dialect, next_pair, (*way, field), (*seen, pair.theirs))
 
 
-def _find_translation(contract: Contract, dialect: str, pair: _Pair, field: Field) -> Iterator[Field]:
+def _find_translation(
+    contract: Contract, dialect: str, pair: _Pair, field: Field
+) -> Iterator[Field]:
     """List the canonical members that a member becomes, without those inside other members."""
     record = contract.type(contract.canonical, pair.ours or "")
     table = contract.dialect(dialect)
-    translations = (each for each in table.translations if (each.theirs, each.ours) == (pair.theirs, pair.ours)) if table else ()
+    translations = (
+        (
+            each
+            for each in table.translations
+            if (each.theirs, each.ours) == (pair.theirs, pair.ours)
+        )
+        if table
+        else ()
+    )
     rules = {rule.theirs: rule.ours for translation in translations for rule in translation.rules}
     if isinstance(record, Record):
-        yield from (found for name in rules.get((field.wire,), (field.wire,)) if (found := record.field(name)))
+        yield from (
+            found
+            for name in rules.get((field.wire,), (field.wire,))
+            if (found := record.field(name))
+        )
 
 
 def _is_required(field: Field, becomes: tuple[Field, ...]) -> bool:
-    """Check that a member is required; ProtoJSON cannot declare it, so the canonical type decides."""
+    """Check that a member is required; ProtoJSON cannot declare it, so the canonical type
+    decides.
+    """
     return field.required or (field.proto is not None and any(each.required for each in becomes))
 
 
 def _may_be_empty(contract: Contract, dialect: str, of: TypeExpr) -> bool:
     definition = contract.type(dialect, of.name) if isinstance(of, Ref) else None
-    has_zero = isinstance(definition, Enumeration) and any(value.number == 0 for value in definition.values)
+    has_zero = isinstance(definition, Enumeration) and any(
+        value.number == 0 for value in definition.values
+    )
     return of in _CAN_BE_EMPTY or isinstance(of, ListOf) or has_zero
 
 
@@ -98,23 +149,41 @@ _ENVELOPE = "JSONRPCRequest"
 
 def emit(contract: Contract) -> dict[str, bytes]:
     """Emit the bindings, the methods and the routes."""
-    modules = {f"bindings/{dialect.name}.py": _module(contract, dialect) for dialect in contract.dialects}
+    modules = {
+        f"bindings/{dialect.name}.py": _module(contract, dialect) for dialect in contract.dialects
+    }
     methods = [dialect.name for dialect in contract.dialects if dialect.facts["jsonrpc"]]
     return {
         "bindings/__init__.py": render("bindings_package.py.jinja", sources=("operations.json",)),
         "methods.py": render("methods.py.jinja", sources=("operations.json",), dialects=methods),
-        "paths.py": render("paths.py.jinja", sources=("operations.json", "dialects.json"), surfaces=routes.build_route_tables(contract)),
+        "paths.py": render(
+            "paths.py.jinja",
+            sources=("operations.json", "dialects.json"),
+            surfaces=routes.build_route_tables(contract),
+        ),
         **modules,
         **routes.emit(contract),
     }
 
 
 def _module(contract: Contract, dialect: ContractDialect) -> bytes:
-    calls = [(call, operation) for operation in contract.operations if (call := operation.call(dialect.name))]
+    calls = [
+        (call, operation)
+        for operation in contract.operations
+        if (call := operation.call(dialect.name))
+    ]
     carried = [way for call, operation in calls for way in call_styles(call, operation)]
     forgives = _is_lenient_envelope(contract, dialect.name)
     requests = {way.request: way.operation.request for way in carried if way.request}
-    wanted = {} if forgives else {name: found for name, ours in requests.items() if (found := find_requirements(contract, dialect.name, name, ours))}
+    wanted = (
+        {}
+        if forgives
+        else {
+            name: found
+            for name, ours in requests.items()
+            if (found := find_requirements(contract, dialect.name, name, ours))
+        }
+    )
     return render(
         "bindings.py.jinja",
         sources=("operations.json", "dialects.json"),
@@ -125,18 +194,29 @@ def _module(contract: Contract, dialect: ContractDialect) -> bytes:
         is_translated=is_translated(contract, dialect.name),
         forgives=forgives,
         bindings=[_binding(contract, dialect.name, way, wanted) for way in carried],
-        demands=[{"constant": _requirements_constant(name), "rows": list(map(_emit_requirement, found))} for name, found in wanted.items()],
-        methods=[(method, operation.python.upper()) for call, operation in calls for method in _methods(call)],
+        demands=[
+            {"constant": _requirements_constant(name), "rows": list(map(_emit_requirement, found))}
+            for name, found in wanted.items()
+        ],
+        methods=[
+            (method, operation.python.upper())
+            for call, operation in calls
+            for method in _methods(call)
+        ],
     )
 
 
 def _is_lenient_envelope(contract: Contract, dialect: str) -> bool:
-    """Check that the envelope of a dialect may be incomplete; such a dialect also has no requirements beyond its models."""
+    """Check that the envelope of a dialect may be incomplete; such a dialect also has no
+    requirements beyond its models.
+    """
     envelope = contract.type(dialect, _ENVELOPE)
     return isinstance(envelope, Record) and any(field.has_read_default for field in envelope.fields)
 
 
-def _binding(contract: Contract, dialect: str, way: CallStyle, requirements: Mapping[str, object]) -> Mapping[str, object]:
+def _binding(
+    contract: Contract, dialect: str, way: CallStyle, requirements: Mapping[str, object]
+) -> Mapping[str, object]:
     request = _request(contract, dialect, way)
     answer = f"ours.{way.operation.response}" if way.operation.response else "Empty"
     return {
@@ -172,28 +252,40 @@ def _emit_serialize(contract: Contract, dialect: str, way: CallStyle) -> Code:
         return Code("None")
     if not is_translated(contract, dialect):
         return Code("serialize_as_is")
-    return Code(f"serialize_with(translate.{function_name(TypePair(way.result, way.operation.response), Direction.WRITE)})")
+    return Code(
+        f"serialize_with(translate.{function_name(TypePair(way.result, way.operation.response), Direction.WRITE)})"
+    )
 
 
 def _emit_encode_request(contract: Contract, dialect: str, way: CallStyle) -> Code | None:
-    """Return the function that writes a request; canonical requests, those that extend them, and empty ones need none."""
+    """Return the function that writes a request; canonical requests, those that extend them, and
+    empty ones need none.
+    """
     if way.request is None:
         return Code("encode_empty")
     if not is_translated(contract, dialect):
         return None
-    return Code(f"encode_with(translate.{function_name(TypePair(way.request, way.operation.request), Direction.WRITE)})")
+    return Code(
+        f"encode_with(translate.{function_name(TypePair(way.request, way.operation.request), Direction.WRITE)})"
+    )
 
 
 def _emit_response(contract: Contract, dialect: str, way: CallStyle) -> Code | None:
     if way.result is None or way.operation.response is None:
         return None
     if not is_translated(contract, dialect):
-        return Code(f"ResponseReader({'ours' if dialect == contract.canonical else 'theirs'}.{way.result})")
-    return Code(f"ResponseReader(theirs.{way.result}, {_emit_read(way.result, way.operation.response)})")
+        return Code(
+            f"ResponseReader({'ours' if dialect == contract.canonical else 'theirs'}.{way.result})"
+        )
+    return Code(
+        f"ResponseReader(theirs.{way.result}, {_emit_read(way.result, way.operation.response)})"
+    )
 
 
 def _emit_read(theirs: str, ours: str) -> Code:
-    return Code(f"read_with(ours.{ours}, translate.{function_name(TypePair(theirs, ours), Direction.READ)})")
+    return Code(
+        f"read_with(ours.{ours}, translate.{function_name(TypePair(theirs, ours), Direction.READ)})"
+    )
 
 
 def _requirements_constant(request: str | None) -> str:
@@ -206,7 +298,9 @@ def _emit_requirement(found: RequiredMembers) -> Code:
         for name, members in (("required", found.required), ("known", found.known))
         if members
     ]
-    return Code(", ".join((f"Requirement({literal(found.path)}, {literal(found.wire)}", *sets)) + ")")
+    return Code(
+        ", ".join((f"Requirement({literal(found.path)}, {literal(found.wire)}", *sets)) + ")"
+    )
 
 
 def _methods(call: OperationCall) -> Iterator[str]:

@@ -1,7 +1,9 @@
-"""Models of a dialect that extends another: subclasses of its models, with the members that are new.
+"""Models of a dialect that extends another: subclasses of its models, with the members that are
+new.
 
-Types that are equal are those of the older dialect, so a value of the newer one is accepted wherever the older one is. The bodies of members are cut
-out of the modules that datamodel-code-generator writes for the whole dialect.
+Types that are equal are those of the older dialect, so a value of the newer one is accepted
+wherever the older one is. The bodies of members are cut out of the modules that
+datamodel-code-generator writes for the whole dialect.
 
     class Task(v1_0.Task):
         artifacts: list[Artifact] | None = None       its items have new members
@@ -23,22 +25,44 @@ _PYRIGHT = "pyright: ignore[reportIncompatibleVariableOverride]  # models are fr
 _MYPY = "type: ignore[assignment]"
 
 
-def emit_extension(dialect: ContractDialect, families: tuple[Family, ...], contract: Contract, bodies: Mapping[str, str]) -> dict[str, bytes]:
-    """Emit the package of an extending dialect from the bodies of all of its modules, by path relative to the package."""
+def emit_extension(
+    dialect: ContractDialect,
+    families: tuple[Family, ...],
+    contract: Contract,
+    bodies: Mapping[str, str],
+) -> dict[str, bytes]:
+    """Emit the package of an extending dialect from the bodies of all of its modules, by path
+    relative to the package.
+    """
     changed = find_changed_types(contract, dialect)
     homes = {str(each.name): str(family.module) for family in families for each in family.types}
     own = [family for family in families if any(each.name in changed for each in family.types)]
     modules = {
-        f"{dialect.name}/{family.module}.py": _ModuleWriter(dialect, family, contract, changed, homes).write(bodies[family.module]) for family in own
+        f"{dialect.name}/{family.module}.py": _ModuleWriter(
+            dialect, family, contract, changed, homes
+        ).write(bodies[family.module])
+        for family in own
     }
     return {f"{dialect.name}/__init__.py": _write_exports(dialect, families, changed), **modules}
 
 
-def _write_exports(dialect: ContractDialect, families: tuple[Family, ...], changed: Collection[str]) -> bytes:
+def _write_exports(
+    dialect: ContractDialect, families: tuple[Family, ...], changed: Collection[str]
+) -> bytes:
     names = sorted(str(each.name) for family in families for each in family.types)
-    homes = {family.module: sorted(each.name for each in family.types if each.name in changed) for family in families}
-    lines = [f"from ..{dialect.extends} import {', '.join(name for name in names if name not in changed)}\n"]
-    lines += [f"from .{module} import {', '.join(found)}\n" for module, found in homes.items() if found]
+    homes = {
+        family.module: sorted(each.name for each in family.types if each.name in changed)
+        for family in families
+    }
+    lines = [
+        (
+            f"from ..{dialect.extends} import "
+            f"{', '.join(name for name in names if name not in changed)}\n"
+        )
+    ]
+    lines += [
+        f"from .{module} import {', '.join(found)}\n" for module, found in homes.items() if found
+    ]
     listed = "".join(f"    {name!r},\n" for name in names)
     title = docstring(f"The types of {dialect.title}.", 0)
     return f"{header(family.file for family in families)}\n{title}\n\n{''.join(lines)}\n__all__ = [\n{listed}]\n".encode()
@@ -47,24 +71,48 @@ def _write_exports(dialect: ContractDialect, families: tuple[Family, ...], chang
 class _ModuleWriter:
     """Writes one module of an extending dialect."""
 
-    def __init__(self, dialect: ContractDialect, family: Family, contract: Contract, changed: frozenset[str], homes: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        dialect: ContractDialect,
+        family: Family,
+        contract: Contract,
+        changed: frozenset[str],
+        homes: Mapping[str, str],
+    ) -> None:
         self._dialect, self._family, self._contract = dialect, family, contract
         self._changed, self._homes = changed, homes
 
     def write(self, body: str) -> bytes:
         """Write the module from the body of the whole one."""
         tree = ast.parse(body)
-        kept = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name in self._changed]
+        kept = [
+            node
+            for node in tree.body
+            if isinstance(node, ast.ClassDef) and node.name in self._changed
+        ]
         classes = [self._cut(node, body) for node in kept]
-        libraries = [ast.unparse(node) for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom) and not getattr(node, "level", 0)]
-        names = {each.id for text in classes for each in ast.walk(ast.parse(text)) if isinstance(each, ast.Name)}
+        libraries = [
+            ast.unparse(node)
+            for node in tree.body
+            if isinstance(node, ast.Import | ast.ImportFrom) and not getattr(node, "level", 0)
+        ]
+        names = {
+            each.id
+            for text in classes
+            for each in ast.walk(ast.parse(text))
+            if isinstance(each, ast.Name)
+        }
         head = f"{header([self._family.file])}\n{docstring(self._family.description, 0)}\n\n{imports(self._family, self._contract)}"
-        own = "\n".join((*libraries, f"from .. import {self._dialect.extends}", *self._import_types(names)))
+        own = "\n".join(
+            (*libraries, f"from .. import {self._dialect.extends}", *self._import_types(names))
+        )
         text = f"{head}{own}\n\n\n" + "\n\n\n".join(classes) + "\n"
         return text.replace(f"from {BASE} import ", "from ..base import ").encode()
 
     def _import_types(self, names: Collection[str]) -> Iterator[str]:
-        """Import the types that the classes use: changed ones from their modules, all others from the older dialect."""
+        """Import the types that the classes use: changed ones from their modules, all others from
+        the older dialect.
+        """
         for name in sorted(self._homes.keys() & names):
             if name not in self._changed:
                 yield f"from ..{self._dialect.extends} import {name}"
@@ -74,7 +122,10 @@ class _ModuleWriter:
     def _cut(self, node: ast.ClassDef, body: str) -> str:
         """Cut a class out of its module, without the members that the older one has."""
         lines = body.splitlines()
-        record, older = self._contract.type(self._dialect.name, node.name), self._contract.type(self._dialect.extends or "", node.name)
+        record, older = (
+            self._contract.type(self._dialect.name, node.name),
+            self._contract.type(self._dialect.extends or "", node.name),
+        )
         if older is None or not isinstance(record, Record) or not isinstance(older, Record):
             return "\n".join(lines[node.lineno - 1 : node.end_lineno])
         wanted = find_changed_fields(self._contract, self._dialect, record, self._changed)
@@ -82,7 +133,11 @@ class _ModuleWriter:
         is_wanted, name = True, ""  # the docstring stands before the members
         for each in node.body:
             if isinstance(each, ast.AnnAssign | ast.Assign):
-                name = each.target.id if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name) else ""
+                name = (
+                    each.target.id
+                    if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+                    else ""
+                )
                 is_wanted = name in wanted
             if is_wanted:
                 text = lines[each.lineno - 1 : each.end_lineno]
@@ -97,4 +152,7 @@ class _ModuleWriter:
         field = next(each for each in record.fields if each.python == name)
         if older.field(field.wire) is None:
             return ""
-        return "".join(f"  # {each}" for each in ((_MYPY, _PYRIGHT) if isinstance(field.type, ListOf) else (_PYRIGHT,)))
+        return "".join(
+            f"  # {each}"
+            for each in ((_MYPY, _PYRIGHT) if isinstance(field.type, ListOf) else (_PYRIGHT,))
+        )

@@ -1,7 +1,8 @@
 """Normalization of schemas for datamodel-code-generator.
 
-Constructs that the generator would misread silently are replaced: presence unions, numbers, bytes, timestamps and free JSON become types of the
-base; the value of an absent member becomes its default; annotations that would leak into the models are dropped. ``x-a2a-…`` annotations carry what
+Constructs that the generator would misread silently are replaced: presence unions, numbers, bytes,
+timestamps and free JSON become types of the base; the value of an absent member becomes its
+default; annotations that would leak into the models are dropped. ``x-a2a-…`` annotations carry what
 only the templates in ``dmcg/`` need.
 """
 
@@ -13,7 +14,20 @@ from typing import Final, TypeAlias
 from a2a_gen.emit.render import escape_unprintable
 from a2a_gen.ir import build
 from a2a_gen.ir.model import Contract
-from a2a_gen.ir.types import Alias, Enumeration, Family, Field, ListOf, MapOf, OneOf, Primitive, Record, Ref, TypeDefinition, TypeExpr
+from a2a_gen.ir.types import (
+    Alias,
+    Enumeration,
+    Family,
+    Field,
+    ListOf,
+    MapOf,
+    OneOf,
+    Primitive,
+    Record,
+    Ref,
+    TypeDefinition,
+    TypeExpr,
+)
 from a2a_gen.source.json_text import Json
 
 Schema: TypeAlias = dict[str, Json]
@@ -31,7 +45,8 @@ _CUSTOM: Final[Mapping[TypeExpr, str]] = {
 }
 _NUMBERS: Final = (Primitive.INTEGER, Primitive.NUMBER)
 
-# Keywords that are kept beside the type; descriptions are handled separately, all others would leak into the models.
+# Keywords that are kept beside the type; descriptions are handled separately, all others would leak
+# into the models.
 _CONSTRAINTS: Final = frozenset(
     {
         *("$ref", "const", "type"),
@@ -46,21 +61,37 @@ def normalize(family: Family, schema: Json, contract: Contract) -> Schema:
     definitions = _object(_object(schema)["$defs"])
     return {
         "$defs": {
-            definition.name: _build_definition(definition, _object(definitions[definition.name]), family, contract) for definition in family.types
+            definition.name: _build_definition(
+                definition, _object(definitions[definition.name]), family, contract
+            )
+            for definition in family.types
         }
     }
 
 
 def imports(family: Family, contract: Contract) -> str:
-    """Return the imports that only the templates use, which datamodel-code-generator therefore does not write."""
+    """Return the imports that only the templates use, which datamodel-code-generator therefore does
+    not write.
+    """
     types = _types(family, contract)
-    readers = (_union_annotation(of, types).partition("(")[0] for definition in family.types for of in _member_types(definition))
-    names = {_enum_base(definition) for definition in family.types if isinstance(definition, Enumeration)} | set(filter(None, readers))
+    readers = (
+        _union_annotation(of, types).partition("(")[0]
+        for definition in family.types
+        for of in _member_types(definition)
+    )
+    names = {
+        _enum_base(definition) for definition in family.types if isinstance(definition, Enumeration)
+    } | set(filter(None, readers))
     base = f"from ..base import {', '.join(sorted(names))}\n" if names else ""
-    return f"from types import MappingProxyType\nfrom typing import Annotated\n\nfrom pydantic import Field\n\n{base}"
+    return (
+        "from types import MappingProxyType\nfrom typing import Annotated\n\nfrom pydantic "
+        f"import Field\n\n{base}"
+    )
 
 
-def _build_definition(definition: TypeDefinition, schema: Schema, family: Family, contract: Contract) -> Schema:
+def _build_definition(
+    definition: TypeDefinition, schema: Schema, family: Family, contract: Contract
+) -> Schema:
     types = _types(family, contract)
     match definition:
         case Record():
@@ -68,7 +99,9 @@ def _build_definition(definition: TypeDefinition, schema: Schema, family: Family
         case Enumeration():
             body = _enumeration(definition, family, contract)
         case Alias():
-            body = _with_type(definition.type, schema, types) | {"x-a2a-reader": _union_annotation(definition.type, types)}
+            body = _with_type(definition.type, schema, types) | {
+                "x-a2a-reader": _union_annotation(definition.type, types)
+            }
     return body | {"description": _text(definition.description)}
 
 
@@ -93,31 +126,59 @@ def _record(record: Record, schema: Schema, types: Mapping[str, TypeDefinition])
     properties, read = _object(schema["properties"]), _object(schema.get("x-a2a-read"))
     body: Schema = {
         "type": "object",
-        "properties": {field.wire: _member(field, _object(properties[field.wire]), record, types) | _default(field, read) for field in record.fields},
+        "properties": {
+            field.wire: _member(field, _object(properties[field.wire]), record, types)
+            | _default(field, read)
+            for field in record.fields
+        },
         "required": [field.wire for field in record.fields if field.required],
     }
-    body["x-a2a-readers"] = {field.wire: reader for field in record.fields if (reader := _union_annotation(field.type, types))}
-    body["x-a2a-empty"] = [field.wire for field in record.fields if isinstance(field.type, Ref) and read.get(field.wire) == {}]
+    body["x-a2a-readers"] = {
+        field.wire: reader
+        for field in record.fields
+        if (reader := _union_annotation(field.type, types))
+    }
+    body["x-a2a-empty"] = [
+        field.wire
+        for field in record.fields
+        if isinstance(field.type, Ref) and read.get(field.wire) == {}
+    ]
     if record.choice:
-        body |= {"customBasePath": f"{BASE}.Oneof", "x-a2a-oneof": [field.python for field in record.fields if field.wire in record.choice.members]}
+        body |= {
+            "customBasePath": f"{BASE}.Oneof",
+            "x-a2a-oneof": [
+                field.python for field in record.fields if field.wire in record.choice.members
+            ],
+        }
         body["x-a2a-optional"] = record.choice.is_optional
     elif record.keeps_unknown:
         body["customBasePath"] = f"{BASE}.OpenModel"
     return body
 
 
-def _member(field: Field, schema: Schema, record: Record, types: Mapping[str, TypeDefinition]) -> Schema:
+def _member(
+    field: Field, schema: Schema, record: Record, types: Mapping[str, TypeDefinition]
+) -> Schema:
     body = _with_type(field.type, schema, types)
     if field.type is Primitive.ANY:
         # Not `| None`: Pydantic would then accept null as an absent member.
         is_choice = record.choice is not None and field.wire in record.choice.members
-        body = {"customTypePath": f"{BASE}.JsonChoice" if is_choice else f"{BASE}.JsonAny", "nullable": False}
-    described: Schema = {"description": _text(f"{field.description} Deprecated.".strip() if field.deprecated else field.description)}
+        body = {
+            "customTypePath": f"{BASE}.JsonChoice" if is_choice else f"{BASE}.JsonAny",
+            "nullable": False,
+        }
+    described: Schema = {
+        "description": _text(
+            f"{field.description} Deprecated.".strip() if field.deprecated else field.description
+        )
+    }
     return body | described
 
 
 def _default(field: Field, read: Schema) -> Schema:
-    """Return the default of a member; the template writes an empty record, because no default in a schema can express it."""
+    """Return the default of a member; the template writes an empty record, because no default in a
+    schema can express it.
+    """
     value = read.get(field.wire)
     if not field.has_read_default or (isinstance(field.type, Ref) and value == {}):
         return {}
@@ -129,11 +190,15 @@ def _default(field: Field, read: Schema) -> Schema:
 
 def _enumeration(definition: Enumeration, family: Family, contract: Contract) -> Schema:
     words = [value.wire for value in definition.values]
-    reads: dict[str | int, str] = {value.number: value.wire for value in definition.values if value.number is not None}
+    reads: dict[str | int, str] = {
+        value.number: value.wire for value in definition.values if value.number is not None
+    }
     if definition.name == contract.lifecycle.type:
         for state in contract.states:
             written = state.spellings.get(family.dialect, "")
-            reads |= {word: written for word in state.reads.get(family.dialect, ()) if word not in words}
+            reads |= {
+                word: written for word in state.reads.get(family.dialect, ()) if word not in words
+            }
     return {
         "type": "string",
         "enum": list(words),
@@ -162,7 +227,9 @@ def _with_type(of: TypeExpr, schema: Schema, types: Mapping[str, TypeDefinition]
             kept["items"] = _with_type(item, _object(schema["items"]), types)
             return kept
         case MapOf(value):
-            kept["additionalProperties"] = _with_type(value, _object(schema["additionalProperties"]), types)
+            kept["additionalProperties"] = _with_type(
+                value, _object(schema["additionalProperties"]), types
+            )
             return kept
         case OneOf():
             return _union(of, schema, types)
@@ -171,10 +238,18 @@ def _with_type(of: TypeExpr, schema: Schema, types: Mapping[str, TypeDefinition]
 
 
 def _union(of: OneOf, schema: Schema, types: Mapping[str, TypeDefinition]) -> Schema:
-    branches = _list(schema.get("oneOf", schema.get("anyOf", [{"type": name} for name in _list(schema.get("type"))])))
-    # Beside a text type, a quoted number stays text: only a member without a text type is also parsed from text.
+    branches = _list(
+        schema.get(
+            "oneOf", schema.get("anyOf", [{"type": name} for name in _list(schema.get("type"))])
+        )
+    )
+    # Beside a text type, a quoted number stays text: only a member without a text type is also
+    # parsed from text.
     pairs = [(option, _object(branch)) for option, branch in zip(of.options, branches, strict=True)]
-    options = [branch if option in _NUMBERS else _with_type(option, branch, types) for option, branch in pairs]
+    options = [
+        branch if option in _NUMBERS else _with_type(option, branch, types)
+        for option, branch in pairs
+    ]
     body: Schema = {"anyOf": list(options)}
     records = build.branches(of, types)
     tag = build.find_tag(records) if records else None
@@ -184,7 +259,9 @@ def _union(of: OneOf, schema: Schema, types: Mapping[str, TypeDefinition]) -> Sc
 
 
 def _union_annotation(of: TypeExpr, types: Mapping[str, TypeDefinition]) -> str:
-    """Return the annotation that parses a union without a tag, so that a wrong value has one error instead of one per branch."""
+    """Return the annotation that parses a union without a tag, so that a wrong value has one error
+    instead of one per branch.
+    """
     if not isinstance(of, OneOf):
         return ""
     records = build.branches(of, types)
@@ -193,15 +270,28 @@ def _union_annotation(of: TypeExpr, types: Mapping[str, TypeDefinition]) -> str:
     if build.find_tag(records) or not build.are_distinguishable(records):
         return ""
     own = {_own_member(record, records): record for record in records}
-    nullable = tuple(wire for wire, record in own.items() if (field := record.field(wire)) and _is_nullable(field.type))
-    aliases = tuple((alias, wire) for wire, record in own.items() if (field := record.field(wire)) for alias in field.aliases)
-    arguments = repr({wire: str(record.name) for wire, record in own.items()}) + (f", {nullable!r}" if nullable else "")
+    nullable = tuple(
+        wire
+        for wire, record in own.items()
+        if (field := record.field(wire)) and _is_nullable(field.type)
+    )
+    aliases = tuple(
+        (alias, wire)
+        for wire, record in own.items()
+        if (field := record.field(wire))
+        for alias in field.aliases
+    )
+    arguments = repr({wire: str(record.name) for wire, record in own.items()}) + (
+        f", {nullable!r}" if nullable else ""
+    )
     arguments += f", aliases={aliases!r}" if aliases else ""
     return f"UnionByMember({arguments})"
 
 
 def _is_nullable(of: TypeExpr) -> bool:
-    return of in (Primitive.ANY, Primitive.NULL) or (isinstance(of, OneOf) and any(map(_is_nullable, of.options)))
+    return of in (Primitive.ANY, Primitive.NULL) or (
+        isinstance(of, OneOf) and any(map(_is_nullable, of.options))
+    )
 
 
 def _kind(of: TypeExpr) -> str:
@@ -218,11 +308,14 @@ def _kind(of: TypeExpr) -> str:
 
 def _own_member(record: Record, records: tuple[Record, ...]) -> str:
     others = {field.wire for other in records if other is not record for field in other.fields}
-    return next(field.wire for field in record.fields if field.required and field.wire not in others)
+    return next(
+        field.wire for field in record.fields if field.required and field.wire not in others
+    )
 
 
 def _text(description: str) -> str:
-    # Docstrings escape quotes and backslashes when they are written; here, only unprintable characters.
+    # Docstrings escape quotes and backslashes when they are written; here, only unprintable
+    # characters.
     return escape_unprintable(description, keep="\n")
 
 

@@ -1,7 +1,9 @@
-"""OpenAPI per dialect: its paths and its error schemas, as one JSON document that a server prefixes and merges with those of other dialects.
+"""OpenAPI per dialect: its paths and its error schemas, as one JSON document that a server prefixes
+and merges with those of other dialects.
 
-The schemas of the types are in ``schemas/``; a reference names the dialect and the type: ``#/components/schemas/v1_0.Task``. The only tag of an
-operation is the name of what it calls, by which a server can add parameters of its own.
+The schemas of the types are in ``schemas/``; a reference names the dialect and the type:
+``#/components/schemas/v1_0.Task``. The only tag of an operation is the name of what it calls, by
+which a server can add parameters of its own.
 """
 
 from __future__ import annotations
@@ -26,7 +28,10 @@ _FIELD_ERRORS: JsonObject = {
     "type": "array",
     "items": {
         "type": "object",
-        "properties": {"field": {"description": "Path of the field in the request.", "type": "string"}, "description": _TEXT},
+        "properties": {
+            "field": {"description": "Path of the field in the request.", "type": "string"},
+            "description": _TEXT,
+        },
         "required": ["field", "description"],
     },
 }
@@ -44,19 +49,27 @@ _DETAILS: JsonObject = {
         "required": ["@type"],
     },
 }
-_PLAIN_DATA: JsonObject = {"type": "object", "properties": {"reason": _TEXT, "fields": _FIELD_ERRORS}}
+_PLAIN_DATA: JsonObject = {
+    "type": "object",
+    "properties": {"reason": _TEXT, "fields": _FIELD_ERRORS},
+}
 
 
 def emit(contract: Contract, documents: Mapping[str, Document]) -> dict[str, bytes]:
     """Write a document for each dialect."""
-    return {f"openapi/{dialect.name}.json": _serialize(_document(contract, dialect, documents)) for dialect in contract.dialects}
+    return {
+        f"openapi/{dialect.name}.json": _serialize(_document(contract, dialect, documents))
+        for dialect in contract.dialects
+    }
 
 
 def _serialize(document: JsonObject) -> bytes:
     return f"{json.dumps(document, indent=2, ensure_ascii=False)}\n".encode()
 
 
-def _document(contract: Contract, dialect: ContractDialect, documents: Mapping[str, Document]) -> JsonObject:
+def _document(
+    contract: Contract, dialect: ContractDialect, documents: Mapping[str, Document]
+) -> JsonObject:
     return {
         "openapi": "3.1.0",
         "$comment": header(_SOURCES).removeprefix("# "),
@@ -66,11 +79,18 @@ def _document(contract: Contract, dialect: ContractDialect, documents: Mapping[s
     }
 
 
-def _types(contract: Contract, dialect: ContractDialect, documents: Mapping[str, Document]) -> JsonObject:
+def _types(
+    contract: Contract, dialect: ContractDialect, documents: Mapping[str, Document]
+) -> JsonObject:
     """Collect the schemas of a dialect by name, their references qualified."""
     files = sorted(family.file for family in contract.families if family.dialect == dialect.name)
     found = (data.get("$defs") for file in files if isinstance(data := documents[file].data, dict))
-    return {name: _qualify(schema, dialect) for definitions in found if isinstance(definitions, dict) for name, schema in definitions.items()}
+    return {
+        name: _qualify(schema, dialect)
+        for definitions in found
+        if isinstance(definitions, dict)
+        for name, schema in definitions.items()
+    }
 
 
 def _qualify(value: Json, dialect: ContractDialect) -> Json:
@@ -79,12 +99,16 @@ def _qualify(value: Json, dialect: ContractDialect) -> Json:
     if not isinstance(value, dict):
         return value
     return {
-        key: _reference(dialect, each.rpartition("/")[2])["$ref"] if key == "$ref" and isinstance(each, str) else _qualify(each, dialect)
+        key: _reference(dialect, each.rpartition("/")[2])["$ref"]
+        if key == "$ref" and isinstance(each, str)
+        else _qualify(each, dialect)
         for key, each in value.items()
     }
 
 
-def _paths(contract: Contract, dialect: ContractDialect, types: JsonObject) -> Iterator[tuple[str, Json]]:
+def _paths(
+    contract: Contract, dialect: ContractDialect, types: JsonObject
+) -> Iterator[tuple[str, Json]]:
     calls = [call for each in contract.operations if (call := each.call(dialect.name))]
     if methods := [name for call in calls if call.method for name in (call.method, *call.aliases)]:
         yield "/", {"post": _jsonrpc_operation(contract, dialect, methods)}
@@ -96,31 +120,48 @@ def _paths(contract: Contract, dialect: ContractDialect, types: JsonObject) -> I
             yield from _rest_paths(contract, dialect, table, types).items()
 
 
-def _rest_paths(contract: Contract, dialect: ContractDialect, table: routes.RouteTable, types: JsonObject) -> JsonObject:
+def _rest_paths(
+    contract: Contract, dialect: ContractDialect, table: routes.RouteTable, types: JsonObject
+) -> JsonObject:
     items: dict[str, JsonObject] = {}
     for route in table.paths:
         for (method, verb), choices in route.answers.items():
-            # The version that an extension shares its paths with has other forms of messages; its variants have the same.
+            # The version that an extension shares its paths with has other forms of messages; its
+            # variants have the same.
             choice = next((each for each in choices if each.dialect == dialect.name), choices[0])
             path = route.path.replace(":str}", "}") + (f":{verb}" if verb else "")
-            items.setdefault(path, {})[method.lower()] = _rest_operation(contract, dialect, choice.operation, (method, path, choice.dialect), types)
+            items.setdefault(path, {})[method.lower()] = _rest_operation(
+                contract, dialect, choice.operation, (method, path, choice.dialect), types
+            )
     return {**items}
 
 
 def _rest_operation(
-    contract: Contract, dialect: ContractDialect, operation: OperationRow, route: tuple[str, str, str], types: JsonObject
+    contract: Contract,
+    dialect: ContractDialect,
+    operation: OperationRow,
+    route: tuple[str, str, str],
+    types: JsonObject,
 ) -> JsonObject:
     method, path, form = route
     call = operation.call(form)
     request, result = (call.http_request or "", call.http_result or "") if call else ("", "")
     in_path = re.findall(r"\{(\w+)\}", path)
-    parameters: list[Json] = [{"name": name, "in": "path", "required": True, "schema": _TEXT} for name in in_path]
+    parameters: list[Json] = [
+        {"name": name, "in": "path", "required": True, "schema": _TEXT} for name in in_path
+    ]
     parameters += _headers(contract)
     body: JsonObject = {}
     if method == "POST":
-        body = {"requestBody": {"content": _content(dialect, request, types, _media_types(dialect))}}
+        body = {
+            "requestBody": {"content": _content(dialect, request, types, _media_types(dialect))}
+        }
     else:
-        parameters += [{"name": name, "in": "query", "schema": schema} for name, schema in _members(types, request).items() if name not in in_path]
+        parameters += [
+            {"name": name, "in": "query", "schema": schema}
+            for name, schema in _members(types, request).items()
+            if name not in in_path
+        ]
     media_types = ("text/event-stream",) if operation.streams else _media_types(dialect)
     return {
         "tags": [operation.name],
@@ -128,14 +169,22 @@ def _rest_operation(
         "operationId": "_".join(re.findall(r"\w+", f"{method} {path}")),
         "parameters": parameters,
         "responses": {
-            "200": {"description": "The result.", "content": _content(dialect, result, types, media_types)},
-            "default": {"description": "An error.", "content": {_media_types(dialect)[0]: {"schema": _reference(dialect, "Error")}}},
+            "200": {
+                "description": "The result.",
+                "content": _content(dialect, result, types, media_types),
+            },
+            "default": {
+                "description": "An error.",
+                "content": {_media_types(dialect)[0]: {"schema": _reference(dialect, "Error")}},
+            },
         },
         **body,
     }
 
 
-def _jsonrpc_operation(contract: Contract, dialect: ContractDialect, methods: list[str]) -> JsonObject:
+def _jsonrpc_operation(
+    contract: Contract, dialect: ContractDialect, methods: list[str]
+) -> JsonObject:
     call: JsonObject = {
         "type": "object",
         "properties": {
@@ -147,7 +196,12 @@ def _jsonrpc_operation(contract: Contract, dialect: ContractDialect, methods: li
         "required": ["jsonrpc", "method"],
     }
     error: Json = {"anyOf": [_reference(dialect, "CallError")]}
-    response: Json = {"schema": {"type": "object", "properties": {"jsonrpc": {"const": "2.0"}, "id": True, "result": True, "error": error}}}
+    response: Json = {
+        "schema": {
+            "type": "object",
+            "properties": {"jsonrpc": {"const": "2.0"}, "id": True, "result": True, "error": error},
+        }
+    }
     return {
         "tags": ["JSON-RPC"],
         "summary": f"JSON-RPC: {dialect.title}",
@@ -169,29 +223,45 @@ def _card_operation(contract: Contract, dialect: ContractDialect, types: JsonObj
         "summary": "The card of the agent",
         "parameters": _headers(contract)[:1],
         "responses": {
-            "200": {"description": "The card.", "content": _content(dialect, _CARD_TYPE, types, ("application/json",))},
+            "200": {
+                "description": "The card.",
+                "content": _content(dialect, _CARD_TYPE, types, ("application/json",)),
+            },
             "304": {"description": "It has not changed."},
         },
     }
 
 
 def _error_schemas(contract: Contract, dialect: ContractDialect) -> JsonObject:
-    """Describe the errors of a dialect: the body over HTTP+JSON, and ``error`` of a JSON-RPC response."""
+    """Describe the errors of a dialect: the body over HTTP+JSON, and ``error`` of a JSON-RPC
+    response.
+    """
     plain = _error_object(_PLAIN_DATA)
     is_status = dialect.facts["error_body"] == "status"
-    over_http, in_call = (_status_body(contract, dialect), _error_object(_DETAILS)) if is_status else (plain, plain)
+    over_http, in_call = (
+        (_status_body(contract, dialect), _error_object(_DETAILS)) if is_status else (plain, plain)
+    )
     return {f"{dialect.name}.Error": over_http, f"{dialect.name}.CallError": in_call}
 
 
 def _error_object(data: JsonObject) -> JsonObject:
-    return {"type": "object", "properties": {"code": {"type": "integer"}, "message": _TEXT, "data": data}, "required": ["code", "message"]}
+    return {
+        "type": "object",
+        "properties": {"code": {"type": "integer"}, "message": _TEXT, "data": data},
+        "required": ["code", "message"],
+    }
 
 
 def _status_body(contract: Contract, dialect: ContractDialect) -> JsonObject:
     own = {None, dialect.name, *list_bases(contract, dialect)}
     rows = [row for row in contract.errors if not row.is_abstract and row.since in own]
     names: list[Json] = [*sorted({str(row.columns[contract.canonical]["grpc"]) for row in rows})]
-    properties: JsonObject = {"code": {"type": "integer"}, "status": {"enum": names}, "message": _TEXT, "details": _DETAILS}
+    properties: JsonObject = {
+        "code": {"type": "integer"},
+        "status": {"enum": names},
+        "message": _TEXT,
+        "details": _DETAILS,
+    }
     error: JsonObject = {"type": "object", "properties": properties, "required": [*properties]}
     return {"type": "object", "properties": {"error": error}, "required": ["error"]}
 
@@ -206,8 +276,13 @@ def _headers(contract: Contract) -> list[Json]:
     ]
 
 
-def _content(dialect: ContractDialect, name: str, types: JsonObject, media_types: tuple[str, ...]) -> JsonObject:
-    return {media_type: {"schema": _reference(dialect, name)} if name in types else {} for media_type in media_types}
+def _content(
+    dialect: ContractDialect, name: str, types: JsonObject, media_types: tuple[str, ...]
+) -> JsonObject:
+    return {
+        media_type: {"schema": _reference(dialect, name)} if name in types else {}
+        for media_type in media_types
+    }
 
 
 def _media_types(dialect: ContractDialect) -> tuple[str, ...]:

@@ -1,6 +1,8 @@
-"""The operator's settings: a frozen dataclass and the table of the documentation, both made from their schema.
+"""The operator's settings: a frozen dataclass and the table of the documentation, both made from
+their schema.
 
-A dataclass, because a process copies its settings when it starts and reads plain attributes afterwards. Secrets are not in its ``repr``.
+A dataclass, because a process copies its settings when it starts and reads plain attributes
+afterwards. Secrets are not in its ``repr``.
 """
 
 from __future__ import annotations
@@ -21,13 +23,26 @@ def emit(documents: Mapping[str, Document]) -> dict[str, bytes]:
     document = documents.get(SCHEMA)
     if document is None:
         return {}
-    fields = [{"name": name, "type": Code(_python_type(facts)), "row": facts, "default": _default(facts)} for name, facts in _settings(document.data)]
-    return {"operator_settings.py": render("operator_settings.py.jinja", sources=[SCHEMA], fields=fields)}
+    fields = [
+        {"name": name, "type": Code(_python_type(facts)), "row": facts, "default": _default(facts)}
+        for name, facts in _settings(document.data)
+    ]
+    return {
+        "operator_settings.py": render(
+            "operator_settings.py.jinja", sources=[SCHEMA], fields=fields
+        )
+    }
 
 
 def render_table(schema: Json) -> str:
     """Render the settings as rows of a Markdown table: variable, default, description."""
-    rows = (f"| `{PREFIX}{name.upper()}` | {_render_value(facts['default'])} | {facts['description']} |\n" for name, facts in _settings(schema))
+    rows = (
+        (
+            f"| `{PREFIX}{name.upper()}` | {_render_value(facts['default'])} | "
+            f"{facts['description']} |\n"
+        )
+        for name, facts in _settings(schema)
+    )
     return "| name | default | |\n|---|---|---|\n" + "".join(rows)
 
 
@@ -49,7 +64,9 @@ def _default(facts: Mapping[str, Json]) -> Code:
     value = facts["default"]
     if isinstance(value, list):
         return Code(repr(tuple(value)))
-    return Code(repr(float(value) if facts["type"] == "number" and isinstance(value, int) else value))
+    return Code(
+        repr(float(value) if facts["type"] == "number" and isinstance(value, int) else value)
+    )
 
 
 def _render_value(value: Json) -> str:

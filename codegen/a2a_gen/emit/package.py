@@ -1,4 +1,6 @@
-"""The package: its lazy exports, service protocols, support files, schema bundles and Litestar controllers."""
+"""The package: its lazy exports, service protocols, support files, schema bundles and Litestar
+controllers.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +32,17 @@ def emit_package(contract: Contract) -> dict[str, bytes]:
     """Emit the module of the package."""
     homes = dict(_OTHERS)
     homes["errors"] += (contract.error_root, *(row.name for row in contract.errors))
-    homes[contract.canonical] = tuple(definition.name for definition in contract.types(contract.canonical))
+    homes[contract.canonical] = tuple(
+        definition.name for definition in contract.types(contract.canonical)
+    )
     return {
         "__init__.py": render(
             "package.py.jinja",
             sources=("the contract",),
-            says="Python contract of the protocol: models, tables, translations and controllers, all generated from its schemas.",
+            says=(
+                "Python contract of the protocol: models, tables, translations and controllers, "
+                "all generated from its schemas."
+            ),
             homes=[(home, sorted(names)) for home, names in sorted(homes.items())],
             names=sorted(name for names in homes.values() for name in names),
         ),
@@ -43,15 +50,24 @@ def emit_package(contract: Contract) -> dict[str, bytes]:
     }
 
 
-# --- protocols on both sides of the generated controllers: the agent's operations, and the dispatcher around them ---
+# --- protocols on both sides of the generated controllers: the agent's operations, and the
+# dispatcher around them ---
 
 
 def emit_protocols(contract: Contract) -> dict[str, bytes]:
     """Emit the module of the protocols."""
-    types = sorted({name for each in contract.operations for name in (each.request, each.response) if name})
+    types = sorted(
+        {name for each in contract.operations for name in (each.request, each.response) if name}
+    )
     methods = [_method(each) for each in contract.operations]
     return {
-        f"{name}.py": render(f"{name}.py.jinja", sources=("operations.json",), canonical=contract.canonical, types=types, operations=methods)
+        f"{name}.py": render(
+            f"{name}.py.jinja",
+            sources=("operations.json",),
+            canonical=contract.canonical,
+            types=types,
+            operations=methods,
+        )
         for name in ("interceptor", "service")
     }
 
@@ -77,37 +93,74 @@ _NOT_OF_A_CONTRACT: Final = frozenset({"__init__", "checked_models"})
 
 
 def emit_support(names: Iterable[str] = ()) -> dict[str, bytes]:
-    """Copy modules of ``a2a_gen/support``, by path relative to the package; those of a contract if none are named."""
-    files = [_FOLDER / f"{name}.py" for name in names] or sorted(file for file in _FOLDER.glob("*.py") if file.stem not in _NOT_OF_A_CONTRACT)
-    return {file.name: f"{header([f'a2a_gen/support/{file.name}'])}\n{file.read_text(encoding='utf-8')}".encode() for file in files}
+    """Copy modules of ``a2a_gen/support``, by path relative to the package; those of a contract if
+    none are named.
+    """
+    files = [_FOLDER / f"{name}.py" for name in names] or sorted(
+        file for file in _FOLDER.glob("*.py") if file.stem not in _NOT_OF_A_CONTRACT
+    )
+    return {
+        file.name: f"{header([f'a2a_gen/support/{file.name}'])}\n{file.read_text(encoding='utf-8')}".encode()
+        for file in files
+    }
 
 
 # --- schemas for users of the package: one self-contained JSON document per dialect ---
 
-_CONFIG = {"schemas/project.json": "meta/project.schema.json", "schemas/settings.json": "meta/settings.schema.json"}
+_CONFIG = {
+    "schemas/project.json": "meta/project.schema.json",
+    "schemas/settings.json": "meta/settings.schema.json",
+}
 
 
 def emit_schemas(contract: Contract, documents: Mapping[str, Document]) -> dict[str, bytes]:
-    """Emit the bundles, and the schemas of a user's project and of operator settings where the contract has them."""
-    bundles = {f"schemas/{dialect.name}.json": _bundle(contract, dialect, documents) for dialect in contract.dialects}
+    """Emit the bundles, and the schemas of a user's project and of operator settings where the
+    contract has them.
+    """
+    bundles = {
+        f"schemas/{dialect.name}.json": _bundle(contract, dialect, documents)
+        for dialect in contract.dialects
+    }
     if contract.extensions:
         bundles["schemas/extensions.json"] = _bundle_extensions(contract, documents)
-    return bundles | {path: _serialize_schema(documents[source].data) for path, source in _CONFIG.items() if source in documents}
+    return bundles | {
+        path: _serialize_schema(documents[source].data)
+        for path, source in _CONFIG.items()
+        if source in documents
+    }
 
 
 def _bundle_extensions(contract: Contract, documents: Mapping[str, Document]) -> bytes:
-    bundle = _build_bundle(contract, EXTENSIONS_FOLDER, "Extensions", "The parameters of the extensions on cards.", documents)
-    uris: dict[str, Json] = {row.name: {"uri": row.uri, "params": f"#/$defs/{row.params}"} for row in contract.extensions}
+    bundle = _build_bundle(
+        contract,
+        EXTENSIONS_FOLDER,
+        "Extensions",
+        "The parameters of the extensions on cards.",
+        documents,
+    )
+    uris: dict[str, Json] = {
+        row.name: {"uri": row.uri, "params": f"#/$defs/{row.params}"} for row in contract.extensions
+    }
     return _serialize_schema({**bundle, "x-a2a-extensions": uris})
 
 
-def _bundle(contract: Contract, dialect: ContractDialect, documents: Mapping[str, Document]) -> bytes:
-    return _serialize_schema(_build_bundle(contract, dialect.name, dialect.title, dialect.description, documents))
+def _bundle(
+    contract: Contract, dialect: ContractDialect, documents: Mapping[str, Document]
+) -> bytes:
+    return _serialize_schema(
+        _build_bundle(contract, dialect.name, dialect.title, dialect.description, documents)
+    )
 
 
-def _build_bundle(contract: Contract, folder: str, title: str, description: str, documents: Mapping[str, Document]) -> dict[str, Json]:
+def _build_bundle(
+    contract: Contract, folder: str, title: str, description: str, documents: Mapping[str, Document]
+) -> dict[str, Json]:
     files = sorted(family.file for family in contract.families if family.dialect == folder)
-    definitions = {name: _redirect_references(schema) for file in files for name, schema in _definitions(documents[file].data).items()}
+    definitions = {
+        name: _redirect_references(schema)
+        for file in files
+        for name, schema in _definitions(documents[file].data).items()
+    }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$comment": header(files).removeprefix("# "),
@@ -127,20 +180,26 @@ def _definitions(data: Json) -> Mapping[str, Json]:
 
 
 def _redirect_references(value: Json) -> Json:
-    """Redirect references to other files of the dialect to the same document: names are unique within a dialect."""
+    """Redirect references to other files of the dialect to the same document: names are unique
+    within a dialect.
+    """
     if isinstance(value, list):
         return [_redirect_references(each) for each in value]
     if not isinstance(value, dict):
         return value
     return {
-        key: f"#{each.partition('#')[2]}" if key == "$ref" and isinstance(each, str) else _redirect_references(each) for key, each in value.items()
+        key: f"#{each.partition('#')[2]}"
+        if key == "$ref" and isinstance(each, str)
+        else _redirect_references(each)
+        for key, each in value.items()
     }
 
 
 # --- Litestar controllers ---
 
-# JSON-RPC and cards are raw ASGI handlers, which cost least. HTTP+JSON paths are HTTP handlers that return an ASGI application, at 2 µs more:
-# in Litestar 2.25 a raw handler whose path has a parameter registers without an error and then fails on every request.
+# JSON-RPC and cards are raw ASGI handlers, which cost least. HTTP+JSON paths are HTTP handlers that
+# return an ASGI application, at 2 µs more: in Litestar 2.25 a raw handler whose path has a
+# parameter registers without an error and then fails on every request.
 
 _SOURCES = ("operations.json", "dialects.json")
 
@@ -158,16 +217,36 @@ def emit_controllers(contract: Contract) -> dict[str, bytes]:
     """Emit the controllers."""
     http = tuple(_http(surface) for surface in routes.build_route_tables(contract))
     names = sorted(
-        (("cards", "CardController"), ("jsonrpc", "JsonRpcController"), ("mount", "AgentController"), *((each.module, each.name) for each in http))
+        (
+            ("cards", "CardController"),
+            ("jsonrpc", "JsonRpcController"),
+            ("mount", "AgentController"),
+            *((each.module, each.name) for each in http),
+        )
     )
     return {
-        "controllers/__init__.py": render("controllers_package.py.jinja", sources=_SOURCES, names=names),
+        "controllers/__init__.py": render(
+            "controllers_package.py.jinja", sources=_SOURCES, names=names
+        ),
         "controllers/mount.py": render("controllers_mount.py.jinja", sources=_SOURCES),
         "controllers/jsonrpc.py": render("controllers_jsonrpc.py.jinja", sources=_SOURCES),
-        "controllers/cards.py": render("controllers_cards.py.jinja", sources=("dialects.json",), cards=routes.card_paths(contract)),
-        **{f"controllers/{each.module}.py": render("controllers_http.py.jinja", sources=_SOURCES, http=each) for each in http},
+        "controllers/cards.py": render(
+            "controllers_cards.py.jinja",
+            sources=("dialects.json",),
+            cards=routes.card_paths(contract),
+        ),
+        **{
+            f"controllers/{each.module}.py": render(
+                "controllers_http.py.jinja", sources=_SOURCES, http=each
+            )
+            for each in http
+        },
     }
 
 
 def _http(surface: routes.RouteTable) -> HttpController:
-    return HttpController(f"http_{surface.name}", class_name(f"Http{surface.name.replace('_', '').capitalize()}Controller"), surface)
+    return HttpController(
+        f"http_{surface.name}",
+        class_name(f"Http{surface.name.replace('_', '').capitalize()}Controller"),
+        surface,
+    )

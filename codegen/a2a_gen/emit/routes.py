@@ -1,4 +1,6 @@
-"""Routes of HTTP+JSON as Litestar matches them: per dialect, the bindings of every HTTP method and verb on a path."""
+"""Routes of HTTP+JSON as Litestar matches them: per dialect, the bindings of every HTTP method and
+verb on a path.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,18 @@ from dataclasses import dataclass, field
 
 from a2a_gen.emit.call_styles import over_http
 from a2a_gen.emit.render import Code, literal, render
-from a2a_gen.ir.model import Contract, ContractDialect, Field, FieldName, HttpPath, ListOf, OperationRow, PathField, Primitive, Record
+from a2a_gen.ir.model import (
+    Contract,
+    ContractDialect,
+    Field,
+    FieldName,
+    HttpPath,
+    ListOf,
+    OperationRow,
+    PathField,
+    Primitive,
+    Record,
+)
 from a2a_gen.ir.names import field_name
 
 
@@ -26,12 +39,19 @@ class RouteChoice:
     @property
     def code(self) -> Code:
         """Return the expression that constructs the binding."""
-        members = "".join(f"PathMember({literal(member.member)}, {literal(member.pieces)}), " for member in self.members)
-        special = ((name, names) for name, names in (("lists", self.lists), ("flags", self.flags)) if names)
+        members = "".join(
+            f"PathMember({literal(member.member)}, {literal(member.pieces)}), "
+            for member in self.members
+        )
+        special = (
+            (name, names) for name, names in (("lists", self.lists), ("flags", self.flags)) if names
+        )
         options = "".join(f", {name}=frozenset({literal(names)})" for name, names in special)
         if self.body:
             options += f", body={literal(self.body)}"
-        return Code(f"RouteBinding({self.dialect}.{self.constant}{f', ({members})' if members else ''}{options})")
+        return Code(
+            f"RouteBinding({self.dialect}.{self.constant}{f', ({members})' if members else ''}{options})"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +70,10 @@ class RoutePath:
     @property
     def summary(self) -> str:
         """Summarize the operations of the route in words."""
-        said = (f"{method}{f' :{verb}' if verb else ''} {answers[0].operation.name}" for (method, verb), answers in self.answers.items())
+        said = (
+            f"{method}{f' :{verb}' if verb else ''} {answers[0].operation.name}"
+            for (method, verb), answers in self.answers.items()
+        )
         return f"{', '.join(said)}."
 
 
@@ -76,23 +99,37 @@ class CardPath:
 def emit(contract: Contract) -> dict[str, bytes]:
     """Emit the routes: a module per dialect with paths of its own, and one of cards."""
     modules = {
-        f"routes/{each.name}.py": render("routes.py.jinja", sources=("operations.json", "dialects.json"), surface=each)
+        f"routes/{each.name}.py": render(
+            "routes.py.jinja", sources=("operations.json", "dialects.json"), surface=each
+        )
         for each in build_route_tables(contract)
     }
     return {
-        "routes/__init__.py": render("routes_package.py.jinja", sources=("operations.json", "dialects.json")),
-        "routes/cards.py": render("routes_cards.py.jinja", sources=("dialects.json",), cards=card_paths(contract)),
+        "routes/__init__.py": render(
+            "routes_package.py.jinja", sources=("operations.json", "dialects.json")
+        ),
+        "routes/cards.py": render(
+            "routes_cards.py.jinja", sources=("dialects.json",), cards=card_paths(contract)
+        ),
         **modules,
     }
 
 
 def build_route_tables(contract: Contract) -> tuple[RouteTable, ...]:
-    """List the dialects with paths of their own, each with the variants and extensions that share them."""
+    """List the dialects with paths of their own, each with the variants and extensions that share
+    them.
+    """
     return tuple(
         RouteTable(dialect.name, dialect.title, dialects, paths)
         for dialect in contract.dialects
         if dialect.form_of is None and dialect.extends is None
-        if (dialects := tuple(each.name for each in contract.dialects if dialect.name == find_path_owner(contract, each)))
+        if (
+            dialects := tuple(
+                each.name
+                for each in contract.dialects
+                if dialect.name == find_path_owner(contract, each)
+            )
+        )
         if (paths := tuple(_paths(contract, dialects)))
     )
 
@@ -110,7 +147,10 @@ def card_paths(contract: Contract) -> tuple[CardPath, ...]:
         paths = dialect.facts["card_paths"]
         for path in paths if isinstance(paths, tuple) else ():
             found.setdefault(str(path), []).append(dialect.name)
-    return tuple(CardPath(field_name(path.rpartition("/")[2]), path, tuple(dialects)) for path, dialects in found.items())
+    return tuple(
+        CardPath(field_name(path.rpartition("/")[2]), path, tuple(dialects))
+        for path, dialects in found.items()
+    )
 
 
 def _paths(contract: Contract, dialects: tuple[str, ...]) -> Iterator[RoutePath]:
@@ -121,28 +161,56 @@ def _paths(contract: Contract, dialects: tuple[str, ...]) -> Iterator[RoutePath]
                 continue
             for http in call.http:
                 lists, flags = _members(contract, dialect, call.http_request)
-                answer = RouteChoice(dialect, over_http(call, operation).constant, operation, http.fields, lists, flags, call.http_body)
-                key = http.segments if isinstance(http.segments[-1], int) else (*http.segments, f":{http.verb}")
+                answer = RouteChoice(
+                    dialect,
+                    over_http(call, operation).constant,
+                    operation,
+                    http.fields,
+                    lists,
+                    flags,
+                    call.http_body,
+                )
+                key = (
+                    http.segments
+                    if isinstance(http.segments[-1], int)
+                    else (*http.segments, f":{http.verb}")
+                )
                 path = found.setdefault(key, _path(http))
                 path.answers.setdefault((http.method, _split_verb(http)), []).append(answer)
     yield from found.values()
 
 
 def _split_verb(http: HttpPath) -> str | None:
-    """Return the verb if it has to be split off a parameter; Litestar matches the others as a part of the path."""
+    """Return the verb if it has to be split off a parameter; Litestar matches the others as a part
+    of the path.
+    """
     return http.verb if isinstance(http.segments[-1], int) else None
 
 
 def _path(http: HttpPath) -> RoutePath:
-    parameters = {piece: member.member for member in http.fields for piece in member.pieces if isinstance(piece, int)}
-    words = [segment if isinstance(segment, str) else parameters[segment] for segment in http.segments]
-    pieces = [segment if isinstance(segment, str) else f"{{{parameters[segment]}:str}}" for segment in http.segments]
+    parameters = {
+        piece: member.member
+        for member in http.fields
+        for piece in member.pieces
+        if isinstance(piece, int)
+    }
+    words = [
+        segment if isinstance(segment, str) else parameters[segment] for segment in http.segments
+    ]
+    pieces = [
+        segment if isinstance(segment, str) else f"{{{parameters[segment]}:str}}"
+        for segment in http.segments
+    ]
     end = "" if http.verb is None or _split_verb(http) else f":{http.verb}"
     return RoutePath(field_name("_".join(words) + end), f"/{'/'.join(pieces)}{end}")
 
 
-def _members(contract: Contract, dialect: str, request: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """List the members of a request that are lists, and the boolean ones, by both of their names."""
+def _members(
+    contract: Contract, dialect: str, request: str | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """List the members of a request that are lists, and the boolean ones, by both of their
+    names.
+    """
     record = contract.type(dialect, request) if request else None
     fields = record.fields if isinstance(record, Record) else ()
     lists = (each for each in fields if isinstance(each.type, ListOf))

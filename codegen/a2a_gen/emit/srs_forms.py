@@ -1,4 +1,6 @@
-"""The rules of the request forms of the apcore SRS as frozen Python values, where the contract has their table."""
+"""The rules of the request forms of the apcore SRS as frozen Python values, where the contract has
+their table.
+"""
 
 from __future__ import annotations
 
@@ -36,5 +38,7 @@ def _rule(row: SourceNode) -> Mapping[str, Code]:
     arguments: dict[str, Code] = {}
     for name, member in row.members():
         value = member.freeze()
-        arguments["equals" if name == "if" else name] = literal(tuple(value.items()) if isinstance(value, Mapping) else value)
+        arguments["equals" if name == "if" else name] = literal(
+            tuple(value.items()) if isinstance(value, Mapping) else value
+        )
     return arguments

@@ -1,4 +1,6 @@
-"""Tables of the protocol as frozen Python values: states, errors, dialects, operations, extensions."""
+"""Tables of the protocol as frozen Python values: states, errors, dialects, operations,
+extensions.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,16 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from a2a_gen.emit.render import Code, literal, render
 from a2a_gen.ir.extension import list_bases
-from a2a_gen.ir.model import EXTENSIONS_FOLDER, Contract, ContractDialect, ErrorDefinition, Json, OperationCall, OperationRow, State
+from a2a_gen.ir.model import (
+    EXTENSIONS_FOLDER,
+    Contract,
+    ContractDialect,
+    ErrorDefinition,
+    Json,
+    OperationCall,
+    OperationRow,
+    State,
+)
 from a2a_gen.ir.names import field_name
 
 _PATTERN = re.compile(r"=[^{}]*\}")  # of `{name=tasks/*}`: the client fills in the whole name
@@ -32,10 +43,27 @@ def _lifecycle(contract: Contract) -> bytes:
         "lifecycle.py.jinja",
         sources=("lifecycle.json",),
         type=contract.lifecycle.type,
-        states=[{"row": state, "word": state.spellings[contract.canonical], "next": _state_set(state.next)} for state in states],
-        kinds=[{"name": kind.upper(), "word": kind, "states": _state_set(state.name for state in states if state.kind == kind)} for kind in kinds],
+        states=[
+            {
+                "row": state,
+                "word": state.spellings[contract.canonical],
+                "next": _state_set(state.next),
+            }
+            for state in states
+        ],
+        kinds=[
+            {
+                "name": kind.upper(),
+                "word": kind,
+                "states": _state_set(state.name for state in states if state.kind == kind),
+            }
+            for kind in kinds
+        ],
         initial=contract.lifecycle.initial,
-        words=[{"dialect": dialect.name, "states": list(_spellings(dialect, states))} for dialect in contract.dialects],
+        words=[
+            {"dialect": dialect.name, "states": list(_spellings(dialect, states))}
+            for dialect in contract.dialects
+        ],
         unknown=contract.lifecycle.unknown,
     )
 
@@ -58,18 +86,41 @@ def _errors(contract: Contract) -> bytes:
         sources=("errors.json",),
         root=contract.error_root,
         domain=contract.error_domain,
-        tree=Code("\n".join("    " * depth + name for name, depth in ((contract.error_root, 1), *((row.name, depth + 1) for row, depth in tree)))),
+        tree=Code(
+            "\n".join(
+                "    " * depth + name
+                for name, depth in (
+                    (contract.error_root, 1),
+                    *((row.name, depth + 1) for row, depth in tree),
+                )
+            )
+        ),
         errors=[row for row, _ in tree],
-        rows=[_error_row(row, contract.canonical) for row in contract.errors if not row.is_abstract],
+        rows=[
+            _error_row(row, contract.canonical) for row in contract.errors if not row.is_abstract
+        ],
     )
 
 
 def _error_sections(contract: Contract) -> dict[str, bytes]:
     rows = [row for row in contract.errors if row.section is not None]
-    return {"error_sections.py": render("error_sections.py.jinja", sources=("errors.json",), root=contract.error_root, rows=rows)} if rows else {}
+    return (
+        {
+            "error_sections.py": render(
+                "error_sections.py.jinja",
+                sources=("errors.json",),
+                root=contract.error_root,
+                rows=rows,
+            )
+        }
+        if rows
+        else {}
+    )
 
 
-def _find_children(contract: Contract, parent: str, depth: int = 1) -> Iterator[tuple[ErrorDefinition, int]]:
+def _find_children(
+    contract: Contract, parent: str, depth: int = 1
+) -> Iterator[tuple[ErrorDefinition, int]]:
     """Yield the errors below one, depth first, each with its depth."""
     for row in contract.errors:
         if row.parent == parent:
@@ -88,8 +139,14 @@ def _error_row(row: ErrorDefinition, canonical: str) -> Mapping[str, object]:
 
 
 def _columns(columns: Mapping[str, Json], message: str) -> Code:
-    """Return the columns of an error that have a value; a text only where it differs from the error's own."""
-    said = {name: value for name, value in columns.items() if value is not None and (name, value) != ("message", message)}
+    """Return the columns of an error that have a value; a text only where it differs from the
+    error's own.
+    """
+    said = {
+        name: value
+        for name, value in columns.items()
+        if value is not None and (name, value) != ("message", message)
+    }
     return Code(", ".join(f"{name}={literal(value)}" for name, value in said.items()))
 
 
@@ -110,11 +167,19 @@ def _extensions(contract: Contract) -> dict[str, bytes]:
         return {}
     rows = [{"row": row, "constant": field_name(row.name).upper()} for row in contract.extensions]
     files = [row.place.file for row in contract.extensions]
-    return {"extension_table.py": render("extension_table.py.jinja", sources=files, extensions=rows, folder=EXTENSIONS_FOLDER)}
+    return {
+        "extension_table.py": render(
+            "extension_table.py.jinja", sources=files, extensions=rows, folder=EXTENSIONS_FOLDER
+        )
+    }
 
 
 def _operations(contract: Contract) -> bytes:
-    return render("operations.py.jinja", sources=("operations.json",), operations=[_operation(each) for each in contract.operations])
+    return render(
+        "operations.py.jinja",
+        sources=("operations.json",),
+        operations=[_operation(each) for each in contract.operations],
+    )
 
 
 def _operation(operation: OperationRow) -> Mapping[str, object]:
@@ -129,6 +194,9 @@ def _call(call: OperationCall) -> Code:
     said: Mapping[str, Json] = {"method": call.method, "aliases": call.aliases, "grpc": call.grpc}
     arguments = [f"{name}={literal(value)}" for name, value in said.items() if value]
     if call.http:
-        paths = "".join(f"HttpCall({literal(path.method)}, {literal(_PATTERN.sub('}', path.path))}), " for path in call.http)
+        paths = "".join(
+            f"HttpCall({literal(path.method)}, {literal(_PATTERN.sub('}', path.path))}), "
+            for path in call.http
+        )
         arguments.append(f"http=({paths})")
     return Code(", ".join(arguments))

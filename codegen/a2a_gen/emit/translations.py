@@ -1,4 +1,6 @@
-"""Translations between the canonical model and every other dialect: one module per schema file of the dialect."""
+"""Translations between the canonical model and every other dialect: one module per schema file of
+the dialect.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,11 @@ def emit(contract: Contract) -> dict[str, bytes]:
 
 def build_plans(contract: Contract) -> tuple[TranslationPlan, ...]:
     """Plan the translations of every dialect but the canonical one and those that extend it."""
-    return tuple(build_plan(contract, dialect) for dialect in contract.dialects if is_translated(contract, dialect.name))
+    return tuple(
+        build_plan(contract, dialect)
+        for dialect in contract.dialects
+        if is_translated(contract, dialect.name)
+    )
 
 
 def check(contract: Contract) -> tuple[Problem, ...]:
@@ -35,13 +41,26 @@ def check(contract: Contract) -> tuple[Problem, ...]:
 
 def _root(plans: Iterable[TranslationPlan]) -> bytes:
     titles = ", ".join(plan.dialect.title for plan in plans)
-    summary = f"Translations between the canonical model and the other dialects of the protocol: {titles}."
-    return render("translate_package.py.jinja", sources=("dialects.json",), summary=summary, imports=(), names=())
+    summary = (
+        "Translations between the canonical model and the other dialects of the protocol: "
+        f"{titles}."
+    )
+    return render(
+        "translate_package.py.jinja",
+        sources=("dialects.json",),
+        summary=summary,
+        imports=(),
+        names=(),
+    )
 
 
 def _files(plan: TranslationPlan) -> Iterator[tuple[str, bytes]]:
     folder = f"translate/{plan.dialect.name}"
-    homes = {function.name: module.family.module for module in plan.modules for function in module.functions}
+    homes = {
+        function.name: module.family.module
+        for module in plan.modules
+        for function in module.functions
+    }
     sources = ["dialects.json"]
     for module in plan.modules:
         yield f"{folder}/{module.family.module}.py", _module(plan, module, homes)
@@ -50,7 +69,10 @@ def _files(plan: TranslationPlan) -> Iterator[tuple[str, bytes]]:
         render(
             "translate_package.py.jinja",
             sources=sources,
-            summary=f"Translations between {plan.dialect.title} and the canonical model: reading makes ours of theirs, writing makes theirs of ours.",
+            summary=(
+                f"Translations between {plan.dialect.title} and the canonical model: reading "
+                "makes ours of theirs, writing makes theirs of ours."
+            ),
             imports=_imports(homes.items()),
             names=sorted(homes),
         ),
@@ -59,16 +81,25 @@ def _files(plan: TranslationPlan) -> Iterator[tuple[str, bytes]]:
 
 def _module(plan: TranslationPlan, module: Module, homes: Mapping[Code, str]) -> bytes:
     own = {function.name for function in module.functions}
-    used = {Code(function_name(pair, direction)) for function in module.functions for pair, direction in function.uses}
+    used = {
+        Code(function_name(pair, direction))
+        for function in module.functions
+        for pair, direction in function.uses
+    }
     supports = [name for name in ("base", "conversions") if f"{name}." in repr(module.functions)]
     return render(
         "translate.py.jinja",
         sources=(module.family.file, "dialects.json"),
-        summary=f"Translations of {module.family.file.rpartition('/')[2]} between {plan.dialect.title} and the canonical model.",
+        summary=(
+            f"Translations of {module.family.file.rpartition('/')[2]} between "
+            f"{plan.dialect.title} and the canonical model."
+        ),
         modules=Code(", ".join(sorted((*supports, plan.dialect.name, plan.canonical)))),
         imports=_imports((name, homes[name]) for name in used - own),
         tables=_tables(module.functions),
-        functions=[(function, list(_lines(function.steps, 1, set()))) for function in module.functions],
+        functions=[
+            (function, list(_lines(function.steps, 1, set()))) for function in module.functions
+        ],
     )
 
 
@@ -84,7 +115,9 @@ def _tables(functions: Iterable[Function]) -> list[LookupTable]:
 
 
 def _lines(steps: Iterable[Step], depth: int, made: set[str]) -> Iterator[tuple[Code, Step, bool]]:
-    """Yield each step with its indent and a flag for a new object; steps under a condition follow it."""
+    """Yield each step with its indent and a flag for a new object; steps under a condition follow
+    it.
+    """
     for step in steps:
         is_new = isinstance(step, Make) and step.name not in made
         made |= {step.name} if isinstance(step, Make) else set()

@@ -1,1 +1,3 @@
-"""Intermediate representation of a contract: its types, its builder, the Python names in it, and its consistency checks."""
+"""Intermediate representation of a contract: its types, its builder, the Python names in it, and
+its consistency checks.
+"""

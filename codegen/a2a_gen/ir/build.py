@@ -1,11 +1,12 @@
 """Conversion of documents to the contract.
 
-Building never fails halfway: what a table or a schema omits becomes an empty value, and ``checks`` reports afterwards, all at once, what is
-inconsistent. ``assemble`` returns the contract with its problems, for callers that apply more rules; ``build_contract`` raises them.
+Building never fails halfway: what a table or a schema omits becomes an empty value, and ``checks``
+reports afterwards, all at once, what is inconsistent. ``assemble`` returns the contract with its
+problems, for callers that apply more rules; ``build_contract`` raises them.
 
-A tag is a property that every branch of a union requires with a constant of its own. Parsing by the tag is faster than trying the branches, and a
-wrong value has one error at one place instead of one per branch. Branches without a tag are distinguished by a member that only one of them
-requires.
+A tag is a property that every branch of a union requires with a constant of its own. Parsing by the
+tag is faster than trying the branches, and a wrong value has one error at one place instead of one
+per branch. Branches without a tag are distinguished by a member that only one of them requires.
 """
 
 from __future__ import annotations
@@ -47,7 +48,10 @@ from a2a_gen.source.references import resolve_reference
 def find_tags(family: Family, families: tuple[Family, ...]) -> Family:
     """Set the tag of every union of a family that has one."""
     types: dict[str, TypeDefinition] = {
-        definition.name: definition for each in families if each.dialect == family.dialect for definition in each.types
+        definition.name: definition
+        for each in families
+        if each.dialect == family.dialect
+        for definition in each.types
     }
     return replace(family, types=tuple(_find_tag(definition, types) for definition in family.types))
 
@@ -63,7 +67,9 @@ def branches(of: TypeExpr, types: Mapping[str, TypeDefinition]) -> tuple[Record,
     """Return the records of a union; empty when a branch is no record."""
     if not isinstance(of, OneOf):
         return None
-    definitions = tuple(types.get(option.name) if isinstance(option, Ref) else None for option in of.options)
+    definitions = tuple(
+        types.get(option.name) if isinstance(option, Ref) else None for option in of.options
+    )
     records = tuple(each for each in definitions if isinstance(each, Record))
     return records if len(records) == len(of.options) else None
 
@@ -89,7 +95,11 @@ def are_distinguishable(records: tuple[Record, ...]) -> bool:
 
 def _constant(record: Record, wire: str) -> Constant | None:
     field = record.field(wire)
-    return field.type if field is not None and field.required and isinstance(field.type, Constant) else None
+    return (
+        field.type
+        if field is not None and field.required and isinstance(field.type, Constant)
+        else None
+    )
 
 
 # --- from schema files to families of types ---
@@ -108,7 +118,9 @@ def build_family(dialect: str, document: Document) -> Family:
     """Parse one file of types."""
     root = SourceNode(document, "", document.data)
     types = tuple(_build_type(name, schema) for name, schema in root["$defs"].members())
-    return Family(dialect, names.module_name(document.path), document.path, root["description"].text(), types)
+    return Family(
+        dialect, names.module_name(document.path), document.path, root["description"].text(), types
+    )
 
 
 def set_tags(families: tuple[Family, ...]) -> tuple[Family, ...]:
@@ -117,19 +129,44 @@ def set_tags(families: tuple[Family, ...]) -> tuple[Family, ...]:
 
 
 def resolve_scalars(families: tuple[Family, ...]) -> tuple[Family, ...]:
-    """Replace references to aliases of a scalar with the scalar; the alias's restrictions stay in the schema."""
-    aliases = {(family.dialect, each.name): each.type for family in families for each in family.types if isinstance(each, Alias)}
+    """Replace references to aliases of a scalar with the scalar; the alias's restrictions stay in
+    the schema.
+    """
+    aliases = {
+        (family.dialect, each.name): each.type
+        for family in families
+        for each in family.types
+        if isinstance(each, Alias)
+    }
     scalars = {name: of for name, of in aliases.items() if isinstance(of, Primitive)}
-    return tuple(replace(family, types=tuple(_resolve_scalar_fields(each, family.dialect, scalars) for each in family.types)) for family in families)
+    return tuple(
+        replace(
+            family,
+            types=tuple(
+                _resolve_scalar_fields(each, family.dialect, scalars) for each in family.types
+            ),
+        )
+        for family in families
+    )
 
 
-def _resolve_scalar_fields(definition: TypeDefinition, dialect: str, scalars: Mapping[tuple[str, ClassName], Primitive]) -> TypeDefinition:
+def _resolve_scalar_fields(
+    definition: TypeDefinition, dialect: str, scalars: Mapping[tuple[str, ClassName], Primitive]
+) -> TypeDefinition:
     if not isinstance(definition, Record):
         return definition
-    return replace(definition, fields=tuple(replace(field, type=_strip_reference(field.type, dialect, scalars)) for field in definition.fields))
+    return replace(
+        definition,
+        fields=tuple(
+            replace(field, type=_strip_reference(field.type, dialect, scalars))
+            for field in definition.fields
+        ),
+    )
 
 
-def _strip_reference(of: TypeExpr, dialect: str, scalars: Mapping[tuple[str, ClassName], Primitive]) -> TypeExpr:
+def _strip_reference(
+    of: TypeExpr, dialect: str, scalars: Mapping[tuple[str, ClassName], Primitive]
+) -> TypeExpr:
     match of:
         case Ref(name):
             return scalars.get((dialect, ClassName(name)), of)
@@ -145,10 +182,25 @@ def _build_type(name: str, schema: SourceNode) -> TypeDefinition:
     description = schema["description"].text()
     class_name = names.class_name(name)
     if "enum" in schema:
-        return Enumeration(class_name, description, tuple(_values(schema)), schema["x-extensible-enum"].flag(), schema.place)
+        return Enumeration(
+            class_name,
+            description,
+            tuple(_values(schema)),
+            schema["x-extensible-enum"].flag(),
+            schema.place,
+        )
     if "properties" in schema:
-        fields = tuple(_field(wire, member, schema) for wire, member in schema["properties"].members())
-        return Record(class_name, description, fields, _choice(schema), schema.place, schema["additionalProperties"].flag())
+        fields = tuple(
+            _field(wire, member, schema) for wire, member in schema["properties"].members()
+        )
+        return Record(
+            class_name,
+            description,
+            fields,
+            _choice(schema),
+            schema.place,
+            schema["additionalProperties"].flag(),
+        )
     return Alias(class_name, description, build_type_expression(schema), None, schema.place)
 
 
@@ -179,13 +231,17 @@ def _field(wire: str, member: SourceNode, schema: SourceNode) -> Field:
 
 
 def _choice(schema: SourceNode) -> Choice | None:
-    members = tuple(name for branch in schema["oneOf"].items() for name in branch["required"].texts())
+    members = tuple(
+        name for branch in schema["oneOf"].items() for name in branch["required"].texts()
+    )
     name = schema["x-a2a-oneof"].text()
     return Choice(name, members, name in dict(schema["x-a2a-read"].members())) if members else None
 
 
 def build_type_expression(schema: SourceNode) -> TypeExpr:
-    """Parse a schema as the type of a value; a type that requires a name and has none becomes its JSON type."""
+    """Parse a schema as the type of a value; a type that requires a name and has none becomes its
+    JSON type.
+    """
     if "$ref" in schema:
         return Ref(resolve_reference(schema.document, schema["$ref"].text()).type_name)
     if "const" in schema and isinstance(schema["const"].data, str | int):
@@ -238,24 +294,38 @@ def assemble(documents: Mapping[str, Document]) -> tuple[Contract, tuple[Problem
         operations=tuple(tables.operations(operations, known)),
         error_root=tables.error_root(error_rows),
         error_domain=errors["domain"].text(),
-        shared_codes=tuple(each.data for each in errors["shared_codes"].items() if isinstance(each.data, int)),
+        shared_codes=tuple(
+            each.data for each in errors["shared_codes"].items() if isinstance(each.data, int)
+        ),
         errors=error_rows,
         lifecycle=tables.lifecycle(lifecycle, known),
         extensions=tuple(tables.extensions(_extension_files(documents))),
     )
     missing = [
-        Problem(Place(name), "A2A-C01", "this table is missing", "write it; meta/ has its schema") for name in _TABLES if name not in documents
+        Problem(Place(name), "A2A-C01", "this table is missing", "write it; meta/ has its schema")
+        for name in _TABLES
+        if name not in documents
     ]
-    return contract, tuple(sorted({*missing, *references.find_unresolved_references(documents), *checks.check(contract)}))
+    return contract, tuple(
+        sorted(
+            {*missing, *references.find_unresolved_references(documents), *checks.check(contract)}
+        )
+    )
 
 
 def _families(documents: Mapping[str, Document]) -> tuple[Family, ...]:
-    return tuple(build_family(_folder(path), document) for path, document in family_files(documents).items())
+    return tuple(
+        build_family(_folder(path), document) for path, document in family_files(documents).items()
+    )
 
 
 def family_files(documents: Mapping[str, Document]) -> Mapping[str, Document]:
     """Return the files of types: those in the folder of a dialect."""
-    return {path: document for path, document in documents.items() if _folder(path) and _folder(path) not in _NOT_FAMILIES}
+    return {
+        path: document
+        for path, document in documents.items()
+        if _folder(path) and _folder(path) not in _NOT_FAMILIES
+    }
 
 
 def _extension_files(documents: Mapping[str, Document]) -> Iterator[SourceNode]:

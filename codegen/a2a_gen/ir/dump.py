@@ -1,6 +1,7 @@
 """Intermediate representation as JSON, for readers and for a golden test.
 
-A value is an object of its fields with its class in ``is``; empty fields are left out, places are text, and the order is that of the contract.
+A value is an object of its fields with its class in ``is``; empty fields are left out, places are
+text, and the order is that of the contract.
 """
 
 from __future__ import annotations
@@ -33,4 +34,6 @@ def to_json_value(value: object) -> object:
     if not is_dataclass(value):
         raise TypeError(f"{type(value).__name__} is not a type of the intermediate representation")
     members = {field.name: getattr(value, field.name) for field in fields(value)}
-    return {"is": type(value).__name__} | {name: each for name, each in members.items() if each not in (None, "", b"", (), {})}
+    return {"is": type(value).__name__} | {
+        name: each for name, each in members.items() if each not in (None, "", b"", (), {})
+    }

@@ -1,7 +1,8 @@
 """Intermediate representation: the content of a contract, with every decision taken.
 
-Everything between the schemas and the generated files works on these values: rules check them, templates print them, ``a2a-gen ir`` shows them.
-They hold no file handle, no path of this machine and no reference to a library, so the same contract gives the same value on every machine.
+Everything between the schemas and the generated files works on these values: rules check them,
+templates print them, ``a2a-gen ir`` shows them. They hold no file handle, no path of this machine
+and no reference to a library, so the same contract gives the same value on every machine.
 
     Contract ─┬─ Family*       one file of types ── Record | Enumeration | Alias
               ├─ ContractDialect* ── Translation*      correspondence of its types to the canonical ones
@@ -86,11 +87,14 @@ EXTENSIONS_FOLDER = "extensions"
 
 @dataclass(frozen=True, slots=True)
 class TranslationRule:
-    """The correspondence of one or more members of a dialect's record to members of the canonical record.
+    """The correspondence of one or more members of a dialect's record to members of the canonical
+    record.
 
-    The kinds are a closed set, described in ``codegen/README.md``: ``rename``, ``not``, ``wrap``, ``only``, ``resource``, ``milliseconds``,
-    ``entry``, ``derive``; ``state``, ``json``, ``position`` and ``constant``, which are only written; ``fresh``, which is only read; and for unions
-    ``branch`` (a member of ours holds the branch of theirs) and ``flat`` (any of some members of ours selects it).
+    The kinds are a closed set, described in ``codegen/README.md``: ``rename``, ``not``, ``wrap``,
+    ``only``, ``resource``, ``milliseconds``, ``entry``, ``derive``; ``state``, ``json``,
+    ``position`` and ``constant``, which are only written; ``fresh``, which is only read; and for
+    unions ``branch`` (a member of ours holds the branch of theirs) and ``flat`` (any of some
+    members of ours selects it).
     """
 
     kind: str
@@ -108,12 +112,16 @@ class Translation:
     rules: tuple[TranslationRule, ...]
     place: Place
     otherwise: str | None = None
-    """The member of ours, a record without content, that stands for a value of theirs without any counterpart."""
+    """The member of ours, a record without content, that stands for a value of theirs without any
+    counterpart.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A member, word or branch of a type that a dialect cannot carry, in one direction, and the reason; ``*`` stands for every type."""
+    """A member, word or branch of a type that a dialect cannot carry, in one direction, and the
+    reason; ``*`` stands for every type.
+    """
 
     type: str
     member: str
@@ -126,9 +134,11 @@ class Loss:
 class ContractDialect:
     """A version or variant of the protocol.
 
-    ``enums`` maps words of its enumerations to canonical words; ``wrappers`` names canonical records that only wrap one member, where this dialect
-    has that member's value itself; ``form_of`` is the dialect whose paths and version it shares. ``extends`` is the older version that it adds
-    members to: it has the methods, paths and words of that version, and is chosen by its own version number alone.
+    ``enums`` maps words of its enumerations to canonical words; ``wrappers`` names canonical
+    records that only wrap one member, where this dialect has that member's value itself;
+    ``form_of`` is the dialect whose paths and version it shares. ``extends`` is the older version
+    that it adds members to: it has the methods, paths and words of that version, and is chosen by
+    its own version number alone.
     """
 
     name: str
@@ -159,7 +169,9 @@ class ContractParameter:
 
 @dataclass(frozen=True, slots=True)
 class PathField:
-    """A member of the request that the path holds: ``pieces`` joined by slashes; a number stands for that parameter of the path."""
+    """A member of the request that the path holds: ``pieces`` joined by slashes; a number stands
+    for that parameter of the path.
+    """
 
     member: str
     pieces: tuple[str | int, ...]
@@ -169,8 +181,10 @@ class PathField:
 class HttpPath:
     """An HTTP method and path, the dialect's prefix included.
 
-    ``segments`` are the words of the path and, as numbers, its parameters in order: paths that differ only in the names of their parameters
-    have equal segments. ``verb`` follows a colon at the end of the last segment and is no part of it.
+    ``segments`` are the words of the path and, as numbers, its parameters in order: paths that
+    differ only in the names of their parameters
+    have equal segments. ``verb`` follows a colon at the end of the last segment and is no part of
+    it.
     """
 
     method: str
@@ -182,7 +196,9 @@ class HttpPath:
 
 @dataclass(frozen=True, slots=True)
 class OperationCall:
-    """An operation in one dialect; ``None`` for a request or result without a body, or a transport that the dialect lacks."""
+    """An operation in one dialect; ``None`` for a request or result without a body, or a transport
+    that the dialect lacks.
+    """
 
     dialect: str
     method: str | None
@@ -221,10 +237,11 @@ class OperationRow:
 
 @dataclass(frozen=True, slots=True)
 class ErrorDefinition:
-    """One error: its place in the hierarchy, its public text, and per dialect every column of ``errors.json``.
+    """One error: its place in the hierarchy, its public text, and per dialect every column of
+    ``errors.json``.
 
-    The columns are ``message``, ``code``, ``http``, ``grpc``, ``reason`` and ``jsonrpc_status``, ``None`` where the table has no value; an abstract
-    error has none, it only groups others.
+    The columns are ``message``, ``code``, ``http``, ``grpc``, ``reason`` and ``jsonrpc_status``,
+    ``None`` where the table has no value; an abstract error has none, it only groups others.
     """
 
     name: ClassName
@@ -253,7 +270,9 @@ class ExtensionRow:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A state of a task: per dialect the word that is written and the words that are read, and its next states."""
+    """A state of a task: per dialect the word that is written and the words that are read, and its
+    next states.
+    """
 
     name: FieldName
     description: str
@@ -268,7 +287,9 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Lifecycle:
-    """The states of a task, the initial one, the enumeration that spells them, and the spelling of an unknown state."""
+    """The states of a task, the initial one, the enumeration that spells them, and the spelling of
+    an unknown state.
+    """
 
     type: ClassName
     initial: FieldName
@@ -281,7 +302,8 @@ class Lifecycle:
 class Contract:
     """A whole contract: the input of every emitter and every rule.
 
-    ``error_root`` is the class above all errors; ``shared_codes`` are the codes that more than one error has.
+    ``error_root`` is the class above all errors; ``shared_codes`` are the codes that more than one
+    error has.
     """
 
     canonical: str
@@ -314,4 +336,6 @@ class Contract:
 
     def type(self, dialect: str, name: str) -> TypeDefinition | None:
         """Return a type by its name in a dialect."""
-        return next((definition for definition in self.types(dialect) if definition.name == name), None)
+        return next(
+            (definition for definition in self.types(dialect) if definition.name == name), None
+        )

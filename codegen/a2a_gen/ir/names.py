@@ -1,7 +1,8 @@
 """Python names of the contract; no other module makes any.
 
-A wire name becomes the name that datamodel-code-generator gives it, so names in tables and in models agree; a test compares the two. Two members
-with the same Python name are a problem of the contract and not numbered here.
+A wire name becomes the name that datamodel-code-generator gives it, so names in tables and in
+models agree; a test compares the two. Two members with the same Python name are a problem of the
+contract and not numbered here.
 """
 
 from __future__ import annotations
@@ -12,12 +13,23 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from keyword import iskeyword
 
-from a2a_gen.ir.model import ClassName, FieldName, ListOf, MapOf, ModuleName, OneOf, Primitive, TypeExpr
+from a2a_gen.ir.model import (
+    ClassName,
+    FieldName,
+    ListOf,
+    MapOf,
+    ModuleName,
+    OneOf,
+    Primitive,
+    TypeExpr,
+)
 
 _NON_WORD = re.compile(r"\W")
 _WORD_BEGINS = re.compile(r"([^_])([A-Z][a-z]+)")
 _CAPITAL_FOLLOWS = re.compile(r"([a-z0-9])([A-Z])")
-_DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)  # names that Windows reserves for devices
+_DEVICE = re.compile(
+    r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE
+)  # names that Windows reserves for devices
 _MAX_LENGTH = 60
 
 # Attributes that every Pydantic model has.
@@ -32,8 +44,14 @@ _TAKEN_BY_MODELS = frozenset(
 # Names that a client or a service defines, or uses in its annotations.
 _TAKEN_BY_SKILLS = frozenset({"aclose", "str", "untyped"})
 
-# First word of the annotation of each type: a member of that name would hide the type from its own annotation.
-_ANNOTATIONS = {Primitive.STRING: "str", Primitive.INTEGER: "int", Primitive.NUMBER: "float", Primitive.BOOLEAN: "bool"}
+# First word of the annotation of each type: a member of that name would hide the type from its own
+# annotation.
+_ANNOTATIONS = {
+    Primitive.STRING: "str",
+    Primitive.INTEGER: "int",
+    Primitive.NUMBER: "float",
+    Primitive.BOOLEAN: "bool",
+}
 
 
 def class_name(name: str) -> ClassName:
@@ -59,9 +77,16 @@ def member_name(wire: str) -> FieldName:
 
 
 def skill_word(skill: str) -> str:
-    """Convert a skill id of any origin to a word for methods, types and files; an id without usable letters gets a hash."""
+    """Convert a skill id of any origin to a word for methods, types and files; an id without usable
+    letters gets a hash.
+    """
     word = re.sub(r"[^A-Za-z0-9_-]", "_", skill)
-    if skill.isascii() and len(word) <= _MAX_LENGTH and re.search(r"[A-Za-z0-9]", word) and not _DEVICE.fullmatch(word):
+    if (
+        skill.isascii()
+        and len(word) <= _MAX_LENGTH
+        and re.search(r"[A-Za-z0-9]", word)
+        and not _DEVICE.fullmatch(word)
+    ):
         return word
     return f"{word.strip('_-')[:_MAX_LENGTH] or 'skill'}_{_escape_keyword(skill)}"
 
@@ -69,7 +94,11 @@ def skill_word(skill: str) -> str:
 def file_word(skill: str) -> str:
     """Convert a skill id to a file name that is unique on case-insensitive file systems."""
     word = skill_word(skill)
-    return word if word == word.lower() or word.endswith(_escape_keyword(skill)) else f"{word}_{_escape_keyword(skill)}"
+    return (
+        word
+        if word == word.lower() or word.endswith(_escape_keyword(skill))
+        else f"{word}_{_escape_keyword(skill)}"
+    )
 
 
 def skill_method(skill: str) -> str:
@@ -85,10 +114,15 @@ def skill_constant(method: str) -> str:
 
 
 def skill_methods(skills: Iterable[str]) -> Mapping[str, str]:
-    """Name the methods of skills with arbitrary ids; of those that would share a name, only the skill with exactly that id keeps it."""
+    """Name the methods of skills with arbitrary ids; of those that would share a name, only the
+    skill with exactly that id keeps it.
+    """
     wanted = {skill: skill_method(skill_word(skill).strip("_-")) for skill in skills}
     counts = Counter(wanted.values())
-    return {skill: name if counts[name] == 1 or name == skill else f"{name}_{_escape_keyword(skill)}" for skill, name in wanted.items()}
+    return {
+        skill: name if counts[name] == 1 or name == skill else f"{name}_{_escape_keyword(skill)}"
+        for skill, name in wanted.items()
+    }
 
 
 def is_class_name(name: str) -> bool:

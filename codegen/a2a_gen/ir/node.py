@@ -1,7 +1,8 @@
 """Values in a document that know their place.
 
-The builder reads tables and schemas through nodes: a node returns the value in the requested type, and an empty value when it is missing or of
-another type. The meta-schema of a file reports wrong forms with all places; so the builder has one path and never fails halfway.
+The builder reads tables and schemas through nodes: a node returns the value in the requested type,
+and an empty value when it is missing or of another type. The meta-schema of a file reports wrong
+forms with all places; so the builder has one path and never fails halfway.
 """
 
 from __future__ import annotations

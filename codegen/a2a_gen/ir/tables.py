@@ -1,7 +1,9 @@
-"""Parsing of ``dialects.json``, ``operations.json``, ``errors.json`` and ``lifecycle.json`` to rows with every default filled in.
+"""Parsing of ``dialects.json``, ``operations.json``, ``errors.json`` and ``lifecycle.json`` to rows
+with every default filled in.
 
-Translations are kept as the table has them; the emitter adds the correspondences of equal names. Two notations of a path are the same route:
-``/tasks/{id}`` names the request's member, and ``/{name=tasks/*}`` makes the member of the whole piece of the path. Both become segments with
+Translations are kept as the table has them; the emitter adds the correspondences of equal names.
+Two notations of a path are the same route: ``/tasks/{id}`` names the request's member, and
+``/{name=tasks/*}`` makes the member of the whole piece of the path. Both become segments with
 numbered parameters, and for each member the pieces that it is joined from.
 """
 
@@ -37,19 +39,40 @@ T = TypeVar("T")
 # --- dialects ---
 
 _MEMBER = re.compile(r"\{(\w+)\}")
-_TYPED = frozenset({"name", "title", "description", "version", "form_of", "extends", "enums", "wrappers", "types", "lossy"})
+_TYPED = frozenset(
+    {
+        "name",
+        "title",
+        "description",
+        "version",
+        "form_of",
+        "extends",
+        "enums",
+        "wrappers",
+        "types",
+        "lossy",
+    }
+)
 _NOT_INHERITED = frozenset({"profiles"})
 """Facts that a dialect does not have from the one that it extends."""
 _NOT_ARGUMENT = frozenset({"rule", "ours", "with"})
 
 
 def dialects(table: SourceNode) -> Iterator[ContractDialect]:
-    """Parse the dialects. One that extends another has the facts of that one, listed above it, where its row says nothing."""
+    """Parse the dialects.
+
+    One that extends another has the facts of that one, listed above it, where its row says nothing.
+    """
     known: dict[str | None, Mapping[str, Json]] = {}
     for row in table["dialects"].items():
-        own: Mapping[str, Json] = {key: each.freeze() for key, each in row.members() if key not in _TYPED}
+        own: Mapping[str, Json] = {
+            key: each.freeze() for key, each in row.members() if key not in _TYPED
+        }
         inherited = known.get(row["extends"].optional_text(), {})
-        facts = {**{key: each for key, each in inherited.items() if key not in _NOT_INHERITED}, **own}
+        facts = {
+            **{key: each for key, each in inherited.items() if key not in _NOT_INHERITED},
+            **own,
+        }
         known[row["name"].text()] = facts
         yield ContractDialect(
             name=row["name"].text(),
@@ -70,23 +93,31 @@ def dialects(table: SourceNode) -> Iterator[ContractDialect]:
 def parameters(table: SourceNode) -> Iterator[ContractParameter]:
     """Parse the values that clients send in headers."""
     for name, row in table["parameters"].members():
-        yield ContractParameter(names.field_name(name), row["headers"].texts(), row["description"].text())
+        yield ContractParameter(
+            names.field_name(name), row["headers"].texts(), row["description"].text()
+        )
 
 
 def _translation(row: SourceNode) -> Translation:
     theirs = row["theirs"].text()
     fresh = (TranslationRule("fresh", (), (path,)) for path in row["fresh"].texts())
     rules = (*map(_member, row["members"].members()), *map(_branch, row["union"].members()), *fresh)
-    return Translation(theirs, row["ours"].text(theirs), rules, row.place, row["otherwise"].optional_text())
+    return Translation(
+        theirs, row["ours"].text(theirs), rules, row.place, row["otherwise"].optional_text()
+    )
 
 
 def _member(item: tuple[str, SourceNode]) -> TranslationRule:
     theirs, row = item
     if not isinstance(row.data, dict):
         return TranslationRule("rename", (theirs,), _texts(row))
-    argument: Mapping[str, Json] = {key: each.freeze() for key, each in row.members() if key not in _NOT_ARGUMENT}
+    argument: Mapping[str, Json] = {
+        key: each.freeze() for key, each in row.members() if key not in _NOT_ARGUMENT
+    }
     made_of = tuple(_MEMBER.findall(row["template"].text()))
-    return TranslationRule(row["rule"].text(), (theirs, *row["with"].texts()), _texts(row["ours"]) or made_of, argument)
+    return TranslationRule(
+        row["rule"].text(), (theirs, *row["with"].texts()), _texts(row["ours"]) or made_of, argument
+    )
 
 
 def _texts(row: SourceNode) -> tuple[str, ...]:
@@ -95,11 +126,21 @@ def _texts(row: SourceNode) -> tuple[str, ...]:
 
 def _branch(item: tuple[str, SourceNode]) -> TranslationRule:
     theirs, ours = item
-    return TranslationRule("branch", (theirs,), (ours.data,)) if isinstance(ours.data, str) else TranslationRule("flat", (theirs,), ours.texts())
+    return (
+        TranslationRule("branch", (theirs,), (ours.data,))
+        if isinstance(ours.data, str)
+        else TranslationRule("flat", (theirs,), ours.texts())
+    )
 
 
 def _loss(row: SourceNode) -> Loss:
-    return Loss(row["type"].text(), row["member"].text(), row["direction"].text(), row["reason"].text(), row.place)
+    return Loss(
+        row["type"].text(),
+        row["member"].text(),
+        row["direction"].text(),
+        row["reason"].text(),
+        row.place,
+    )
 
 
 # --- path templates ---
@@ -123,7 +164,10 @@ def _http_path(method: str, full: str) -> HttpPath:
     fields: list[PathField] = []
     parameters = 0
     for piece in _PIECE.finditer(path):
-        member, words = piece["member"], (piece["template"] or _ANY_SEGMENT).split("/") if piece["member"] else [piece.group()]
+        member, words = (
+            piece["member"],
+            (piece["template"] or _ANY_SEGMENT).split("/") if piece["member"] else [piece.group()],
+        )
         pieces: list[str | int] = []
         for word in words:
             is_parameter = member is not None and word == _ANY_SEGMENT
@@ -141,7 +185,9 @@ _COLUMNS = ("message", "code", "http", "grpc", "reason", "jsonrpc_status")
 
 def operations(table: SourceNode, dialects: tuple[ContractDialect, ...]) -> Iterator[OperationRow]:
     """Parse the operations."""
-    prefixes = {dialect.name: _text_list(dialect.facts.get("http_prefixes")) for dialect in dialects}
+    prefixes = {
+        dialect.name: _text_list(dialect.facts.get("http_prefixes")) for dialect in dialects
+    }
     for row in table["operations"].items():
         response, capability = row["response"].optional_text(), row["capability"].optional_text()
         yield OperationRow(
@@ -152,15 +198,31 @@ def operations(table: SourceNode, dialects: tuple[ContractDialect, ...]) -> Iter
             response=None if response is None else names.class_name(response),
             streams=row["streams"].flag(),
             capability=None if capability is None else names.field_name(capability),
-            calls=tuple(_inherit_calls([_call(name, call, prefixes.get(name, ("",))) for name, call in row["dialects"].members()], dialects)),
+            calls=tuple(
+                _inherit_calls(
+                    [
+                        _call(name, call, prefixes.get(name, ("",)))
+                        for name, call in row["dialects"].members()
+                    ],
+                    dialects,
+                )
+            ),
             place=row.place,
         )
 
 
-def _inherit_calls(calls: Iterable[OperationCall], dialects: tuple[ContractDialect, ...]) -> Iterator[OperationCall]:
-    """Add the calls of dialects that extend another and have none of their own, each after that one's."""
+def _inherit_calls(
+    calls: Iterable[OperationCall], dialects: tuple[ContractDialect, ...]
+) -> Iterator[OperationCall]:
+    """Add the calls of dialects that extend another and have none of their own, each after that
+    one's.
+    """
     listed = {call.dialect: call for call in calls}
-    extensions = [(dialect.extends, dialect.name) for dialect in dialects if dialect.extends and dialect.name not in listed]
+    extensions = [
+        (dialect.extends, dialect.name)
+        for dialect in dialects
+        if dialect.extends and dialect.name not in listed
+    ]
     for call in listed.values():
         found = [call]
         for base, name in extensions:
@@ -181,7 +243,9 @@ def _call(dialect: str, row: SourceNode, prefixes: tuple[str, ...]) -> Operation
         http_result=row["http_result"].optional_text() if "http_result" in row else result,
         http=tuple(http_paths(row["http"].texts(), prefixes)),
         place=row.place,
-        http_body=(row["http_body"]["member"].text(), row["http_body"]["told_by"].text()) if "http_body" in row else None,
+        http_body=(row["http_body"]["member"].text(), row["http_body"]["told_by"].text())
+        if "http_body" in row
+        else None,
         misplaced=tuple(row["misplaced"].words().items()),
     )
 
@@ -200,7 +264,9 @@ def errors(table: SourceNode, dialects: tuple[ContractDialect, ...]) -> Iterator
             description=row["description"].text(),
             message=row["message"].text(),
             is_abstract=is_abstract,
-            columns={} if is_abstract else {dialect: _columns(row, home) for dialect, home in spoken.items()},
+            columns={}
+            if is_abstract
+            else {dialect: _columns(row, home) for dialect, home in spoken.items()},
             section=row["section"].optional_text(),
             place=row.place,
             since=row["since"].optional_text(),
@@ -208,14 +274,23 @@ def errors(table: SourceNode, dialects: tuple[ContractDialect, ...]) -> Iterator
 
 
 def _find_home(name: str, homes: Mapping[str, str | None], own: Collection[str]) -> str:
-    """Find the dialect whose errors a dialect has: its own, or those of the one that it is a form of or extends."""
+    """Find the dialect whose errors a dialect has: its own, or those of the one that it is a form
+    of or extends.
+    """
     home = homes.get(name)
-    return name if name in own or home is None or home == name else _find_home(home, {**homes, name: None}, own)
+    return (
+        name
+        if name in own or home is None or home == name
+        else _find_home(home, {**homes, name: None}, own)
+    )
 
 
 def _columns(row: SourceNode, dialect: str) -> Mapping[str, Json]:
     own = row["dialects"][dialect]
-    return {column: own[column].freeze() if column in own else row[column].freeze() for column in _COLUMNS}
+    return {
+        column: own[column].freeze() if column in own else row[column].freeze()
+        for column in _COLUMNS
+    }
 
 
 def error_root(rows: tuple[ErrorDefinition, ...]) -> ClassName:
@@ -230,7 +305,11 @@ def extensions(families: Iterable[SourceNode]) -> Iterator[ExtensionRow]:
         row = family["x-a2a-extension"]
         name, version = row["name"].text(), row["version"].data
         yield ExtensionRow(
-            name, f"{_EXTENSION_PREFIX}:{name}:{version}", row["description"].text(), names.class_name(row["params"].text()), row.place
+            name,
+            f"{_EXTENSION_PREFIX}:{name}:{version}",
+            row["description"].text(),
+            names.class_name(row["params"].text()),
+            row.place,
         )
 
 
@@ -247,11 +326,17 @@ def lifecycle(table: SourceNode, dialects: tuple[ContractDialect, ...] = ()) -> 
 
 
 def _extend_spellings(state: State, extensions: Iterable[tuple[str, str]]) -> State:
-    return replace(state, spellings=_inherit(state.spellings, extensions), reads=_inherit(state.reads, extensions))
+    return replace(
+        state,
+        spellings=_inherit(state.spellings, extensions),
+        reads=_inherit(state.reads, extensions),
+    )
 
 
 def _inherit(by_dialect: Mapping[str, T], extensions: Iterable[tuple[str, str]]) -> Mapping[str, T]:
-    """Give dialects what those have that they extend, behind it, so that the order of the table stays."""
+    """Give dialects what those have that they extend, behind it, so that the order of the table
+    stays.
+    """
     found: dict[str, T] = {}
     for dialect, value in by_dialect.items():
         own = [dialect]
@@ -274,7 +359,10 @@ def _states(table: SourceNode) -> Iterator[State]:
             cancelable=row["cancelable"].flag(),
             spellings=spellings,
             reads={
-                dialect: _read_spellings(row["reads"][dialect].texts(), word, written.count((dialect, word))) for dialect, word in spellings.items()
+                dialect: _read_spellings(
+                    row["reads"][dialect].texts(), word, written.count((dialect, word))
+                )
+                for dialect, word in spellings.items()
             },
             next=tuple(map(names.member_name, row["next"].texts())),
             place=row.place,
@@ -282,10 +370,14 @@ def _states(table: SourceNode) -> Iterator[State]:
 
 
 def _read_spellings(listed: tuple[str, ...], written: str, states: int) -> tuple[str, ...]:
-    """List the words that are read as a state: its own, unless the table gives a shared word to another state, and the listed ones."""
+    """List the words that are read as a state: its own, unless the table gives a shared word to
+    another state, and the listed ones.
+    """
     is_own = states == 1 or written in listed
     return (*((written,) if is_own else ()), *(word for word in listed if word != written))
 
 
 def _text_list(value: Json) -> tuple[str, ...]:
-    return tuple(each for each in value if isinstance(each, str)) if isinstance(value, tuple) else ()
+    return (
+        tuple(each for each in value if isinstance(each, str)) if isinstance(value, tuple) else ()
+    )

@@ -1,6 +1,8 @@
-"""Types of a contract: records, enumerations and unions of a family, and the type expressions of their members.
+"""Types of a contract: records, enumerations and unions of a family, and the type expressions of
+their members.
 
-Python names have types of their own, made in ``names.py`` only: a plain string cannot become an identifier by accident.
+Python names have types of their own, made in ``names.py`` only: a plain string cannot become an
+identifier by accident.
 """
 
 from __future__ import annotations
@@ -90,7 +92,9 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A group of members of which exactly one is present; readers of an ``is_optional`` group accept its absence."""
+    """A group of members of which exactly one is present; readers of an ``is_optional`` group
+    accept its absence.
+    """
 
     name: str
     members: tuple[str, ...]
@@ -99,7 +103,9 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A JSON object with named members; with ``keeps_unknown`` it keeps members without a declaration, as metadata do."""
+    """A JSON object with named members; with ``keeps_unknown`` it keeps members without a
+    declaration, as metadata do.
+    """
 
     name: ClassName
     description: str
@@ -115,7 +121,9 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class EnumValue:
-    """One value of an enumeration: on the wire, in Python, and its number in the protocol buffer."""
+    """One value of an enumeration: on the wire, in Python, and its number in the protocol
+    buffer.
+    """
 
     wire: str
     python: FieldName
@@ -135,7 +143,9 @@ class Enumeration:
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """A name for a union of types (distinguished by ``tag`` where it is set), or for any other type expression."""
+    """A name for a union of types (distinguished by ``tag`` where it is set), or for any other type
+    expression.
+    """
 
     name: ClassName
     description: str

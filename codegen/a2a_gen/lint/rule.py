@@ -33,7 +33,9 @@ class LintContext:
     def iter_records(self) -> Iterator[tuple[str, Record]]:
         """Iterate over the records of every dialect."""
         for family in self.contract.families:
-            yield from ((family.dialect, type_) for type_ in family.types if isinstance(type_, Record))
+            yield from (
+                (family.dialect, type_) for type_ in family.types if isinstance(type_, Record)
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """All lint rules, in one table.
 
-Most rules cover constructs that class generators accept and silently change; ``why`` states the change. The first rule validates files against their
-meta-schema, and is silent where a more specific rule applies.
+Most rules cover constructs that class generators accept and silently change; ``why`` states the
+change. The first rule validates files against their meta-schema, and is silent where a more
+specific rule applies.
 """
 
 from __future__ import annotations
@@ -47,7 +48,10 @@ RULES: tuple[LintRule, ...] = (
         "look-around",
         Level.WARNING,
         keywords.find_look_arounds,
-        "Look-around switches a whole class to the slow regular expression engine, which hostile input can stall.",
+        (
+            "Look-around switches a whole class to the slow regular expression engine, which "
+            "hostile input can stall."
+        ),
         "write the pattern without (?=, (?!, (?<= and (?<!, or check it in code",
     ),
     LintRule(
@@ -71,8 +75,14 @@ RULES: tuple[LintRule, ...] = (
         "union",
         Level.ERROR,
         members.find_ambiguous_unions,
-        "A reader would use the first branch that matches, and drop members that only the right one has.",
-        "give each branch a required const on one property, or a required member that no other branch has",
+        (
+            "A reader would use the first branch that matches, and drop members that only the "
+            "right one has."
+        ),
+        (
+            "give each branch a required const on one property, or a required member that no "
+            "other branch has"
+        ),
     ),
     LintRule(
         "A2A-L08",
@@ -87,7 +97,10 @@ RULES: tuple[LintRule, ...] = (
         "closed-object",
         Level.ERROR,
         keywords.find_closed_objects,
-        "The protocol grows: a reader must ignore unknown members, and a class cannot give them a type.",
+        (
+            "The protocol grows: a reader must ignore unknown members, and a class cannot give "
+            "them a type."
+        ),
         "delete it; to keep unknown members, as metadata does, write true",
     ),
     LintRule(
@@ -95,7 +108,10 @@ RULES: tuple[LintRule, ...] = (
         "title",
         Level.ERROR,
         keywords.find_titles,
-        "A title that equals the name of a type except for case creates an empty class of that name and renames the type.",
+        (
+            "A title that equals the name of a type except for case creates an empty class of "
+            "that name and renames the type."
+        ),
         "delete it: the key under $defs is the name, and the description has the rest",
     ),
     LintRule(
@@ -103,7 +119,10 @@ RULES: tuple[LintRule, ...] = (
         "file-cycle",
         Level.ERROR,
         lambda context: references.find_file_cycles(context.documents),
-        "Python modules cannot import each other in a cycle, so all their classes would move to one hidden module.",
+        (
+            "Python modules cannot import each other in a cycle, so all their classes would move "
+            "to one hidden module."
+        ),
         "move the types that refer to each other into one file",
     ),
     LintRule(
@@ -119,7 +138,10 @@ RULES: tuple[LintRule, ...] = (
         "proto-missing",
         Level.ERROR,
         members.find_missing_proto_numbers,
-        "A dialect with numbered members is also sent as protocol buffers, which cannot carry a member without a number.",
+        (
+            "A dialect with numbered members is also sent as protocol buffers, which cannot "
+            "carry a member without a number."
+        ),
         'add "x-proto": {"number": n}, or on an enumeration {"values": {"WORD": n}}',
     ),
     LintRule(
@@ -135,8 +157,14 @@ RULES: tuple[LintRule, ...] = (
         "presence",
         Level.ERROR,
         members.find_presence_violations,
-        "A oneOf of required members would become a numbered class for each branch, and two members at once would be accepted.",
-        'write "oneOf": [{"required": ["member"]}, …] and "x-a2a-oneof": "group" beside properties that have these members',
+        (
+            "A oneOf of required members would become a numbered class for each branch, and two "
+            "members at once would be accepted."
+        ),
+        (
+            'write "oneOf": [{"required": ["member"]}, …] and "x-a2a-oneof": "group" beside '
+            "properties that have these members"
+        ),
     ),
     LintRule(
         "A2A-L16",
@@ -175,7 +203,10 @@ RULES: tuple[LintRule, ...] = (
         "format",
         Level.WARNING,
         keywords.find_unknown_formats,
-        "Models do not check it, but other readers of the schema might; byte decodes to text and loses data, uri changes the URL.",
+        (
+            "Models do not check it, but other readers of the schema might; byte decodes to text "
+            "and loses data, uri changes the URL."
+        ),
         "delete it; for bytes write contentEncoding base64",
     ),
     LintRule(
@@ -183,8 +214,14 @@ RULES: tuple[LintRule, ...] = (
         "default",
         Level.ERROR,
         keywords.find_defaults,
-        "A default is an annotation in JSON Schema, but an absent member must stay absent on the wire.",
-        "state the meaning of a missing member in the description, or give readers a default in x-a2a-read",
+        (
+            "A default is an annotation in JSON Schema, but an absent member must stay absent on "
+            "the wire."
+        ),
+        (
+            "state the meaning of a missing member in the description, or give readers a default "
+            "in x-a2a-read"
+        ),
     ),
     LintRule(
         "A2A-L22",
@@ -216,15 +253,23 @@ RULES: tuple[LintRule, ...] = (
 def run_rules(contract: Contract, documents: Mapping[str, Document]) -> tuple[Problem, ...]:
     """Apply every rule."""
     context = LintContext(contract, documents)
-    problems = [problem for rule in RULES if rule is not FORM for problem in rule.find_problems(context)]
+    problems = [
+        problem for rule in RULES if rule is not FORM for problem in rule.find_problems(context)
+    ]
     reported = {(problem.place.file, problem.place.pointer) for problem in problems}
-    form_problems = [problem for problem in FORM.find_problems(context) if not _is_explained(problem, reported)]
+    form_problems = [
+        problem for problem in FORM.find_problems(context) if not _is_explained(problem, reported)
+    ]
     return tuple(sorted((*form_problems, *problems)))
 
 
 def _is_explained(problem: Problem, reported: set[tuple[str, str]]) -> bool:
-    """Return true if another rule reports the same place, or a place below one where no alternative is valid."""
+    """Return true if another rule reports the same place, or a place below one where no alternative
+    is valid.
+    """
     file, pointer = problem.place.file, problem.place.pointer
     if problem.text == keywords.NO_MATCHING_SCHEMA:
-        return any(other == file and f"{place}/".startswith(f"{pointer}/") for other, place in reported)
+        return any(
+            other == file and f"{place}/".startswith(f"{pointer}/") for other, place in reported
+        )
     return (file, pointer) in reported

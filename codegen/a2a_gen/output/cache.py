@@ -1,7 +1,10 @@
-"""Cache of a build: for each file of the output, a hash of what it was made of and of its formatted content.
+"""Cache of a build: for each file of the output, a hash of what it was made of and of its formatted
+content.
 
-A file whose sources are the same, and that is on disk as it was written, is not made, formatted or imported again. The cache holds hashes only: it is
-one folder beside the lock, ignored by Git, and safe to delete. ``a2a-gen check`` and ``build --force`` do not use it, so it cannot hide a difference.
+A file whose sources are the same, and that is on disk as it was written, is not made, formatted or
+imported again. The cache holds hashes only: it is one folder beside the lock, ignored by Git, and
+safe to delete. ``a2a-gen check`` and ``build --force`` do not use it, so it cannot hide a
+difference.
 """
 
 from __future__ import annotations
@@ -22,14 +25,22 @@ class BuildCache:
 
     def __init__(self, root: Path, out: Path, generator: GeneratorInfo | None) -> None:
         self._folder, self._out = root / FOLDER, out
-        self._generator = "" if generator is None else json.dumps([generator.version, generator.sources, dict(generator.tools)])
+        self._generator = (
+            ""
+            if generator is None
+            else json.dumps([generator.version, generator.sources, dict(generator.tools)])
+        )
         self._last = _read_index(self._folder / _INDEX) if generator else {}
         self._sources: dict[str, str] = {}
         self.unchanged: dict[str, bytes] = {}
-        """Content of the files that are on disk as they would be made, by path relative to the package."""
+        """Content of the files that are on disk as they would be made, by path relative to the
+        package.
+        """
 
     def find(self, path: str, made_of: str) -> bytes | None:
-        """Return the content of a file that is on disk as it would be made; ``made_of`` is everything that decides it."""
+        """Return the content of a file that is on disk as it would be made; ``made_of`` is
+        everything that decides it.
+        """
         self._sources[path] = source = hash_bytes(f"{self._generator}\n{made_of}".encode())
         known_source, known_content = self._last.get(path, ("", ""))
         if source != known_source:
@@ -44,16 +55,23 @@ class BuildCache:
         return content
 
     def select_changed(self, files: Mapping[str, bytes]) -> dict[str, bytes]:
-        """Select the files that have to be formatted; one that was not looked for before is made of its unformatted text."""
+        """Select the files that have to be formatted; one that was not looked for before is made of
+        its unformatted text.
+        """
         return {
             path: body
             for path, body in files.items()
-            if path not in self.unchanged and (path in self._sources or self.find(path, body.decode("utf-8", "replace")) is None)
+            if path not in self.unchanged
+            and (path in self._sources or self.find(path, body.decode("utf-8", "replace")) is None)
         }
 
     def keep(self, outputs: Mapping[str, bytes]) -> None:
         """Write the hashes of this build; a folder that cannot be written costs time alone."""
-        index = {path: [self._sources[path], hash_bytes(content)] for path, content in sorted(outputs.items()) if path in self._sources}
+        index = {
+            path: [self._sources[path], hash_bytes(content)]
+            for path, content in sorted(outputs.items())
+            if path in self._sources
+        }
         beside = self._folder / f"{_INDEX}.new"
         try:
             self._folder.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,8 @@
 """``a2a-gen.lock``: inputs and outputs of the last build, committed beside the output.
 
-It holds no time, no absolute path and nothing specific to a machine: equal contracts and generators give equal locks. This module imports only the
-standard library, because a build with nothing to do reads the lock and ends; the check takes a few milliseconds and compares hashes alone.
+It holds no time, no absolute path and nothing specific to a machine: equal contracts and generators
+give equal locks. This module imports only the standard library, because a build with nothing to do
+reads the lock and ends; the check takes a few milliseconds and compares hashes alone.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ def hash_bytes(content: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GeneratorInfo:
-    """The generator of an output: its version, a hash of the modules and templates that affect output, and tool versions."""
+    """The generator of an output: its version, a hash of the modules and templates that affect
+    output, and tool versions.
+    """
 
     version: str
     sources: str
@@ -58,7 +61,8 @@ def read_lock(root: Path) -> Lock | None:
         return None
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ProjectError(
-            f"{LOCK_FILE}: cannot be read: {error}", "restore it from version control, or delete it and run a2a-gen build --force"
+            f"{LOCK_FILE}: cannot be read: {error}",
+            "restore it from version control, or delete it and run a2a-gen build --force",
         ) from error
 
 
@@ -66,11 +70,16 @@ TOOLS = ("datamodel-code-generator", "ruff")
 SHAPING_FOLDERS = ("agent", "emit", "ir", "lint", "output", "plain", "source", "support")
 
 
-def is_up_to_date(lock: Lock, options: Mapping[str, str], root: Path, inputs: Iterable[Path]) -> bool:
-    """Return true if a build would write nothing: equal generator, options and inputs, and unchanged outputs."""
+def is_up_to_date(
+    lock: Lock, options: Mapping[str, str], root: Path, inputs: Iterable[Path]
+) -> bool:
+    """Return true if a build would write nothing: equal generator, options and inputs, and
+    unchanged outputs.
+    """
     return (
         lock.options == options
-        and lock.generator == GeneratorInfo(a2a_gen.__version__, hash_sources(), lock.generator.tools)
+        and lock.generator
+        == GeneratorInfo(a2a_gen.__version__, hash_sources(), lock.generator.tools)
         and all(_is_installed(tool, lock.generator.tools.get(tool, "")) for tool in TOOLS)
         and lock.inputs == hash_files(root, inputs)
         and lock.outputs == hash_files(root, (root / path for path in lock.outputs))
@@ -94,13 +103,22 @@ def hash_sources() -> str:
     files = [home / "pipeline.py"]
     for folder in SHAPING_FOLDERS:
         for parent, folders, names in os.walk(home / folder):
-            # Skip caches of tools: ruff keeps one beside every configuration, and one of these files is such a configuration.
-            folders[:] = [name for name in folders if name != "__pycache__" and not name.startswith(".")]
+            # Skip caches of tools: ruff keeps one beside every configuration, and one of these
+            # files is such a configuration.
+            folders[:] = [
+                name for name in folders if name != "__pycache__" and not name.startswith(".")
+            ]
             files += [Path(parent, name) for name in names]
-    return hash_bytes("".join(f"{path} {content}\n" for path, content in sorted(hash_files(home, files).items())).encode())
+    return hash_bytes(
+        "".join(
+            f"{path} {content}\n" for path, content in sorted(hash_files(home, files).items())
+        ).encode()
+    )
 
 
 def _is_installed(tool: str, version: str) -> bool:
-    """Look for the metadata folder of a distribution; importlib.metadata costs more than the rest of the check."""
+    """Look for the metadata folder of a distribution; importlib.metadata costs more than the rest
+    of the check.
+    """
     folder = f"{tool.replace('-', '_')}-{version}.dist-info"
     return any(os.path.isdir(f"{entry}/{folder}") for entry in sys.path)  # noqa: PTH112 - hundreds of Path objects would cost a millisecond

@@ -1,8 +1,11 @@
-"""Staging: a folder beside the output in which files are written, formatted and imported before they are published.
+"""Staging: a folder beside the output in which files are written, formatted and imported before
+they are published.
 
-The stage is on the file system of the output, so publishing a file is one rename; it is always removed afterwards. Ruff removes unused imports and
-formats; an error that it cannot fix is a bug of the generator. Its settings are in ``ruff.toml`` beside this file: naming the file keeps ruff from
-reading settings of the user. The import check starts its interpreter before files are written, so it loads the libraries of the package in parallel.
+The stage is on the file system of the output, so publishing a file is one rename; it is always
+removed afterwards. Ruff removes unused imports and formats; an error that it cannot fix is a bug of
+the generator. Its settings are in ``ruff.toml`` beside this file: naming the file keeps ruff from
+reading settings of the user. The import check starts its interpreter before files are written, so
+it loads the libraries of the package in parallel.
 """
 
 from __future__ import annotations
@@ -25,7 +28,9 @@ RUFF_CONFIG = Path(__file__).with_name("ruff.toml")
 
 @contextmanager
 def stage(out: Path, files: Mapping[str, bytes], unchanged: Iterable[str] = ()) -> Generator[Path]:
-    """Write the files of a package below a new folder, and yield the package folder in it; ``unchanged`` files are linked from the output."""
+    """Write the files of a package below a new folder, and yield the package folder in it;
+    ``unchanged`` files are linked from the output.
+    """
     beside = next(parent for parent in out.parents if parent.exists())
     try:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=beside))
@@ -59,32 +64,63 @@ def _link(source: Path, target: Path) -> None:
 def is_inside(path: str) -> bool:
     """Return true if a path stays in the folder that it is relative to, on every system."""
     steps = PureWindowsPath(path)  # handles drives and both slashes
-    return not PurePosixPath(path).is_absolute() and not steps.anchor and ".." not in steps.parts and path.isprintable()
+    return (
+        not PurePosixPath(path).is_absolute()
+        and not steps.anchor
+        and ".." not in steps.parts
+        and path.isprintable()
+    )
 
 
 def check_inside(path: str) -> str:
     """Return a path that stays in its folder; raise for any other."""
     if not is_inside(path):
-        raise ProjectError(f"{path!r}: not a path inside the package", "rename the file or type that it is named after")
+        raise ProjectError(
+            f"{path!r}: not a path inside the package",
+            "rename the file or type that it is named after",
+        )
     return path
 
 
 def build_write_error(path: Path, error: OSError) -> ProjectError:
-    """Build the error of a failed write: the reason of the system, without names of temporary files."""
+    """Build the error of a failed write: the reason of the system, without names of temporary
+    files.
+    """
     reason = (error.strerror or type(error).__name__).lower()
     short_path = "/".join(path.parts[-2:])
-    return ProjectError(f"{short_path}: cannot be written: {reason}", "move what is in the way, or make the folder writable; nothing was changed")
+    return ProjectError(
+        f"{short_path}: cannot be written: {reason}",
+        "move what is in the way, or make the folder writable; nothing was changed",
+    )
 
 
-def check_package(package: Path, import_check: ImportCheck, changed: Collection[str] | None = None, *, has_types: bool = False) -> dict[str, Path]:
-    """Format the changed files of a staged package, all of them by default, and return every file by path, sorted.
+def check_package(
+    package: Path,
+    import_check: ImportCheck,
+    changed: Collection[str] | None = None,
+    *,
+    has_types: bool = False,
+) -> dict[str, Path]:
+    """Format the changed files of a staged package, all of them by default, and return every file
+    by path, sorted.
 
-    Every module is imported; in a package that ``has_types`` of schemas only the changed ones and those that depend on them.
+    Every module is imported; in a package that ``has_types`` of schemas only the changed ones and
+    those that depend on them.
     """
-    files = {file.relative_to(package).as_posix(): file for file in sorted(package.rglob("*")) if file.is_file()}
-    chosen = [path for path in files if path.endswith(".py") and (changed is None or path in changed)]
+    files = {
+        file.relative_to(package).as_posix(): file
+        for file in sorted(package.rglob("*"))
+        if file.is_file()
+    }
+    chosen = [
+        path for path in files if path.endswith(".py") and (changed is None or path in changed)
+    ]
     format_package(package, chosen)
-    modules = add_dependents(files, chosen) if has_types else [path for path in files if path.endswith(".py")]
+    modules = (
+        add_dependents(files, chosen)
+        if has_types
+        else [path for path in files if path.endswith(".py")]
+    )
     import_check.run(package, modules)
     return files
 
@@ -99,10 +135,20 @@ def format_package(package: Path, modules: Sequence[str]) -> None:
 def _run_ruff(*arguments: str, package: Path, modules: Sequence[str]) -> None:
     from ruff import find_ruff_bin  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs] - an extra; ships no types
 
-    command = [find_ruff_bin(), *arguments, "--config", str(RUFF_CONFIG), *(f"{package.name}/{path}" for path in modules)]
-    process = subprocess.run(command, cwd=package.parent, capture_output=True, text=True, check=False)  # noqa: S603 - ruff on our own stage
+    command = [
+        find_ruff_bin(),
+        *arguments,
+        "--config",
+        str(RUFF_CONFIG),
+        *(f"{package.name}/{path}" for path in modules),
+    ]
+    process = subprocess.run(
+        command, cwd=package.parent, capture_output=True, text=True, check=False
+    )  # noqa: S603 - ruff on our own stage
     if process.returncode:
-        raise GeneratorError(f"the generated code is invalid, which is a bug of a2a-gen:\n{process.stdout}{process.stderr}".rstrip())
+        raise GeneratorError(
+            f"the generated code is invalid, which is a bug of a2a-gen:\n{process.stdout}{process.stderr}".rstrip()
+        )
 
 
 _TYPES = "types/"
@@ -110,7 +156,9 @@ _IMPORT = re.compile(r"^from \.(\w+) import", re.MULTILINE)
 
 
 def add_dependents(files: Mapping[str, Path], changed: Sequence[str]) -> list[str]:
-    """Add the modules of types that import a changed one, directly or not; other modules only need its names, which have been compared."""
+    """Add the modules of types that import a changed one, directly or not; other modules only need
+    its names, which have been compared.
+    """
     users: dict[str, list[str]] = {}
     for path, file in files.items():
         if path.startswith(_TYPES) and path.endswith(".py") and not path.endswith("__init__.py"):
@@ -156,7 +204,10 @@ class ImportCheck:
         stdout, stderr = self._process.communicate("\n".join([str(package.parent), *modules]))
         if self._process.returncode:
             text = (stdout + stderr).replace(str(package.parent), "").strip()
-            raise GeneratorError(f"the generated code cannot be imported, which is a bug of a2a-gen; nothing was changed:\n{text}")
+            raise GeneratorError(
+                "the generated code cannot be imported, which is a bug of a2a-gen; nothing "
+                f"was changed:\n{text}"
+            )
 
 
 SERVER_LIBRARIES = ("pydantic", "litestar", "litestar.handlers")
@@ -167,9 +218,13 @@ MODEL_LIBRARIES = ("pydantic", "jsonschema_rs")
 
 @contextmanager
 def start_import_check(libraries: Sequence[str] = SERVER_LIBRARIES) -> Generator[ImportCheck]:
-    """Start the interpreter, which imports the libraries of the package at once, and kill it on exit."""
+    """Start the interpreter, which imports the libraries of the package at once, and kill it on
+    exit.
+    """
     command = [sys.executable, "-I", "-B", "-c", _PROGRAM, *libraries]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603 - our own program
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:  # noqa: S603 - our own program
         try:
             yield ImportCheck(process)
         finally:

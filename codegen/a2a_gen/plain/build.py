@@ -1,6 +1,7 @@
 """The build of plain schemas: read the files of a folder, check them, emit the package.
 
-Every schema of a file is a type: the whole file, unless it only holds definitions, and each definition.
+Every schema of a file is a type: the whole file, unless it only holds definitions, and each
+definition.
 """
 
 from __future__ import annotations
@@ -26,18 +27,34 @@ from a2a_gen.problems import ContractError, Place, Problem, has_errors
 from a2a_gen.source.json_text import escape_key
 from a2a_gen.source.project import Project, find_schema_files
 
-_BASES = models.ModelBases("..support.checked_models", "CheckedModel", "ClosedCheckedModel", is_checked=True)
+_BASES = models.ModelBases(
+    "..support.checked_models", "CheckedModel", "ClosedCheckedModel", is_checked=True
+)
 _SUPPORT = (
     *("checked_models", "core_schemas", "field_paths", "finite", "json_types", "mismatches"),
     *("schema_models", "schema_nodes", "text_formats", "typed_schema"),
 )
 _ERROR = "SchemaMismatchError"
-_ANNOTATIONS = frozenset({"$anchor", "$comment", "$id", "$schema", "$vocabulary", "description", "examples", "title", *schemas.HOLDERS})
+_ANNOTATIONS = frozenset(
+    {
+        "$anchor",
+        "$comment",
+        "$id",
+        "$schema",
+        "$vocabulary",
+        "description",
+        "examples",
+        "title",
+        *schemas.HOLDERS,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaPackage:
-    """The types of a folder of schemas, the texts of its files, and the problems that were found."""
+    """The types of a folder of schemas, the texts of its files, and the problems that were
+    found.
+    """
 
     definitions: Definitions
     modules: Mapping[str, str]
@@ -56,9 +73,20 @@ def read_package(project: Project) -> SchemaPackage:
     types = TypeBuilder(catalogue)
     inputs = {path: document.text.encode() for path, document in library.files.items()}
     places = {**types.places, **{name: (target,) for target, name in catalogue.names.items()}}
-    known = branches.emit(types.definitions, catalogue, {name: several for name, several in places.items() if name in types.definitions})
+    known = branches.emit(
+        types.definitions,
+        catalogue,
+        {name: several for name, several in places.items() if name in types.definitions},
+    )
     typed = tuple(catalogue.names[target] for target in catalogue.targets)
-    return SchemaPackage(types.definitions, assign_modules(types.definitions), typed, known, inputs, (*found, *types.warnings))
+    return SchemaPackage(
+        types.definitions,
+        assign_modules(types.definitions),
+        typed,
+        known,
+        inputs,
+        (*found, *types.warnings),
+    )
 
 
 def problems(project: Project) -> tuple[Problem, ...]:
@@ -72,23 +100,53 @@ def problems(project: Project) -> tuple[Problem, ...]:
 def _load(project: Project) -> tuple[Library, SchemaCatalog, tuple[Problem, ...]]:
     folder = project.schema.relative_to(project.root).as_posix()
     if not project.schema.is_dir():
-        problem, cure = ("a file", "name its folder in") if project.schema.exists() else ("the folder does not exist", "create it, or correct")
-        raise ContractError([Problem(Place(folder), "A2A-S01", problem, f"{cure} `schema` in the project configuration")])
-    files = [file.relative_to(project.root).as_posix() for file in find_schema_files(project.schema, project.out)]
+        problem, cure = (
+            ("a file", "name its folder in")
+            if project.schema.exists()
+            else ("the folder does not exist", "create it, or correct")
+        )
+        raise ContractError(
+            [
+                Problem(
+                    Place(folder),
+                    "A2A-S01",
+                    problem,
+                    f"{cure} `schema` in the project configuration",
+                )
+            ]
+        )
+    files = [
+        file.relative_to(project.root).as_posix()
+        for file in find_schema_files(project.schema, project.out)
+    ]
     if not files:
         raise ContractError(
-            [Problem(Place(folder), "A2A-S01", "the folder has no schemas", "add a schema: a file that ends with .json, .yaml or .yml")]
+            [
+                Problem(
+                    Place(folder),
+                    "A2A-S01",
+                    "the folder has no schemas",
+                    "add a schema: a file that ends with .json, .yaml or .yml",
+                )
+            ]
         )
     library = Library(project.root)
-    catalogue = SchemaCatalog(library, {root: None for file in files for root in _find_roots(library, file)})
+    catalogue = SchemaCatalog(
+        library, {root: None for file in files for root in _find_roots(library, file)}
+    )
     return library, catalogue, tuple(dict.fromkeys((*library.problems, *check(library))))
 
 
 def _find_roots(library: Library, file: str) -> Iterator[SchemaRef]:
-    """List the schemas of a file that are types: the whole, unless it only holds definitions, and each definition."""
+    """List the schemas of a file that are types: the whole, unless it only holds definitions, and
+    each definition.
+    """
     document = library.document(file, Place(file))
     data = document.data if document else None
-    if isinstance(data, bool) or (isinstance(data, dict) and (not data.keys() <= _ANNOTATIONS or not data.keys() & {*schemas.HOLDERS})):
+    if isinstance(data, bool) or (
+        isinstance(data, dict)
+        and (not data.keys() <= _ANNOTATIONS or not data.keys() & {*schemas.HOLDERS})
+    ):
         yield SchemaRef(file)
     if isinstance(data, dict):
         yield from _find_definitions(SchemaRef(file), data)
@@ -111,10 +169,14 @@ def emit(package: SchemaPackage, cache: BuildCache | None = None) -> dict[str, b
     names = sorted({_ERROR, *package.modules})
     constants = name_constants(package.typed)
     return {
-        **models.emit(package.definitions, package.modules, models.EmitOptions(_BASES, cache=cache)),
+        **models.emit(
+            package.definitions, package.modules, models.EmitOptions(_BASES, cache=cache)
+        ),
         **{f"support/{path}": body for path, body in emit_support(_SUPPORT).items()},
         "support/__init__.py": render(
-            "package_note.py.jinja", sources=("a2a_gen/support",), says="Modules that the types and schemas of this package share."
+            "package_note.py.jinja",
+            sources=("a2a_gen/support",),
+            says="Modules that the types and schemas of this package share.",
         ),
         "types/__init__.py": render(
             "package.py.jinja",
@@ -124,18 +186,33 @@ def emit(package: SchemaPackage, cache: BuildCache | None = None) -> dict[str, b
             names=sorted(package.modules),
         ),
         "types/schemas.json": package.schemas,
-        "schemas.py": render("plain_schemas.py.jinja", sources=files, imports=_list_imports(package, package.typed, "types."), constants=constants),
-        "__init__.py": render("package.py.jinja", sources=files, says=f"Models of {_list_files(files)}.", homes=[*homes.items()], names=names),
+        "schemas.py": render(
+            "plain_schemas.py.jinja",
+            sources=files,
+            imports=_list_imports(package, package.typed, "types."),
+            constants=constants,
+        ),
+        "__init__.py": render(
+            "package.py.jinja",
+            sources=files,
+            says=f"Models of {_list_files(files)}.",
+            homes=[*homes.items()],
+            names=names,
+        ),
         "py.typed": b"",
     }
 
 
 def _list_files(files: list[str]) -> str:
-    return PurePosixPath(files[0]).name if len(files) == 1 else f"{len(files)} files of JSON Schemas"
+    return (
+        PurePosixPath(files[0]).name if len(files) == 1 else f"{len(files)} files of JSON Schemas"
+    )
 
 
 def name_constants(typed: Iterable[str]) -> list[tuple[str, str]]:
-    """Name the constant of each type: ``OrderItem`` becomes ``ORDER_ITEM``, with ``_`` behind a name that is taken."""
+    """Name the constant of each type: ``OrderItem`` becomes ``ORDER_ITEM``, with ``_`` behind a
+    name that is taken.
+    """
     taken = set(typed)
     listed: list[tuple[str, str]] = []
     for name in typed:
@@ -147,7 +224,9 @@ def name_constants(typed: Iterable[str]) -> list[tuple[str, str]]:
     return listed
 
 
-def _list_imports(package: SchemaPackage, names: Iterable[str], below: str) -> list[tuple[str, list[str]]]:
+def _list_imports(
+    package: SchemaPackage, names: Iterable[str], below: str
+) -> list[tuple[str, list[str]]]:
     by_module: dict[str, list[str]] = {}
     for name in names:
         by_module.setdefault(package.modules[name], []).append(name)
@@ -159,5 +238,11 @@ def _list_imports(package: SchemaPackage, names: Iterable[str], below: str) -> l
 
 def to_json(package: SchemaPackage) -> bytes:
     """Serialize the types as readable JSON, equal on every machine."""
-    types = {name: {"file": file, "module": package.modules[name], "shape": shape} for name, (file, shape) in sorted(package.definitions.items())}
-    return json.dumps({"types": types}, default=to_json_value, ensure_ascii=False, indent=2).encode() + b"\n"
+    types = {
+        name: {"file": file, "module": package.modules[name], "shape": shape}
+        for name, (file, shape) in sorted(package.definitions.items())
+    }
+    return (
+        json.dumps({"types": types}, default=to_json_value, ensure_ascii=False, indent=2).encode()
+        + b"\n"
+    )

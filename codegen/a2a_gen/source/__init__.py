@@ -1,1 +1,3 @@
-"""Input of the generator: files with line positions, references between them, and the project configuration."""
+"""Input of the generator: files with line positions, references between them, and the project
+configuration.
+"""

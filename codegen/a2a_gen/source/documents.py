@@ -1,7 +1,8 @@
 """Documents of a contract: text, data, and the line of every value.
 
-``load_documents`` reads the folder of a contract for a build. ``examples`` are skipped, and a link that leads out of the folder is refused, because
-the contract may come from an untrusted source. Problems of all files are reported at once.
+``load_documents`` reads the folder of a contract for a build. ``examples`` are skipped, and a link
+that leads out of the folder is refused, because the contract may come from an untrusted source.
+Problems of all files are reported at once.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ JSON_SUFFIX = ".json"
 
 @dataclass(frozen=True)
 class Document:
-    """One file of a contract; its path is relative to the folder of the contract, with slashes on every system."""
+    """One file of a contract; its path is relative to the folder of the contract, with slashes on
+    every system.
+    """
 
     path: str
     text: str
@@ -41,7 +44,9 @@ class Document:
 
 
 def load_documents(root: Path) -> Mapping[str, Document]:
-    """Read every file of a contract, sorted by path; raise one ``ContractError`` with every problem."""
+    """Read every file of a contract, sorted by path; raise one ``ContractError`` with every
+    problem.
+    """
     if not root.is_dir():
         cure = "create it, or correct `schema` in the project configuration"
         raise ContractError([Problem(Place("."), "A2A-S01", "the folder does not exist", cure)])
@@ -73,11 +78,21 @@ def find_contract_files(folder: Path) -> Iterator[Path]:
 
 def _read_text(root: Path, file: Path, path: str) -> str | Problem:
     if file.is_symlink() and not file.resolve().is_relative_to(root.resolve()):
-        return Problem(Place(path), "A2A-S02", "the link leads out of the contract folder", "replace the link by the file")
+        return Problem(
+            Place(path),
+            "A2A-S02",
+            "the link leads out of the contract folder",
+            "replace the link by the file",
+        )
     try:
         return decode_text(file.read_bytes(), path)
     except OSError as error:
-        return Problem(Place(path), "A2A-S03", f"the file cannot be read: {error.strerror}", "correct its permissions, or delete it")
+        return Problem(
+            Place(path),
+            "A2A-S03",
+            f"the file cannot be read: {error.strerror}",
+            "correct its permissions, or delete it",
+        )
 
 
 def decode_text(content: bytes, path: str) -> str | Problem:
@@ -86,4 +101,9 @@ def decode_text(content: bytes, path: str) -> str | Problem:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        return Problem(Place(path, line), "A2A-S04", f"byte {error.start} is not UTF-8", "save the file as UTF-8")
+        return Problem(
+            Place(path, line),
+            "A2A-S04",
+            f"byte {error.start} is not UTF-8",
+            "save the file as UTF-8",
+        )

@@ -1,6 +1,7 @@
 """Files of a commit, read from a Git repository without a checkout or a clone.
 
-A missing ref, common in shallow clones of CI, is an error with the command that fetches it; it is never treated as an empty tree.
+A missing ref, common in shallow clones of CI, is an error with the command that fetches it; it is
+never treated as an empty tree.
 """
 
 from __future__ import annotations
@@ -31,10 +32,16 @@ class Repository:
 
     def resolve_commit(self, ref: str) -> str:
         """Resolve a ref to a commit; an annotated tag resolves to the tagged commit."""
-        process = _run_git(self.root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+        process = _run_git(
+            self.root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}"
+        )
         if process.returncode:
             raise BaselineError(
-                f"{ref}: no such commit in this repository{' (a shallow clone)' if self._is_shallow() else ''}", self._suggest_fetch(ref)
+                (
+                    f"{ref}: no such commit in this "
+                    f"repository{' (a shallow clone)' if self._is_shallow() else ''}"
+                ),
+                self._suggest_fetch(ref),
             )
         return process.stdout.decode().strip()
 
@@ -47,19 +54,40 @@ class Repository:
         """Return the commit that last changed a file, or an empty string."""
         return _run_git(self.root, "log", "-1", "--format=%H", "--", path).stdout.decode().strip()
 
-    def read_files(self, commit: str, folder: str, is_included: Callable[[str], bool]) -> Mapping[str, bytes]:
-        """Read the included files below a folder of a commit, by path relative to it; a missing folder has no files."""
+    def read_files(
+        self, commit: str, folder: str, is_included: Callable[[str], bool]
+    ) -> Mapping[str, bytes]:
+        """Read the included files below a folder of a commit, by path relative to it; a missing
+        folder has no files.
+        """
         prefix = "" if folder in ("", ".") else f"{folder}/"
-        listed = _run_git(self.root, "ls-tree", "-r", "-z", "--full-tree", commit, *(["--", folder] if prefix else []))
+        listed = _run_git(
+            self.root,
+            "ls-tree",
+            "-r",
+            "-z",
+            "--full-tree",
+            commit,
+            *(["--", folder] if prefix else []),
+        )
         if listed.returncode:
-            raise BaselineError(f"{commit[:12]}: files cannot be listed: {_get_error_text(listed)}", self._suggest_fetch(commit))
+            raise BaselineError(
+                f"{commit[:12]}: files cannot be listed: {_get_error_text(listed)}",
+                self._suggest_fetch(commit),
+            )
         names = dict(_parse_listing(listed.stdout))
-        below = {path.removeprefix(prefix): name for path, name in names.items() if path.startswith(prefix)}
+        below = {
+            path.removeprefix(prefix): name
+            for path, name in names.items()
+            if path.startswith(prefix)
+        }
         read = {path: name for path, name in below.items() if is_included(path)}
         return dict(zip(read, self._read_blobs(tuple(read.values())), strict=True))
 
     def _read_blobs(self, names: tuple[str, ...]) -> Iterator[bytes]:
-        process = _run_git(self.root, "cat-file", "--batch", stdin="".join(f"{name}\n" for name in names).encode())
+        process = _run_git(
+            self.root, "cat-file", "--batch", stdin="".join(f"{name}\n" for name in names).encode()
+        )
         rest = process.stdout
         for name in names:
             header, _, rest = rest.partition(b"\n")
@@ -79,9 +107,15 @@ class Repository:
             return "git fetch --unshallow"
         remotes = _run_git(self.root, "remote").stdout.decode().split()
         if branch and remote in remotes:
-            return f"git fetch {'--depth=1 ' if self._is_shallow() else ''}{remote} {branch}:refs/remotes/{remote}/{branch}"
+            return (
+                f"git fetch {'--depth=1 ' if self._is_shallow() else ''}{remote} "
+                f"{branch}:refs/remotes/{remote}/{branch}"
+            )
         if self._is_shallow():
-            return f"git fetch --depth=1 origin tag {ref} (a tag), or git fetch --unshallow (anything else)"
+            return (
+                f"git fetch --depth=1 origin tag {ref} (a tag), or git fetch --unshallow "
+                "(anything else)"
+            )
         fetch = f"git fetch {remotes[0]} {ref}, or " if remotes else ""
         return f"{fetch}correct the name; git branch --all and git tag list all refs"
 
@@ -91,7 +125,8 @@ def find_repository(start: Path) -> Repository:
     process = _run_git(start, "rev-parse", "--show-toplevel")
     if process.returncode:
         raise BaselineError(
-            f"{start}: not in a Git repository: {_get_error_text(process)}", "name a folder or a file as the baseline, or run this in a clone"
+            f"{start}: not in a Git repository: {_get_error_text(process)}",
+            "name a folder or a file as the baseline, or run this in a clone",
         )
     return Repository(Path(process.stdout.decode().strip()))
 
@@ -104,12 +139,23 @@ def _parse_listing(listed: bytes) -> Iterator[tuple[str, str]]:
             yield path.decode("utf-8", "surrogateescape"), words[2]
 
 
-def _run_git(folder: Path, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+def _run_git(
+    folder: Path, *arguments: str, stdin: bytes = b""
+) -> subprocess.CompletedProcess[bytes]:
     try:
-        return subprocess.run(["git", "-C", str(folder), *arguments], input=stdin, capture_output=True, check=False)  # noqa: S603, S607 - the git of the user
+        return subprocess.run(  # noqa: S603 - the git of the user
+            ["git", "-C", str(folder), *arguments],  # noqa: S607 - the git of the user
+            input=stdin,
+            capture_output=True,
+            check=False,
+        )
     except FileNotFoundError as error:
-        raise BaselineError("git: not installed", "install git, or name a folder as the baseline") from error
+        raise BaselineError(
+            "git: not installed", "install git, or name a folder as the baseline"
+        ) from error
 
 
 def _get_error_text(process: subprocess.CompletedProcess[bytes]) -> str:
-    return process.stderr.decode(errors="replace").strip().partition("\n")[0].removeprefix("fatal: ")
+    return (
+        process.stderr.decode(errors="replace").strip().partition("\n")[0].removeprefix("fatal: ")
+    )

@@ -1,10 +1,12 @@
 """JSON by RFC 8259, without loss: parsing, positions of values, and JSON pointers.
 
-Duplicate keys, numbers out of range, lone surrogates and excessive nesting are problems here, because ``json.loads`` would change or drop them
-silently, or later steps would fail. Integers keep all their digits.
+Duplicate keys, numbers out of range, lone surrogates and excessive nesting are problems here,
+because ``json.loads`` would change or drop them silently, or later steps would fail. Integers keep
+all their digits.
 
-``json.loads`` parses; it checks every rule but reports no positions. ``iter_positions`` scans only as much syntax as nesting needs, and expects text
-that ``json.loads`` accepted. It yields a value once for each time it is written, so equal pointers reveal duplicate keys.
+``json.loads`` parses; it checks every rule but reports no positions. ``iter_positions`` scans only
+as much syntax as nesting needs, and expects text that ``json.loads`` accepted. It yields a value
+once for each time it is written, so equal pointers reveal duplicate keys.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ _NO_INDEX = -1
 
 def iter_positions(text: str) -> Iterator[tuple[str, int]]:
     """Yield the JSON pointer of every value with its offset, in the order of the text."""
-    containers: list[tuple[str, int]] = []  # pointer of each open container, and the index of its current item
+    containers: list[
+        tuple[str, int]
+    ] = []  # pointer of each open container, and the index of its current item
     pointer, at_key = "", False
     for token in _TOKEN.finditer(text):
         match text[token.start()]:
@@ -46,7 +50,10 @@ def iter_positions(text: str) -> Iterator[tuple[str, int]]:
             case ":":
                 pass
             case _ if at_key:
-                pointer, at_key = f"{containers[-1][0]}/{escape_key(_decode_key(token.group()))}", False
+                pointer, at_key = (
+                    f"{containers[-1][0]}/{escape_key(_decode_key(token.group()))}",
+                    False,
+                )
             case first:
                 yield pointer, token.start()
                 if first == "{":
@@ -95,7 +102,14 @@ class ParseProblem:
 def parse(text: str) -> tuple[Json, tuple[ParseProblem, ...]]:
     """Parse a JSON text; the data is valid only if there are no problems."""
     if text.startswith(_BYTE_ORDER_MARK):
-        return None, (ParseProblem("A2A-S05", "the file begins with a byte order mark", "save it as UTF-8 without one", line=1),)
+        return None, (
+            ParseProblem(
+                "A2A-S05",
+                "the file begins with a byte order mark",
+                "save it as UTF-8 without one",
+                line=1,
+            ),
+        )
     keys_repeat = False
 
     def members(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
@@ -105,36 +119,73 @@ def parse(text: str) -> tuple[Json, tuple[ParseProblem, ...]]:
         return data
 
     try:
-        data: Json = json.loads(text, object_pairs_hook=members, parse_constant=_refuse_constant, parse_float=_parse_finite)
+        data: Json = json.loads(
+            text,
+            object_pairs_hook=members,
+            parse_constant=_refuse_constant,
+            parse_float=_parse_finite,
+        )
     except json.JSONDecodeError as error:
         where = f"{error.msg[0].lower()}{error.msg[1:]} at column {error.colno}"
-        return None, (ParseProblem("A2A-S06", f"invalid JSON: {where}", "correct the syntax at this place", line=error.lineno),)
+        return None, (
+            ParseProblem(
+                "A2A-S06",
+                f"invalid JSON: {where}",
+                "correct the syntax at this place",
+                line=error.lineno,
+            ),
+        )
     except RecursionError:
         return None, (build_nesting_problem(),)
     except ValueError as error:
-        return None, (ParseProblem("A2A-S09", f"the number cannot be represented: {error}", "write a smaller number, or a string"),)
-    return data, (*(_find_duplicate_keys(text) if keys_repeat else ()), *find_unsupported_values(data, lambda: find_line_numbers(text)))
+        return None, (
+            ParseProblem(
+                "A2A-S09",
+                f"the number cannot be represented: {error}",
+                "write a smaller number, or a string",
+            ),
+        )
+    return data, (
+        *(_find_duplicate_keys(text) if keys_repeat else ()),
+        *find_unsupported_values(data, lambda: find_line_numbers(text)),
+    )
 
 
 def build_nesting_problem() -> ParseProblem:
     """Return the problem of excessive nesting."""
-    return ParseProblem("A2A-S08", "values are nested too deeply", "flatten the schema with $ref to named types")
+    return ParseProblem(
+        "A2A-S08", "values are nested too deeply", "flatten the schema with $ref to named types"
+    )
 
 
 def build_duplicate_key_problem(key: str, line: int, pointer: str = "") -> ParseProblem:
     """Return the problem of a duplicate key."""
     text = f"duplicate key {json.dumps(key, ensure_ascii=False)}"
-    return ParseProblem("A2A-S07", text, "delete or rename one of the two; parsers keep only the last", line, pointer)
+    return ParseProblem(
+        "A2A-S07",
+        text,
+        "delete or rename one of the two; parsers keep only the last",
+        line,
+        pointer,
+    )
 
 
-def find_unsupported_values(data: Json, get_lines: Callable[[], Mapping[str, int]]) -> Iterator[ParseProblem]:
+def find_unsupported_values(
+    data: Json, get_lines: Callable[[], Mapping[str, int]]
+) -> Iterator[ParseProblem]:
     """Find values that JSON allows and later steps cannot process."""
     if _is_too_deep(data):
         yield build_nesting_problem()
         return
     for pointer in _find_lone_surrogates(data, ""):
         cure = "write both halves of the surrogate pair, or the character itself"
-        yield ParseProblem("A2A-S10", "the string contains a lone surrogate", cure, get_lines().get(pointer, 0), _replace_lone_surrogates(pointer))
+        yield ParseProblem(
+            "A2A-S10",
+            "the string contains a lone surrogate",
+            cure,
+            get_lines().get(pointer, 0),
+            _replace_lone_surrogates(pointer),
+        )
 
 
 def _is_too_deep(data: Json) -> bool:
@@ -151,7 +202,13 @@ def _iter_children(value: Json) -> Iterable[Json]:
 def _find_lone_surrogates(value: Json, pointer: str) -> Iterator[str]:
     if isinstance(value, str) and value != _replace_lone_surrogates(value):
         yield pointer
-    for key, each in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+    for key, each in (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    ):
         below = f"{pointer}/{escape_key(str(key))}"
         if isinstance(key, str) and key != _replace_lone_surrogates(key):
             yield below
@@ -178,4 +235,6 @@ def _find_duplicate_keys(text: str) -> Iterator[ParseProblem]:
     times = Counter(pointer for pointer, _ in iter_positions(text))
     lines = find_line_numbers(text)
     for pointer in (pointer for pointer, count in times.items() if count > 1):
-        yield build_duplicate_key_problem(unescape_key(pointer.rpartition("/")[2]), lines[pointer], pointer)
+        yield build_duplicate_key_problem(
+            unescape_key(pointer.rpartition("/")[2]), lines[pointer], pointer
+        )

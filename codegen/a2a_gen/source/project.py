@@ -1,8 +1,9 @@
 """Project configuration: where the schemas are, and where the generated package goes.
 
-A project is a folder with an ``a2a.toml`` (an agent), with an ``a2a-gen.toml``, or with a ``pyproject.toml`` that has a ``[tool.a2a-gen]`` table. The
-last two name a folder of schemas: with the tables of a protocol it is a contract, such as the protocol's; without any of them its schemas are plain,
-and the package has models alone. Commands work from any folder inside a project.
+A project is a folder with an ``a2a.toml`` (an agent), with an ``a2a-gen.toml``, or with a
+``pyproject.toml`` that has a ``[tool.a2a-gen]`` table. The last two name a folder of schemas: with
+the tables of a protocol it is a contract, such as the protocol's; without any of them its schemas
+are plain, and the package has models alone. Commands work from any folder inside a project.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ def explain_invalid_package(package: str) -> str | None:
 
 
 ProjectKind: TypeAlias = Literal["contract", "agent", "models"]
-TomlValue: TypeAlias = "bool | int | float | str | date | time | list[TomlValue] | dict[str, TomlValue]"
+TomlValue: TypeAlias = (
+    "bool | int | float | str | date | time | list[TomlValue] | dict[str, TomlValue]"
+)
 
 _NAME_CURE = "choose a name of letters, digits and underscores"
 _KEYS = {"schema": "schema", "package": "my_contract", "out": "generated/my_contract"}
@@ -88,7 +91,9 @@ class Project:
 
 
 class OutputsError(ProjectError):
-    """The table ``[outputs]`` of an agent is invalid; ``project`` has no package, and the rest of it can be checked."""
+    """The table ``[outputs]`` of an agent is invalid; ``project`` has no package, and the rest of
+    it can be checked.
+    """
 
     def __init__(self, project: Project, pointer: str, text: str, cure: str) -> None:
         steps = tuple(pointer.split("/")[1:])
@@ -104,26 +109,40 @@ def find_project(start: Path) -> Project:
     if root is None:
         raise ProjectError(
             f"{start}: no project in this folder or above it",
-            "change to a folder with an a2a.toml, or name a folder of schemas in an a2a-gen.toml or in [tool.a2a-gen] of the pyproject.toml",
+            (
+                "change to a folder with an a2a.toml, or name a folder of schemas in an "
+                "a2a-gen.toml or in [tool.a2a-gen] of the pyproject.toml"
+            ),
         )
     agent, own, python = root / _AGENT_FILE, root / OWN_FILE, root / _PYTHON_FILE
     if own.is_file():
         if agent.is_file() or _read_contract_table(python) is not None:
             other = _AGENT_FILE if agent.is_file() else f"[tool.a2a-gen] of {_PYTHON_FILE}"
-            raise ProjectError(f"{own}: {other} describes this project too", "keep one of them, or move one to a folder of its own")
+            raise ProjectError(
+                f"{own}: {other} describes this project too",
+                "keep one of them, or move one to a folder of its own",
+            )
         return _parse_schema_project(root, own, _read_toml(own))
     return (
-        _parse_agent_project(root, agent, _read_toml(agent)) if agent.is_file() else _parse_schema_project(root, python, _read_contract_table(python))
+        _parse_agent_project(root, agent, _read_toml(agent))
+        if agent.is_file()
+        else _parse_schema_project(root, python, _read_contract_table(python))
     )
 
 
 def find_root(start: Path) -> Path | None:
     """Find the root folder of the project, whatever its settings; ``None`` without a project."""
-    return next((folder for folder in (start.absolute(), *start.absolute().parents) if _is_root(folder)), None)
+    return next(
+        (folder for folder in (start.absolute(), *start.absolute().parents) if _is_root(folder)),
+        None,
+    )
 
 
 def _is_root(folder: Path) -> bool:
-    return any((folder / name).is_file() for name in (_AGENT_FILE, OWN_FILE)) or _read_contract_table(folder / _PYTHON_FILE) is not None
+    return (
+        any((folder / name).is_file() for name in (_AGENT_FILE, OWN_FILE))
+        or _read_contract_table(folder / _PYTHON_FILE) is not None
+    )
 
 
 def _read_contract_table(file: Path) -> TomlValue | None:
@@ -136,37 +155,64 @@ def _read_toml(file: Path) -> dict[str, TomlValue]:
     try:
         return tomllib.loads(file.read_bytes().decode("utf-8"))
     except OSError as error:
-        raise ProjectError(f"{file}: cannot be read: {error.strerror}", "correct its permissions") from None
+        raise ProjectError(
+            f"{file}: cannot be read: {error.strerror}", "correct its permissions"
+        ) from None
     except UnicodeDecodeError as error:
-        raise ProjectError(f"{file}: byte {error.start} is not UTF-8", "save the file as UTF-8") from None
+        raise ProjectError(
+            f"{file}: byte {error.start} is not UTF-8", "save the file as UTF-8"
+        ) from None
     except tomllib.TOMLDecodeError as error:
-        raise ProjectError(f"{file}: invalid TOML: {error}", "correct the syntax at this place") from None
+        raise ProjectError(
+            f"{file}: invalid TOML: {error}", "correct the syntax at this place"
+        ) from None
 
 
 def _parse_schema_project(root: Path, config: Path, table: TomlValue | None) -> Project:
     """Read the settings of a folder of schemas: a contract if it has tables, else plain schemas."""
     at = "" if config.name == OWN_FILE else "[tool.a2a-gen]: "
     if not isinstance(table, dict):
-        raise ProjectError(f"{config}: tool.a2a-gen is not a table", 'write [tool.a2a-gen] with its keys below it, such as schema = "schema"')
+        raise ProjectError(
+            f"{config}: tool.a2a-gen is not a table",
+            'write [tool.a2a-gen] with its keys below it, such as schema = "schema"',
+        )
     _refuse_unknown_keys(config, at, table, (*_KEYS, "compat"))
     schema = _resolve_inside(root, config, _get_text(config, at, table, "schema"))
-    kind: ProjectKind = "contract" if any((schema / name).is_file() for name in TABLE_FILES) else "models"
+    kind: ProjectKind = (
+        "contract" if any((schema / name).is_file() for name in TABLE_FILES) else "models"
+    )
     package = _get_text(config, at, table, "package")
-    if why := explain_invalid_package(package) if kind == "models" else explain_invalid_name(package):
+    if (
+        why := explain_invalid_package(package)
+        if kind == "models"
+        else explain_invalid_name(package)
+    ):
         raise ProjectError(f"{config}: package: {why}", _NAME_CURE)
-    out = package.replace(".", "/") if kind == "models" and "out" not in table else _get_text(config, at, table, "out")
+    out = (
+        package.replace(".", "/")
+        if kind == "models" and "out" not in table
+        else _get_text(config, at, table, "out")
+    )
     target = _resolve_inside(root, config, out)
     if schema.is_relative_to(target):
-        raise ProjectError(f"{config}: the schemas are inside of the package {out}", "name another folder: the package holds generated files only")
+        raise ProjectError(
+            f"{config}: the schemas are inside of the package {out}",
+            "name another folder: the package holds generated files only",
+        )
     compat = table.get("compat", {})
     if not isinstance(compat, dict):
-        raise ProjectError(f"{config}: compat is not a table", 'write a table with its keys below it, such as baselines = ["origin/main"]')
+        raise ProjectError(
+            f"{config}: compat is not a table",
+            'write a table with its keys below it, such as baselines = ["origin/main"]',
+        )
     _refuse_unknown_keys(config, "compat: ", compat, _COMPAT_KEYS)
     return Project(root, kind, config, schema, package, target, _parse_compat(compat))
 
 
 def find_schema_files(folder: Path, out: Path) -> Iterator[Path]:
-    """List the schemas below a folder, sorted; the output, examples, hidden folders and vendored packages hold none."""
+    """List the schemas below a folder, sorted; the output, examples, hidden folders and vendored
+    packages hold none.
+    """
     for entry in sorted(folder.iterdir()):
         if entry.name.startswith(".") or entry == out:
             continue
@@ -177,7 +223,9 @@ def find_schema_files(folder: Path, out: Path) -> Iterator[Path]:
             yield entry
 
 
-def _refuse_unknown_keys(config: Path, at: str, table: Mapping[str, TomlValue], known: Sequence[str]) -> None:
+def _refuse_unknown_keys(
+    config: Path, at: str, table: Mapping[str, TomlValue], known: Sequence[str]
+) -> None:
     for key in sorted(set(table) - set(known)):
         similar = get_close_matches(key, known, 1)
         where = f"{config}:{_find_key_line(config, key)}"
@@ -189,29 +237,58 @@ def _refuse_unknown_keys(config: Path, at: str, table: Mapping[str, TomlValue], 
 
 def _find_key_line(config: Path, key: str) -> int:
     lines = config.read_text(encoding="utf-8").splitlines()
-    return next((number for number, line in enumerate(lines, 1) if re.match(rf"\s*\[?[\"']?{re.escape(key)}[\"']?\s*[=.\]]", line)), 1)
+    return next(
+        (
+            number
+            for number, line in enumerate(lines, 1)
+            if re.match(rf"\s*\[?[\"']?{re.escape(key)}[\"']?\s*[=.\]]", line)
+        ),
+        1,
+    )
 
 
 def _parse_agent_project(root: Path, config: Path, table: Mapping[str, TomlValue]) -> Project:
-    """Read the location of the generated package; the steps of the build read the rest of the file."""
+    """Read the location of the generated package; the steps of the build read the rest of the
+    file.
+    """
     project = Project(root, "agent", config, root, "", root, _parse_compat(table.get("compat")))
     outputs = table.get("outputs")
     if not isinstance(outputs, dict):
-        similar = "" if "outputs" in table else next(iter(get_close_matches("outputs", table, 1)), "")
-        cure = f"rename {similar} to outputs" if similar else 'add [outputs] with package = "my_agent.contract"'
-        raise OutputsError(project, f"/{similar or 'outputs'}", "the table [outputs] is missing", cure)
+        similar = (
+            "" if "outputs" in table else next(iter(get_close_matches("outputs", table, 1)), "")
+        )
+        cure = (
+            f"rename {similar} to outputs"
+            if similar
+            else 'add [outputs] with package = "my_agent.contract"'
+        )
+        raise OutputsError(
+            project, f"/{similar or 'outputs'}", "the table [outputs] is missing", cure
+        )
     for key in sorted(set(outputs) - {"package", "folder"}):
         similar = next(iter(get_close_matches(key, ("package", "folder"), 1)), "")
         cure = f"did you mean {similar}?" if similar else "use only package, folder"
-        raise OutputsError(project, f"/outputs/{escape_key(key)}", f"outputs: unknown key {key}", cure)
+        raise OutputsError(
+            project, f"/outputs/{escape_key(key)}", f"outputs: unknown key {key}", cure
+        )
     package, folder = outputs.get("package"), outputs.get("folder", ".")
     if not isinstance(package, str):
         problem = "missing" if package is None else f"{package!r} is not a string"
-        raise OutputsError(project, "/outputs/package", f"outputs.package: {problem}", 'write package = "my_agent.contract"')
+        raise OutputsError(
+            project,
+            "/outputs/package",
+            f"outputs.package: {problem}",
+            'write package = "my_agent.contract"',
+        )
     if why := explain_invalid_package(package):
         raise OutputsError(project, "/outputs/package", f"outputs.package: {why}", _NAME_CURE)
     if not isinstance(folder, str):
-        raise OutputsError(project, "/outputs/folder", f"outputs.folder: {folder!r} is not a string", 'write folder = "src", or omit it')
+        raise OutputsError(
+            project,
+            "/outputs/folder",
+            f"outputs.folder: {folder!r} is not a string",
+            'write folder = "src", or omit it',
+        )
     out = f"{folder}/{package.replace('.', '/')}"
     if not (root / out).resolve().is_relative_to(root.resolve()):
         cure = f"use a path below {root}, relative to that folder"
@@ -225,8 +302,16 @@ def _parse_compat(table: TomlValue | None) -> Compat:
         return Compat()
     baselines: TomlValue | None = table.get("baselines")
     profile, fail_on = table.get("profile"), table.get("fail_on")
-    names = tuple(each for each in baselines if isinstance(each, str)) if isinstance(baselines, list) else ()
-    return Compat(names, profile if isinstance(profile, str) else "", fail_on if isinstance(fail_on, str) else "error")
+    names = (
+        tuple(each for each in baselines if isinstance(each, str))
+        if isinstance(baselines, list)
+        else ()
+    )
+    return Compat(
+        names,
+        profile if isinstance(profile, str) else "",
+        fail_on if isinstance(fail_on, str) else "error",
+    )
 
 
 def _get_text(config: Path, at: str, table: dict[str, TomlValue], key: str) -> str:
@@ -234,14 +319,21 @@ def _get_text(config: Path, at: str, table: dict[str, TomlValue], key: str) -> s
         case str(text) if text:
             return text
         case None:
-            raise ProjectError(f"{config}: {at}{key} is missing", f'add {key}, such as {key} = "{_KEYS[key]}"')
+            raise ProjectError(
+                f"{config}: {at}{key} is missing", f'add {key}, such as {key} = "{_KEYS[key]}"'
+            )
         case other:
-            raise ProjectError(f"{config}: {key}: {other!r} is not a string", f'write it as {key} = "{_KEYS[key]}"')
+            raise ProjectError(
+                f"{config}: {key}: {other!r} is not a string", f'write it as {key} = "{_KEYS[key]}"'
+            )
 
 
 def _resolve_inside(root: Path, config: Path, path: str) -> Path:
     if not (root / path).resolve().is_relative_to(root.resolve()):
-        raise ProjectError(f"{config}: {path} leads out of the project", f"use a path below {root}, relative to that folder")
+        raise ProjectError(
+            f"{config}: {path} leads out of the project",
+            f"use a path below {root}, relative to that folder",
+        )
     return root / path
 
 
@@ -251,4 +343,7 @@ class TomlDocument(Document):
     @cached_property
     def lines(self) -> Mapping[str, int]:
         """The line of every table and key, by JSON pointer."""
-        return {"".join(f"/{escape_key(str(step))}" for step in path): line for path, line in project_rules.map_lines(self.text).items()}
+        return {
+            "".join(f"/{escape_key(str(step))}" for step in path): line
+            for path, line in project_rules.map_lines(self.text).items()
+        }

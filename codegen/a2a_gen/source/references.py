@@ -1,8 +1,9 @@
 """Schemas within a document, and references between the types of a contract.
 
-Rules walk schemas, not every object of a file: an example or a default is data, and a property named ``not`` is not a keyword. A reference is a
-relative file, ``#`` and ``/$defs/`` with the name of a type. Every other form is refused: a build reads only its own folder, and only a named type
-has a name in Python.
+Rules walk schemas, not every object of a file: an example or a default is data, and a property
+named ``not`` is not a keyword. A reference is a relative file, ``#`` and ``/$defs/`` with the name
+of a type. Every other form is refused: a build reads only its own folder, and only a named type has
+a name in Python.
 """
 
 from __future__ import annotations
@@ -39,7 +40,10 @@ _SCHEMA_MAP_KEYWORDS = ("dependencies", "dependentSchemas", "patternProperties",
 
 
 def join_address(base: str, address: str) -> str:
-    """Resolve an address that may be relative to another. One that is no URL stays as it is, and leads nowhere."""
+    """Resolve an address that may be relative to another.
+
+    One that is no URL stays as it is, and leads nowhere.
+    """
     try:
         return urljoin(base, address)
     except ValueError:
@@ -67,7 +71,9 @@ class Schema:
 
 
 def iter_schemas(root: Json, *, has_definitions: bool = True) -> Iterator[Schema]:
-    """Yield a schema and every schema within it, in the order of the text; definitions say nothing about a value, unless it refers to them."""
+    """Yield a schema and every schema within it, in the order of the text; definitions say nothing
+    about a value, unless it refers to them.
+    """
     maps = (*_SCHEMA_MAP_KEYWORDS, *(_DEFINITION_KEYWORDS if has_definitions else ()))
     waiting = [Schema("", root)]
     while waiting:
@@ -82,9 +88,15 @@ def _iter_subschemas(schema: Schema, maps: tuple[str, ...]) -> Iterator[Schema]:
         if keyword in _SCHEMA_KEYWORDS and isinstance(value, dict | bool):
             yield Schema(pointer, value, keyword)
         elif keyword in _SCHEMA_LIST_KEYWORDS and isinstance(value, list):
-            yield from (Schema(f"{pointer}/{index}", each, keyword) for index, each in enumerate(value))
+            yield from (
+                Schema(f"{pointer}/{index}", each, keyword) for index, each in enumerate(value)
+            )
         elif keyword in maps and isinstance(value, dict):
-            yield from (Schema(f"{pointer}/{escape_key(name)}", each, keyword) for name, each in value.items() if not isinstance(each, list))
+            yield from (
+                Schema(f"{pointer}/{escape_key(name)}", each, keyword)
+                for name, each in value.items()
+                if not isinstance(each, list)
+            )
 
 
 _TYPES_POINTER = "/$defs/"
@@ -108,13 +120,21 @@ class Reference:
     def type_name(self) -> str:
         """The name of the type that it refers to, or an empty string."""
         name = self.pointer.removeprefix(_TYPES_POINTER)
-        return unescape_key(name) if self.pointer.startswith(_TYPES_POINTER) and "/" not in name else ""
+        return (
+            unescape_key(name)
+            if self.pointer.startswith(_TYPES_POINTER) and "/" not in name
+            else ""
+        )
 
 
 def resolve_reference(document: Document, text: str, pointer: str = "") -> Reference:
     """Resolve a ``$ref`` of a document to a file and pointer."""
     file, _, target = text.partition("#")
-    path = posixpath.normpath(posixpath.join(posixpath.dirname(document.path), file)) if file else document.path
+    path = (
+        posixpath.normpath(posixpath.join(posixpath.dirname(document.path), file))
+        if file
+        else document.path
+    )
     return Reference(document.place_at(pointer), text, path, target)
 
 
@@ -137,14 +157,32 @@ def find_unresolved_references(documents: Mapping[str, Document]) -> Iterator[Pr
 def _check_reference(reference: Reference, documents: Mapping[str, Document]) -> Iterator[Problem]:
     place, text = reference.place, reference.text
     if reference.file.startswith(("..", "/")):
-        yield Problem(place, "A2A-R01", f"{text}: reference leads out of the contract folder", "copy the target into the contract")
+        yield Problem(
+            place,
+            "A2A-R01",
+            f"{text}: reference leads out of the contract folder",
+            "copy the target into the contract",
+        )
     elif reference.file not in documents:
-        cure = f"correct the path; it is relative to {posixpath.dirname(place.file) or 'the contract folder'}"
+        cure = (
+            "correct the path; it is relative to "
+            f"{posixpath.dirname(place.file) or 'the contract folder'}"
+        )
         yield Problem(place, "A2A-R02", f"{text}: file {reference.file} does not exist", cure)
     elif not reference.type_name:
-        yield Problem(place, "A2A-R03", f"{text}: reference names no type", "end it with #/$defs/ and the name of a type")
+        yield Problem(
+            place,
+            "A2A-R03",
+            f"{text}: reference names no type",
+            "end it with #/$defs/ and the name of a type",
+        )
     elif reference.type_name not in list_type_names(documents[reference.file]):
-        yield Problem(place, "A2A-R04", f"{text}: {reference.file} has no type {reference.type_name}", "correct the name, or add the type")
+        yield Problem(
+            place,
+            "A2A-R04",
+            f"{text}: {reference.file} has no type {reference.type_name}",
+            "correct the name, or add the type",
+        )
 
 
 def list_type_names(document: Document) -> tuple[str, ...]:
@@ -163,11 +201,18 @@ def find_remote_references(documents: Mapping[str, Document]) -> Iterator[Violat
 
 def find_file_cycles(documents: Mapping[str, Document]) -> Iterator[Violation]:
     """Find a cycle of files that refer to each other; types inside one file may form cycles."""
-    graph = {path: {each.file for each in iter_references(document)} - {path} for path, document in documents.items()}
+    graph = {
+        path: {each.file for each in iter_references(document)} - {path}
+        for path, document in documents.items()
+    }
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         circle: list[str] = error.args[1]
         circle.reverse()
-        first = min(reference.place for reference in iter_references(documents[circle[0]]) if reference.file == circle[1])
+        first = min(
+            reference.place
+            for reference in iter_references(documents[circle[0]])
+            if reference.file == circle[1]
+        )
         yield first, f"files refer to each other in a cycle: {' -> '.join(circle)}"

@@ -1,4 +1,6 @@
-"""Files of a contract or an agent in memory: the bytes of a folder, a commit or a response by path, and the documents in them."""
+"""Files of a contract or an agent in memory: the bytes of a folder, a commit or a response by path,
+and the documents in them.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ _PROJECT_FILES = frozenset({"a2a.toml"})
 
 
 def is_contract_file(path: str) -> bool:
-    """Return true if a file may belong to a contract or an agent; examples, hidden folders and vendored packages do not."""
+    """Return true if a file may belong to a contract or an agent; examples, hidden folders and
+    vendored packages do not.
+    """
     *folders, name = PurePosixPath(path).parts
     has_known_name = name.endswith((JSON_SUFFIX, *_YAML)) or name in _PROJECT_FILES
     return has_known_name and not any(_is_hidden(part) for part in (*folders, name))
@@ -24,11 +28,19 @@ def is_contract_file(path: str) -> bool:
 
 def read_folder(folder: Path) -> dict[str, bytes]:
     """Read the files below a folder that may belong to a contract or an agent."""
-    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in _walk_files(folder) if is_contract_file(file.name) and file.is_file()}
+    return {
+        file.relative_to(folder).as_posix(): file.read_bytes()
+        for file in _walk_files(folder)
+        if is_contract_file(file.name) and file.is_file()
+    }
 
 
-def parse_documents(blobs: Mapping[str, bytes], *, display_prefix: str = "", has_yaml: bool = False) -> dict[str, Document]:
-    """Parse JSON files, and YAML files if the schemas may be YAML, or raise every problem; ``display_prefix`` stands before paths in messages."""
+def parse_documents(
+    blobs: Mapping[str, bytes], *, display_prefix: str = "", has_yaml: bool = False
+) -> dict[str, Document]:
+    """Parse JSON files, and YAML files if the schemas may be YAML, or raise every problem;
+    ``display_prefix`` stands before paths in messages.
+    """
     suffixes = (JSON_SUFFIX, *_YAML) if has_yaml else (JSON_SUFFIX,)
     chosen = {path: blob for path, blob in blobs.items() if path.endswith(suffixes)}
     documents, problems = parse_readable_documents(chosen, display_prefix=display_prefix)
@@ -37,8 +49,12 @@ def parse_documents(blobs: Mapping[str, bytes], *, display_prefix: str = "", has
     return documents
 
 
-def parse_readable_documents(blobs: Mapping[str, bytes], *, display_prefix: str = "") -> tuple[dict[str, Document], dict[str, list[Problem]]]:
-    """Parse JSON and YAML files; return the valid documents, and the problems of the other files."""
+def parse_readable_documents(
+    blobs: Mapping[str, bytes], *, display_prefix: str = ""
+) -> tuple[dict[str, Document], dict[str, list[Problem]]]:
+    """Parse JSON and YAML files; return the valid documents, and the problems of the other
+    files.
+    """
     documents: dict[str, Document] = {}
     problems: dict[str, list[Problem]] = {}
     for path, blob in sorted(blobs.items()):

@@ -7,7 +7,14 @@ from functools import cached_property
 
 from a2a_gen.problems import MissingExtraError
 from a2a_gen.source.documents import Document
-from a2a_gen.source.json_text import Json, ParseProblem, build_duplicate_key_problem, build_nesting_problem, escape_key, find_unsupported_values
+from a2a_gen.source.json_text import (
+    Json,
+    ParseProblem,
+    build_duplicate_key_problem,
+    build_nesting_problem,
+    escape_key,
+    find_unsupported_values,
+)
 
 try:
     import yaml
@@ -22,7 +29,8 @@ _JSON_TAGS: Mapping[str, Callable[[str], Json]] = {
 }
 _MERGE_TAG = "tag:yaml.org,2002:merge"
 
-# Values repeated by aliases: ten aliases of ten aliases, nested nine times, would be a thousand million values.
+# Values repeated by aliases: ten aliases of ten aliases, nested nine times, would be a thousand
+# million values.
 _MAX_REPEATED_VALUES = 10_000
 
 
@@ -50,16 +58,28 @@ def parse(text: str) -> tuple[Json, tuple[ParseProblem, ...]]:
             return None, ()
         reader = _ValueReader()
         data = reader.read(root, frozenset())
-        return data, (*reader.problems, *find_unsupported_values(data, lambda: dict(_iter_lines(root, ""))))
+        return data, (
+            *reader.problems,
+            *find_unsupported_values(data, lambda: dict(_iter_lines(root, ""))),
+        )
     except RecursionError:
         return None, (build_nesting_problem(),)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 0
-        return None, (ParseProblem("A2A-S06", f"invalid YAML: {error.problem}", "correct the syntax at this place", line=line),)
+        return None, (
+            ParseProblem(
+                "A2A-S06",
+                f"invalid YAML: {error.problem}",
+                "correct the syntax at this place",
+                line=line,
+            ),
+        )
     except yaml.YAMLError as error:
         return None, (ParseProblem("A2A-S06", f"invalid YAML: {error}", "save it as UTF-8 text"),)
     except _NotJsonError as error:
-        return None, (ParseProblem("A2A-S06", str(error), "write only values that JSON has", line=error.line),)
+        return None, (
+            ParseProblem("A2A-S06", str(error), "write only values that JSON has", line=error.line),
+        )
 
 
 class _ValueReader:
@@ -76,7 +96,9 @@ class _ValueReader:
             raise _NotJsonError("an alias refers to itself", _get_line(node))
         self._repeat_count += id(node) in self._seen
         if self._repeat_count > _MAX_REPEATED_VALUES:
-            raise _NotJsonError(f"aliases repeat more than {_MAX_REPEATED_VALUES} values", _get_line(node))
+            raise _NotJsonError(
+                f"aliases repeat more than {_MAX_REPEATED_VALUES} values", _get_line(node)
+            )
         if isinstance(node, yaml.MappingNode) and id(node) not in self._seen:
             self.problems += _find_duplicate_keys(node)
         self._seen.add(id(node))

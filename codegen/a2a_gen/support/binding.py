@@ -15,10 +15,18 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from pydantic import TypeAdapter
 from pydantic_core import from_json, to_json
 
-from .base import Encoded, JsonMembers, Requirement, WireModel, check_requirements, meets_requirements
+from .base import (
+    Encoded,
+    JsonMembers,
+    Requirement,
+    WireModel,
+    check_requirements,
+    meets_requirements,
+)
 from .json_types import is_json_object
 
-# Row types of ``operations.py``: an operation independent of dialects, and its methods and paths in one dialect.
+# Row types of ``operations.py``: an operation independent of dialects, and its methods and paths in
+# one dialect.
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +49,9 @@ class DialectCall:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operation of an agent; ``service_method`` is its name in ``AgentService``, ``capability`` is what the agent's card must declare."""
+    """An operation of an agent; ``service_method`` is its name in ``AgentService``, ``capability``
+    is what the agent's card must declare.
+    """
 
     name: str
     service_method: str
@@ -53,7 +63,9 @@ class Operation:
 Theirs = TypeVar("Theirs", bound=WireModel)
 Ours = TypeVar("Ours", bound=WireModel)
 Answer = TypeVar("Answer", bound=WireModel)
-TypeForm: TypeAlias = Any  # a model, or an alias of a union or a list of them: Python has no type for all of these
+TypeForm: TypeAlias = (
+    Any  # a model, or an alias of a union or a list of them: Python has no type for all of these
+)
 
 
 class Empty(WireModel):
@@ -72,7 +84,9 @@ def encode_as_is(request: WireModel) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class ResponseReader(Generic[Answer]):
-    """The result of an operation in a dialect: the type of its JSON, and the function that translates it."""
+    """The result of an operation in a dialect: the type of its JSON, and the function that
+    translates it.
+    """
 
     result: TypeForm
     read: Callable[[Any], Answer] = identity
@@ -84,7 +98,9 @@ class ResponseReader(Generic[Answer]):
 
 @dataclass(frozen=True, slots=True)
 class Binding(Generic[Theirs, Ours, Answer]):
-    """An operation in one dialect: its request model, and the functions that parse and write requests and, where they exist, results."""
+    """An operation in one dialect: its request model, and the functions that parse and write
+    requests and, where they exist, results.
+    """
 
     operation: Operation
     dialect: str
@@ -99,13 +115,17 @@ class Binding(Generic[Theirs, Ours, Answer]):
     """Members that clients write elsewhere, each with the path of its place."""
 
     def parse(self, request: Theirs) -> Ours:
-        """Translate a request to the canonical one, or raise every missing requirement with its place."""
+        """Translate a request to the canonical one, or raise every missing requirement with its
+        place.
+        """
         if not meets_requirements(request, self.requirements):
             check_requirements(request, self.requirements)
         return self.translate(request)
 
     def mend(self, members: Mapping[str, object]) -> dict[str, object] | None:
-        """Move misplaced members of an invalid request to their places; ``None`` if there are none, or the places are taken."""
+        """Move misplaced members of an invalid request to their places; ``None`` if there are none,
+        or the places are taken.
+        """
         mended = dict(members)
         for name, place in self.misplaced:
             if name in mended and (moved := _put(mended, place, mended[name])) is not None:
@@ -113,8 +133,12 @@ class Binding(Generic[Theirs, Ours, Answer]):
         return None if mended == members else mended
 
 
-def _put(members: Mapping[str, object], place: tuple[str, ...], value: object) -> dict[str, object] | None:
-    """Return members with a value at a free place; ``None`` if the place is taken or not within objects."""
+def _put(
+    members: Mapping[str, object], place: tuple[str, ...], value: object
+) -> dict[str, object] | None:
+    """Return members with a value at a free place; ``None`` if the place is taken or not within
+    objects.
+    """
     name, *rest = place
     if not rest:
         return None if name in members else {**members, name: value}
@@ -123,7 +147,8 @@ def _put(members: Mapping[str, object], place: tuple[str, ...], value: object) -
     return None if put is None else {**members, name: put}
 
 
-AnyBinding: TypeAlias = "Binding[Any, Any, Any]"  # a table holds bindings of all types; each row was type-checked where it was defined
+# a table holds bindings of all types; each row was type-checked where it was defined
+AnyBinding: TypeAlias = "Binding[Any, Any, Any]"
 
 
 def serialize_as_is(answer: Encoded[Answer]) -> bytes:
@@ -142,15 +167,21 @@ def encode_empty(_: WireModel) -> dict[str, object]:
 
 
 def serialize_with(write: Callable[[JsonMembers], object]) -> Callable[[Encoded[Answer]], bytes]:
-    """Return a function that serializes a result by a translation, which makes the dialect's JSON of the canonical JSON, without any model."""
+    """Return a function that serializes a result by a translation, which makes the dialect's JSON
+    of the canonical JSON, without any model.
+    """
     return lambda answer: to_json(write(from_json(answer.json)))
 
 
 def read_with(model: type[Ours], read: Callable[[Any], dict[str, object]]) -> Callable[[Any], Ours]:
-    """Return a function that builds a canonical request or result of the members that a translation reads."""
+    """Return a function that builds a canonical request or result of the members that a translation
+    reads.
+    """
     return lambda theirs: model.__pydantic_validator__.validate_python(read(theirs))
 
 
-def encode_with(write: Callable[[JsonMembers], dict[str, object]]) -> Callable[[Ours], dict[str, object]]:
+def encode_with(
+    write: Callable[[JsonMembers], dict[str, object]],
+) -> Callable[[Ours], dict[str, object]]:
     """Return a function that encodes a request by a translation."""
     return lambda request: write(request.to_dict())

@@ -1,7 +1,7 @@
 """Models that their schemas check, for a package of plain schemas.
 
-JSON text is checked before it becomes a model, a model that is made in Python after its members are known. Only the outermost model of a value
-checks, because its schema includes those of all within.
+JSON text is checked before it becomes a model, a model that is made in Python after its members are
+known. Only the outermost model of a value checks, because its schema includes those of all within.
 """
 
 from __future__ import annotations
@@ -14,15 +14,45 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Final, Self, TypeVar
 
-from pydantic import ConfigDict, ModelWrapValidatorHandler, ValidationError, ValidationInfo, model_validator
+from pydantic import (
+    ConfigDict,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticSerializationError
 
 from .field_paths import FieldPath
 from .finite import NOT_FINITE, TOO_LARGE, is_finite, iter_non_finite
 from .json_types import is_json_array, is_json_object
-from .schema_models import SCHEMAS_FILE, BranchSelector, DefaultValue, Json, Number, RestItems, SchemaModel, read_package_schemas
-from .text_formats import Base16Text, Base64Text, BinaryText, DateText, DateTimeText, DurationText, TimeText, UuidText
-from .typed_schema import SchemaMismatchError, SchemaValidator, TypedSchema, list_type_errors, write_out_integers
+from .schema_models import (
+    SCHEMAS_FILE,
+    BranchSelector,
+    DefaultValue,
+    Json,
+    Number,
+    RestItems,
+    SchemaModel,
+    read_package_schemas,
+)
+from .text_formats import (
+    Base16Text,
+    Base64Text,
+    BinaryText,
+    DateText,
+    DateTimeText,
+    DurationText,
+    TimeText,
+    UuidText,
+)
+from .typed_schema import (
+    SchemaMismatchError,
+    SchemaValidator,
+    TypedSchema,
+    list_type_errors,
+    write_out_integers,
+)
 
 __all__ = [
     "Base16Text",
@@ -66,14 +96,21 @@ def _leave_check_to_caller() -> Generator[None]:
 
 
 class CheckedModel(SchemaModel):
-    """A JSON object that matches its schema; unknown members are kept in ``model_extra`` and serialized again."""
+    """A JSON object that matches its schema; unknown members are kept in ``model_extra`` and
+    serialized again.
+    """
 
     __schema__: ClassVar[str] = ""
     """Name of the type in ``schemas.json``."""
 
     @model_validator(mode="wrap")
     @classmethod
-    def _check(cls, value: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:  # noqa: ANN401 - anything may be given
+    def _check(
+        cls,
+        value: Any,  # noqa: ANN401 - anything may be given
+        handler: ModelWrapValidatorHandler[Self],
+        info: ValidationInfo,
+    ) -> Self:
         if _is_checking.get() or not cls.__schema__ or isinstance(value, cls):
             return handler(value)
         if info.mode == "json":
@@ -107,7 +144,11 @@ class CheckedModel(SchemaModel):
     @classmethod
     def _raise_errors(cls, document: object, errors: Iterable[tuple[FieldPath, str]]) -> None:
         details = [
-            InitErrorDetails(type=PydanticCustomError("schema", "{reason}", {"reason": text}), loc=steps, input=_find_value(document, steps))
+            InitErrorDetails(
+                type=PydanticCustomError("schema", "{reason}", {"reason": text}),
+                loc=steps,
+                input=_find_value(document, steps),
+            )
             for steps, text in errors
         ]
         if details:
@@ -150,7 +191,9 @@ class PackageSchema(TypedSchema[T]):
         return _load_validator(self._name)
 
     def parse(self, value: object) -> T:
-        """Parse JSON values (dicts, lists, texts …) into a value, or raise ``SchemaMismatchError``."""
+        """Parse JSON values (dicts, lists, texts …) into a value, or raise
+        ``SchemaMismatchError``.
+        """
         with _leave_check_to_caller():
             return super().parse(value)
 

@@ -1,4 +1,7 @@
-"""Base of the models of ``a2a.toml``. Its schema has checked the values before; a model holds them under typed names."""
+"""Base of the models of ``a2a.toml``.
+
+Its schema has checked the values before; a model holds them under typed names.
+"""
 
 from __future__ import annotations
 

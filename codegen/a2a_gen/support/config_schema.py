@@ -1,8 +1,12 @@
-"""Values of an ``a2a.toml`` or of the environment, checked by their schema and described for the person who sets them. Pure.
+"""Values of an ``a2a.toml`` or of the environment, checked by their schema and described for the
+person who sets them. Pure.
 
-The generator and the server apply the same schema and say the same sentences. A condition of the schema brings its own sentence: its ``description``
-is the problem and, after a semicolon, the fix. In a union of tables, the setting that names the kind of a table chooses the branch.
-JSON Schema cannot compare two members, so ``x-a2a-at-least`` does: ``{"member": "lease", "times": 3, "of": "renewal"}``.
+The generator and the server apply the same schema and say the same sentences. A condition of the
+schema brings its own sentence: its ``description``
+is the problem and, after a semicolon, the fix. In a union of tables, the setting that names the
+kind of a table chooses the branch.
+JSON Schema cannot compare two members, so ``x-a2a-at-least`` does: ``{"member": "lease", "times":
+3, "of": "renewal"}``.
 
 Values are not quoted, because one of them may be a secret; only an unknown kind is.
 """
@@ -29,7 +33,14 @@ _TYPES: Final[Mapping[str, tuple[str, str]]] = {
     "array": ("not a list", "write a list in brackets"),
     "object": ("not a table", "write it as a table"),
 }
-_EXAMPLES: Final[Mapping[str, str]] = {"string": '"…"', "integer": "1", "number": "1.5", "boolean": "true", "array": "[…]", "object": "{…}"}
+_EXAMPLES: Final[Mapping[str, str]] = {
+    "string": '"…"',
+    "integer": "1",
+    "number": "1.5",
+    "boolean": "true",
+    "array": "[…]",
+    "object": "{…}",
+}
 _BOUNDS: Final[Mapping[str, str]] = {
     "minimum": "use {} or more",
     "maximum": "use {} or less",
@@ -46,14 +57,28 @@ _BOUNDS: Final[Mapping[str, str]] = {
 class _AtLeast:
     """The keyword ``x-a2a-at-least``: one number is a multiple of another, or more."""
 
-    def __init__(self, parent_schema: object, value: Mapping[str, str | int], schema_path: object) -> None:
+    def __init__(
+        self, parent_schema: object, value: Mapping[str, str | int], schema_path: object
+    ) -> None:
         del parent_schema, schema_path
-        self._member, self._times, self._of = str(value["member"]), int(value["times"]), str(value["of"])
+        self._member, self._times, self._of = (
+            str(value["member"]),
+            int(value["times"]),
+            str(value["of"]),
+        )
 
     def validate(self, instance: object) -> None:
         """Compare the members, if both are numbers."""
-        member, of = (instance.get(self._member), instance.get(self._of)) if is_json_object(instance) else (None, None)
-        if isinstance(member, int | float) and isinstance(of, int | float) and member < self._times * of:
+        member, of = (
+            (instance.get(self._member), instance.get(self._of))
+            if is_json_object(instance)
+            else (None, None)
+        )
+        if (
+            isinstance(member, int | float)
+            and isinstance(of, int | float)
+            and member < self._times * of
+        ):
             raise ValueError(f"{self._member}: less than {self._times} times {self._of}")
 
 
@@ -72,13 +97,33 @@ _FORMATS: Final = {"ip-network": _is_network}
 
 
 def check_values(data: object, schema: Mapping[str, object]) -> Iterator[RuleViolation]:
-    """Report every setting that the schema refuses; one that is missing because another name was meant for it is not reported twice."""
-    validator = jsonschema_rs.validator_for(dict(schema), mask="the value", offline=True, formats=_FORMATS, validate_formats=True, keywords=_KEYWORDS)
+    """Report every setting that the schema refuses; one that is missing because another name was
+    meant for it is not reported twice.
+    """
+    validator = jsonschema_rs.validator_for(
+        dict(schema),
+        mask="the value",
+        offline=True,
+        formats=_FORMATS,
+        validate_formats=True,
+        keywords=_KEYWORDS,
+    )
     dates: list[RuleViolation] = []
     plain = _quote_dates(data, (), dates)
-    found = [*dates, *(each for error in validator.iter_errors(plain) for each in _describe(error, schema, plain))]
+    found = [
+        *dates,
+        *(
+            each
+            for error in validator.iter_errors(plain)
+            for each in _describe(error, schema, plain)
+        ),
+    ]
     meant = {(each.path[:-1], each.cure) for each in found if each.text == _UNKNOWN}
-    yield from (each for each in found if each.text != _MISSING or (each.path[:-1], _did_you_mean(each.path[-1])) not in meant)
+    yield from (
+        each
+        for each in found
+        if each.text != _MISSING or (each.path[:-1], _did_you_mean(each.path[-1])) not in meant
+    )
 
 
 def _quote_dates(value: object, path: tuple[str | int, ...], found: list[RuleViolation]) -> object:
@@ -93,18 +138,31 @@ def _quote_dates(value: object, path: tuple[str | int, ...], found: list[RuleVio
     return value
 
 
-def _describe(error: jsonschema_rs.ValidationError, schema: Mapping[str, object], data: object) -> Iterator[RuleViolation]:
+def _describe(
+    error: jsonschema_rs.ValidationError, schema: Mapping[str, object], data: object
+) -> Iterator[RuleViolation]:
     path = tuple(error.instance_path)
     holder = _follow(schema, error.schema_path[:-1])
     match error.kind:
-        case Kind.AdditionalProperties(unexpected=names) | Kind.UnevaluatedProperties(unexpected=names):
+        case (
+            Kind.AdditionalProperties(unexpected=names)
+            | Kind.UnevaluatedProperties(unexpected=names)
+        ):
             for name in names:
-                yield RuleViolation((*path, name), _UNKNOWN, _suggest(name, [*_properties(holder)], "remove it"))
+                yield RuleViolation(
+                    (*path, name), _UNKNOWN, _suggest(name, [*_properties(holder)], "remove it")
+                )
         case Kind.Required(property=name):
-            yield RuleViolation((*path, name), _MISSING, _add(name, _resolve(schema, _properties(holder).get(name))))
+            yield RuleViolation(
+                (*path, name), _MISSING, _add(name, _resolve(schema, _properties(holder).get(name)))
+            )
         case Kind.PropertyNames(error=inner):
             options = inner.kind.options if isinstance(inner.kind, Kind.Enum) else []
-            yield RuleViolation((*path, str(inner.instance)), "unknown name" if options else "invalid name", _suggest("", options, inner.message))
+            yield RuleViolation(
+                (*path, str(inner.instance)),
+                "unknown name" if options else "invalid name",
+                _suggest("", options, inner.message),
+            )
         case Kind.Type(types=[kind, *_]):
             yield RuleViolation(path, *_describe_type(_follow(data, path), kind))
         case Kind.Enum(options=options):
@@ -148,26 +206,45 @@ def _add(name: str, wanted: Mapping[str, object]) -> str:
 
 
 def _describe_union(
-    error: jsonschema_rs.ValidationError, branches: Sequence[Sequence[jsonschema_rs.ValidationError]], schema: Mapping[str, object], data: object
+    error: jsonschema_rs.ValidationError,
+    branches: Sequence[Sequence[jsonschema_rs.ValidationError]],
+    schema: Mapping[str, object],
+    data: object,
 ) -> Iterator[RuleViolation]:
-    """Report the problems of the branch that the value chooses; if it chooses none, the setting that would."""
+    """Report the problems of the branch that the value chooses; if it chooses none, the setting
+    that would.
+    """
     path, value = tuple(error.instance_path), _follow(data, error.instance_path)
     union = _follow(schema, error.schema_path)
     tables = [_resolve(schema, each) for each in (union if is_json_array(union) else ())]
     tags = [_find_tag(each) for each in tables]
-    chosen = next((number for number, each in enumerate(tables) if _is_chosen(each, tags[number], value)), None)
+    chosen = next(
+        (number for number, each in enumerate(tables) if _is_chosen(each, tags[number], value)),
+        None,
+    )
     tag = next((each[0] for each in tags if each), None)
     if chosen is not None:
         for each in branches[chosen]:
             yield from _describe(each, schema, data)
     elif tag is not None and is_json_object(value):
         kinds = ", ".join(str(each[1]) for each in tags if each)
-        others = "".join(f", or write {key} = […]" for table, each in zip(tables, tags, strict=True) if not each for key in _required(table))
-        yield RuleViolation((*path, tag), f"unknown {tag} {value[tag]!r}" if tag in value else "missing", f"use one of {kinds}{others}")
+        others = "".join(
+            f", or write {key} = […]"
+            for table, each in zip(tables, tags, strict=True)
+            if not each
+            for key in _required(table)
+        )
+        yield RuleViolation(
+            (*path, tag),
+            f"unknown {tag} {value[tag]!r}" if tag in value else "missing",
+            f"use one of {kinds}{others}",
+        )
     elif not is_json_object(value) and all(each.get("type") == "object" for each in tables):
         yield RuleViolation(path, *_describe_type(value, "object"))
     else:
-        yield RuleViolation(path, *_describe_condition(error, _follow(schema, error.schema_path[:-1])))
+        yield RuleViolation(
+            path, *_describe_condition(error, _follow(schema, error.schema_path[:-1]))
+        )
 
 
 def _is_chosen(table: Mapping[str, object], tag: tuple[str, object] | None, value: object) -> bool:
@@ -179,25 +256,44 @@ def _is_chosen(table: Mapping[str, object], tag: tuple[str, object] | None, valu
 def _find_tag(table: Mapping[str, object]) -> tuple[str, object] | None:
     """Find the required setting that has one possible value."""
     properties = _properties(table)
-    tags = ((name, each["const"]) for name in _required(table) if is_json_object(each := properties.get(name)) and "const" in each)
+    tags = (
+        (name, each["const"])
+        for name in _required(table)
+        if is_json_object(each := properties.get(name)) and "const" in each
+    )
     return next(tags, None)
 
 
 def _describe_condition(error: jsonschema_rs.ValidationError, holder: object) -> tuple[str, str]:
-    """Split the sentence of a condition into problem and fix; a condition without one is described by the validator."""
+    """Split the sentence of a condition into problem and fix; a condition without one is described
+    by the validator.
+    """
     described = str(holder.get("description", "")).rstrip(".") if is_json_object(holder) else ""
     problem, _, fix = described.partition("; ")
     if isinstance(error.kind, Kind.Pattern):
-        return "not in the expected form", f"expected: {_lower(described)}" if described else f"write a text that matches {error.kind.pattern}"
+        return (
+            "not in the expected form",
+            f"expected: {_lower(described)}"
+            if described
+            else f"write a text that matches {error.kind.pattern}",
+        )
     if error.kind.name in _BOUNDS:
         limit = getattr(error.kind, "limit", "")
-        return error.message.removeprefix("the value "), _BOUNDS[error.kind.name].format(limit).replace(" 1 characters", " 1 character")
+        return error.message.removeprefix("the value "), _BOUNDS[error.kind.name].format(
+            limit
+        ).replace(" 1 characters", " 1 character")
     return (_lower(problem), fix) if fix else (_lower(error.message), "change it")
 
 
 def _suggest(name: str, known: Sequence[object], otherwise: str) -> str:
     close = get_close_matches(name, map(str, known), 1)
-    return _did_you_mean(close[0]) if close else f"use one of {', '.join(map(str, known))}" if known else otherwise
+    return (
+        _did_you_mean(close[0])
+        if close
+        else f"use one of {', '.join(map(str, known))}"
+        if known
+        else otherwise
+    )
 
 
 def _did_you_mean(name: object) -> str:

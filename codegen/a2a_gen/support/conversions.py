@@ -1,6 +1,8 @@
-"""Conversions that no translation rule can express: a function per member, from plain JSON values to plain JSON values.
+"""Conversions that no translation rule can express: a function per member, from plain JSON values
+to plain JSON values.
 
-Names tell the direction: ``read_…`` returns the value of the canonical model, ``write_…`` the members of the dialect.
+Names tell the direction: ``read_…`` returns the value of the canonical model, ``write_…`` the
+members of the dialect.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -19,7 +21,9 @@ _LAST: Final = datetime.max.replace(tzinfo=UTC)
 
 
 class UntranslatableError(ValueError):
-    """A value that a dialect cannot express; the list ``lossy`` of the dialect names it with the reason."""
+    """A value that a dialect cannot express; the list ``lossy`` of the dialect names it with the
+    reason.
+    """
 
 
 def fresh_id() -> str:
@@ -42,7 +46,9 @@ def entry(values: JsonObject | None, key: str) -> str | None:
 
 
 def moment(milliseconds: int) -> datetime:
-    """Convert milliseconds since 1970 to a timestamp; one beyond the calendar becomes its nearest day."""
+    """Convert milliseconds since 1970 to a timestamp; one beyond the calendar becomes its nearest
+    day.
+    """
     try:
         return _EPOCH + timedelta(milliseconds=milliseconds)
     except OverflowError:
@@ -58,27 +64,36 @@ def milliseconds(text: str) -> int:
 
 
 def resource(name: str | None, template: tuple[str | None, ...]) -> tuple[str, ...]:
-    """Parse the identifiers of a resource name by a template, in which ``None`` marks their places; a name of another form has none.
+    """Parse the identifiers of a resource name by a template, in which ``None`` marks their places;
+    a name of another form has none.
 
     >>> resource("tasks/1/pushNotificationConfigs/2", ("tasks", None, "pushNotificationConfigs", None))
     ('1', '2')
     """
     pieces = (name or "").split("/")
-    fits = len(pieces) >= len(template) and all(word in (None, piece) for piece, word in zip(pieces, template, strict=False))
-    return tuple(pieces[place] if fits else "" for place, word in enumerate(template) if word is None)
+    fits = len(pieces) >= len(template) and all(
+        word in (None, piece) for piece, word in zip(pieces, template, strict=False)
+    )
+    return tuple(
+        pieces[place] if fits else "" for place, word in enumerate(template) if word is None
+    )
 
 
 # --- data that must be an object ---
 
 
-def wrap(value: object, metadata: JsonObject | None, key: str, mark: str) -> tuple[JsonObject, JsonObject | None]:
+def wrap(
+    value: object, metadata: JsonObject | None, key: str, mark: str
+) -> tuple[JsonObject, JsonObject | None]:
     """Wrap a value that is no object in one, and mark this in the metadata."""
     if is_json_object(value):
         return value, metadata
     return {key: value}, {**(metadata or {}), mark: True}
 
 
-def unwrap(data: JsonObject, metadata: JsonObject | None, key: str, mark: str) -> tuple[object, JsonObject | None]:
+def unwrap(
+    data: JsonObject, metadata: JsonObject | None, key: str, mark: str
+) -> tuple[object, JsonObject | None]:
     """Unwrap a value if the mark and the form say that it was wrapped."""
     if not metadata or metadata.get(mark) is not True or data.keys() != {key}:
         return data, metadata
@@ -89,30 +104,51 @@ def unwrap(data: JsonObject, metadata: JsonObject | None, key: str, mark: str) -
 
 
 def read_interfaces(
-    url: str | None, preferred: str | None, additional: list[JsonObject] | None, version: str | None, *, transport: str
+    url: str | None,
+    preferred: str | None,
+    additional: list[JsonObject] | None,
+    version: str | None,
+    *,
+    transport: str,
 ) -> list[JsonObject]:
-    """List the interfaces of a card with a main address and additional ones; the main one comes first, without its duplicate."""
+    """List the interfaces of a card with a main address and additional ones; the main one comes
+    first, without its duplicate.
+    """
     others = [_interface(other, version or "") for other in additional or ()]
     if not url and preferred is None:
         return others
-    main: JsonObject = {"url": url or "", "protocolBinding": transport if preferred is None else preferred, "protocolVersion": version or ""}
+    main: JsonObject = {
+        "url": url or "",
+        "protocolBinding": transport if preferred is None else preferred,
+        "protocolVersion": version or "",
+    }
     if main in others:
         others.remove(main)
     return [main, *others]
 
 
 def write_interfaces(interfaces: list[JsonObject], **_: str) -> JsonObject:
-    """Write the first interface as the main one, and all of them if there are several; the transport is always written."""
+    """Write the first interface as the main one, and all of them if there are several; the
+    transport is always written.
+    """
     if not interfaces:
         return {"url": "", "protocolVersion": ""}
     main = interfaces[0]
-    card = {"url": main["url"], "preferredTransport": main["protocolBinding"], "protocolVersion": main["protocolVersion"]}
+    card = {
+        "url": main["url"],
+        "preferredTransport": main["protocolBinding"],
+        "protocolVersion": main["protocolVersion"],
+    }
     every = [{"url": each["url"], "transport": each["protocolBinding"]} for each in interfaces]
     return {**card, "additionalInterfaces": every} if len(every) > 1 else card
 
 
 def _interface(other: JsonObject, version: str) -> JsonObject:
-    return {"url": other.get("url", ""), "protocolBinding": other.get("transport", ""), "protocolVersion": version}
+    return {
+        "url": other.get("url", ""),
+        "protocolBinding": other.get("transport", ""),
+        "protocolVersion": version,
+    }
 
 
 def read_address(url: str | None, *, transport: str) -> list[JsonObject]:
@@ -122,19 +158,34 @@ def read_address(url: str | None, *, transport: str) -> list[JsonObject]:
 
 def write_address(interfaces: list[JsonObject], *, transport: str) -> JsonObject:
     """Write the first address of the given transport."""
-    url = next((each["url"] for each in interfaces if each.get("protocolBinding") == transport and each.get("url")), None)
+    url = next(
+        (
+            each["url"]
+            for each in interfaces
+            if each.get("protocolBinding") == transport and each.get("url")
+        ),
+        None,
+    )
     return {"url": url} if url else {}
 
 
-def read_authentication(authentication: JsonObject) -> tuple[dict[str, JsonObject], list[JsonObject]]:
-    """Convert each name of an HTTP authentication scheme to a security scheme; any of them is sufficient."""
+def read_authentication(
+    authentication: JsonObject,
+) -> tuple[dict[str, JsonObject], list[JsonObject]]:
+    """Convert each name of an HTTP authentication scheme to a security scheme; any of them is
+    sufficient.
+    """
     words = authentication.get("schemes")
     schemes = [word for word in words if isinstance(word, str)] if is_json_array(words) else []
-    security_schemes: dict[str, JsonObject] = {word: {"httpAuthSecurityScheme": {"scheme": word}} for word in schemes}
+    security_schemes: dict[str, JsonObject] = {
+        word: {"httpAuthSecurityScheme": {"scheme": word}} for word in schemes
+    }
     return security_schemes, [{"schemes": {word: {"list": []}}} for word in schemes]
 
 
-def write_authentication(schemes: dict[str, JsonObject] | None, requirements: list[JsonObject] | None) -> JsonObject:
+def write_authentication(
+    schemes: dict[str, JsonObject] | None, requirements: list[JsonObject] | None
+) -> JsonObject:
     """List the HTTP authentication schemes that are sufficient alone."""
     words = (_header_scheme(schemes or {}, requirement) for requirement in requirements or ())
     return {"authentication": {"schemes": list(dict.fromkeys(word for word in words if word))}}

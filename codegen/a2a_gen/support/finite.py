@@ -1,4 +1,6 @@
-"""Numbers that JSON lacks, infinity and NaN: Pydantic writes them as null without a word; here they are found, each with its path."""
+"""Numbers that JSON lacks, infinity and NaN: Pydantic writes them as null without a word; here they
+are found, each with its path.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,10 @@ from pydantic_core import to_json
 from .field_paths import MAX_LISTED_FIELDS, FieldPath, render_path
 from .json_types import is_json_object
 
-NOT_FINITE: Final = "infinity and NaN are no JSON; leave the member out, or use a finite number, or null or a text where the schema allows it"
+NOT_FINITE: Final = (
+    "infinity and NaN are no JSON; leave the member out, or use a finite number, or null or a "
+    "text where the schema allows it"
+)
 TOO_LARGE: Final = "the number is too large"
 """Of a number in JSON text beyond every float, such as 1e400, which becomes infinity."""
 
@@ -22,7 +27,10 @@ _ALWAYS_FINITE: Final = frozenset({str, int, bool, type(None)})
 
 
 def is_finite(values: Iterable[object]) -> bool:
-    """Check values that are written; a model among them checks its own when it is written. Every write does this: few calls, types by identity."""
+    """Check values that are written; a model among them checks its own when it is written.
+
+    Every write does this: few calls, types by identity.
+    """
     for value in values:
         kind = value.__class__
         if kind in _ALWAYS_FINITE:
@@ -39,18 +47,24 @@ def is_finite(values: Iterable[object]) -> bool:
 
 
 def list_lost_numbers(value: object, document: object) -> list[tuple[str, str]]:
-    """List the numbers of a value that JSON lacks, which are null in its document, or still there, as field errors."""
+    """List the numbers of a value that JSON lacks, which are null in its document, or still there,
+    as field errors.
+    """
     # A document without null has lost nothing; that is found in a tenth of the time of a walk.
     return list_non_finite(value) if b"null" in to_json(document, inf_nan_mode="null") else []
 
 
 def list_non_finite(value: object, reason: str = NOT_FINITE) -> list[tuple[str, str]]:
     """List the numbers of a value that JSON lacks, as field errors."""
-    return [(render_path(steps), reason) for steps in islice(iter_non_finite(value), MAX_LISTED_FIELDS)]
+    return [
+        (render_path(steps), reason) for steps in islice(iter_non_finite(value), MAX_LISTED_FIELDS)
+    ]
 
 
 def iter_non_finite(value: object, steps: FieldPath = ()) -> Iterator[FieldPath]:
-    """Yield the path of each number that JSON lacks, also in models and dataclasses, by the names in JSON."""
+    """Yield the path of each number that JSON lacks, also in models and dataclasses, by the names
+    in JSON.
+    """
     if isinstance(value, float):
         if not isfinite(value):
             yield steps
@@ -61,8 +75,13 @@ def iter_non_finite(value: object, steps: FieldPath = ()) -> Iterator[FieldPath]
 
 def _list_parts(value: object) -> Iterable[tuple[str | int, object]]:
     if isinstance(value, BaseModel):
-        aliases = {name: field.serialization_alias for name, field in type(value).model_fields.items()}
-        members = ((name if (alias := aliases.get(name)) is None else alias, each) for name, each in value.__dict__.items())
+        aliases = {
+            name: field.serialization_alias for name, field in type(value).model_fields.items()
+        }
+        members = (
+            (name if (alias := aliases.get(name)) is None else alias, each)
+            for name, each in value.__dict__.items()
+        )
         return [*members, *(value.model_extra or {}).items()]
     if is_json_object(value):
         return value.items()

@@ -1,7 +1,9 @@
-"""HTTP+JSON: from an HTTP request to its binding and members, and from an operation to the HTTP request that carries it.
+"""HTTP+JSON: from an HTTP request to its binding and members, and from an operation to the HTTP
+request that carries it.
 
-Litestar matches paths; this module does what it cannot: the verb after a colon at the end of a path (``/tasks/{id}:cancel``), which ids may contain
-too, and members of the request that consist of several segments (``tasks/{id}``).
+Litestar matches paths; this module does what it cannot: the verb after a colon at the end of a path
+(``/tasks/{id}:cancel``), which ids may contain too, and members of the request that consist of
+several segments (``tasks/{id}``).
 """
 
 from __future__ import annotations
@@ -23,30 +25,42 @@ _FLAGS = {"true": True, "false": False}
 
 @dataclass(frozen=True, slots=True)
 class PathMember:
-    """A member of the request that the path holds: pieces joined by slashes; a number stands for that parameter of the path."""
+    """A member of the request that the path holds: pieces joined by slashes; a number stands for
+    that parameter of the path.
+    """
 
     name: str
     pieces: tuple[str | int, ...]
 
     def fill(self, parameters: Sequence[str]) -> str:
         """Fill in the parameters of a path."""
-        return "/".join(piece if isinstance(piece, str) else parameters[piece] for piece in self.pieces)
+        return "/".join(
+            piece if isinstance(piece, str) else parameters[piece] for piece in self.pieces
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class RouteBinding:
-    """The binding of one dialect for a verb on a path; ``lists`` and ``flags`` are the members of a query that are lists or booleans."""
+    """The binding of one dialect for a verb on a path; ``lists`` and ``flags`` are the members of a
+    query that are lists or booleans.
+    """
 
     binding: AnyBinding
     members: tuple[PathMember, ...] = ()
     lists: frozenset[str] = frozenset()
     flags: frozenset[str] = frozenset()
     body: tuple[str, str] | None = None
-    """The member of the request that a body may be instead of the whole, and the member of such a body by which it is told."""
+    """The member of the request that a body may be instead of the whole, and the member of such a
+    body by which it is told.
+    """
 
     def wrap(self, body: dict[str, object]) -> dict[str, object]:
         """Wrap a body that is a member of the request."""
-        return {self.body[0]: body} if self.body and self.body[1] in body and self.body[0] not in body else body
+        return (
+            {self.body[0]: body}
+            if self.body and self.body[1] in body and self.body[0] not in body
+            else body
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +71,20 @@ class RouteMatch:
     parameters: tuple[str, ...]
 
     def parse(self, binding: RouteBinding, query: bytes, body: bytes) -> WireModel:
-        """Build the dialect's request, or raise ``ValidationError``; the path overrides the body, and the body overrides the query."""
+        """Build the dialect's request, or raise ``ValidationError``; the path overrides the body,
+        and the body overrides the query.
+        """
         model: type[WireModel] = binding.binding.request
         if body and not (query or binding.members):
             return model.model_validate_json(body)
         return model.model_validate_json(to_json(self.request_members(binding, query, body)))
 
-    def request_members(self, binding: RouteBinding, query: bytes, body: bytes) -> dict[str, object]:
-        """Merge the members of path, query and body, or raise ``ValidationError`` for a body that is not an object."""
+    def request_members(
+        self, binding: RouteBinding, query: bytes, body: bytes
+    ) -> dict[str, object]:
+        """Merge the members of path, query and body, or raise ``ValidationError`` for a body that
+        is not an object.
+        """
         members = {member.name: member.fill(self.parameters) for member in binding.members}
         in_body = binding.wrap(_object(body, binding.binding.request)) if body else {}
         return {**_query_members(query, binding), **in_body, **members}
@@ -78,7 +98,9 @@ class Route:
     bindings: Mapping[tuple[str, str | None], tuple[RouteBinding, ...]]
 
     def match(self, method: str, parameters: Sequence[str]) -> RouteMatch | None:
-        """Return the matching bindings; the end of a path is a verb only where this method has that verb, and part of an id everywhere else."""
+        """Return the matching bindings; the end of a path is a verb only where this method has that
+        verb, and part of an id everywhere else.
+        """
         if parameters:
             last, colon, verb = parameters[-1].rpartition(":")
             if last and colon and (choices := self.bindings.get((method, verb))):
@@ -130,7 +152,9 @@ _WITHOUT_BODY = frozenset(("GET", "DELETE"))
 
 
 class RequestTarget(NamedTuple):
-    """Method and address of a request; a request with a body repeats the members of the path in it."""
+    """Method and address of a request; a request with a body repeats the members of the path in
+    it.
+    """
 
     method: str
     path: str
@@ -157,11 +181,18 @@ class HttpCandidate:
         for member in self.binding.members:
             values.update(_parameters(member, str(members[member.name])))
         pieces = iter(_quote(values[number]) for number in sorted(values))
-        path = _PARAMETER.sub(lambda _: next(pieces), self.path) + (f":{self.verb}" if self.verb else "")
+        path = _PARAMETER.sub(lambda _: next(pieces), self.path) + (
+            f":{self.verb}" if self.verb else ""
+        )
         if self.method not in _WITHOUT_BODY:
             return RequestTarget(self.method, path, (), to_json(members))
         inside = {member.name for member in self.binding.members}
-        return RequestTarget(self.method, path, tuple(_query((name, value) for name, value in members.items() if name not in inside)), None)
+        return RequestTarget(
+            self.method,
+            path,
+            tuple(_query((name, value) for name, value in members.items() if name not in inside)),
+            None,
+        )
 
 
 class PathBuilder:
@@ -173,7 +204,9 @@ class PathBuilder:
             for (method, verb), choices in route.bindings.items():
                 for choice in choices:
                     if choice.binding.dialect == dialect:
-                        self._ways.setdefault(choice.binding.operation.name, []).append(HttpCandidate(method, route.path, verb, choice))
+                        self._ways.setdefault(choice.binding.operation.name, []).append(
+                            HttpCandidate(method, route.path, verb, choice)
+                        )
 
     def find_binding(self, operation: Operation) -> AnyBinding | None:
         """Return the binding of an operation, if the dialect has it over HTTP+JSON."""
@@ -181,15 +214,28 @@ class PathBuilder:
         return ways[0].binding.binding if ways else None
 
     def build(self, operation: Operation, members: Mapping[str, object]) -> RequestTarget:
-        """Build the request on the path that holds the most members, or raise ``ValueError`` if the request fits no path."""
+        """Build the request on the path that holds the most members, or raise ``ValueError`` if the
+        request fits no path.
+        """
         fitting = [way for way in self._ways[operation.name] if way.is_match(members)]
         if not fitting:
             raise ValueError(f"the request does not say what the path of {operation.name} needs")
         return max(fitting, key=lambda way: len(way.binding.members)).build_target(members)
 
-    def build_member(self, operation: Operation, members: Mapping[str, object]) -> RequestTarget | None:
-        """Build the request whose body is one member of the whole, for servers that take no other; ``None`` if the operation has no such body."""
-        way = next((each for each in self._ways[operation.name] if each.binding.body and each.is_match(members)), None)
+    def build_member(
+        self, operation: Operation, members: Mapping[str, object]
+    ) -> RequestTarget | None:
+        """Build the request whose body is one member of the whole, for servers that take no other;
+        ``None`` if the operation has no such body.
+        """
+        way = next(
+            (
+                each
+                for each in self._ways[operation.name]
+                if each.binding.body and each.is_match(members)
+            ),
+            None,
+        )
         if way is None or way.binding.body is None:
             return None
         return way.build_target(members)._replace(body=to_json(members.get(way.binding.body[0])))
@@ -198,7 +244,9 @@ class PathBuilder:
 def _parameters(member: PathMember, value: str) -> dict[int, str]:
     """Parse the parameters of a path out of the member that they form."""
     numbers = [piece for piece in member.pieces if isinstance(piece, int)]
-    pattern = "/".join("(.+)" if isinstance(piece, int) else re.escape(piece) for piece in member.pieces)
+    pattern = "/".join(
+        "(.+)" if isinstance(piece, int) else re.escape(piece) for piece in member.pieces
+    )
     found = re.fullmatch(pattern, value, re.DOTALL)
     if found is None:
         raise ValueError(f"{member.name} is not of the form of its path: {value!r}")

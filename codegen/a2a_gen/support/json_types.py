@@ -1,4 +1,6 @@
-"""Kinds of JSON values: ``isinstance`` checks that narrow to ``object`` members instead of ``Any``."""
+"""Kinds of JSON values: ``isinstance`` checks that narrow to ``object`` members instead of
+``Any``.
+"""
 
 from typing import Any, Final, TypeAlias, TypeGuard
 

@@ -33,7 +33,8 @@ class WireModel(BaseModel):
 
     def to_json(self) -> bytes:
         """Serialize the object as JSON."""
-        # Straight from Pydantic's serializer: `model_dump_json` decodes the bytes to text, which every caller would encode again.
+        # Straight from Pydantic's serializer: `model_dump_json` decodes the bytes to text, which
+        # every caller would encode again.
         return self.__pydantic_serializer__.to_json(self, by_alias=True, exclude_none=True)
 
     def to_dict(self) -> dict[str, object]:
@@ -60,7 +61,9 @@ class Oneof(WireModel):
     __oneof__: ClassVar[frozenset[str]] = frozenset()
     """The members, by their Python names."""
     __oneof_is_optional__: ClassVar[bool] = False
-    """True if none of them is accepted too: writers send it where their dialect has no member for a value."""
+    """True if none of them is accepted too: writers send it where their dialect has no member for a
+    value.
+    """
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
@@ -74,15 +77,26 @@ class Oneof(WireModel):
         return self
 
     def _settle(self, present: int) -> None:
-        """Accept None as the JSON value `null` where no other member is present; reject everything else."""
+        """Accept None as the JSON value `null` where no other member is present; reject everything
+        else.
+        """
         fields = type(self).model_fields
         members = [name for name in fields if name in self.__oneof__]
-        null = next((name for name in members if fields[name].annotation is object and name in self.model_fields_set), None)
+        null = next(
+            (
+                name
+                for name in members
+                if fields[name].annotation is object and name in self.model_fields_set
+            ),
+            None,
+        )
         if not present and self.__oneof_is_optional__:
             return
         if present or null is None:
             names = ", ".join(type(self).wire_name(name) for name in members)
-            raise PydanticCustomError("oneof", "Exactly one of {members} must be there", {"members": names})
+            raise PydanticCustomError(
+                "oneof", "Exactly one of {members} must be there", {"members": names}
+            )
         object.__setattr__(self, null, JSON_NULL)  # the model is frozen
 
 
@@ -97,8 +111,15 @@ class Encoded(Generic[T]):
 
     __slots__ = ("_json", "_model", "_type")
 
-    def __init__(self, of: type[T], json: bytes | tuple[bytes, ...] | Callable[[], bytes] | None, model: T | None = None) -> None:
-        """Wrap JSON that a model of this type wrote, in one piece or several, a function that returns it when it is first needed, or a model."""
+    def __init__(
+        self,
+        of: type[T],
+        json: bytes | tuple[bytes, ...] | Callable[[], bytes] | None,
+        model: T | None = None,
+    ) -> None:
+        """Wrap JSON that a model of this type wrote, in one piece or several, a function that
+        returns it when it is first needed, or a model.
+        """
         self._type, self._json, self._model = of, json, model
 
     @staticmethod
@@ -154,14 +175,17 @@ class WireEnum(StrEnum):
 
 
 class OpenEnum(WireEnum):
-    """A word of a list that may grow: an unknown word is kept as it is, for the lifetime of its references."""
+    """A word of a list that may grow: an unknown word is kept as it is, for the lifetime of its
+    references.
+    """
 
     @classmethod
     def _missing_(cls, value: object) -> Self | None:
         known = super()._missing_(value)
         if known is not None or not isinstance(value, str):
             return known
-        # Not entered into the enumeration: words come from untrusted callers, and the enumeration is never freed.
+        # Not entered into the enumeration: words come from untrusted callers, and the enumeration
+        # is never freed.
         unknown = str.__new__(cls, value)
         unknown._name_ = value
         unknown._value_ = value

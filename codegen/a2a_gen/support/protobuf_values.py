@@ -1,4 +1,5 @@
-"""Values of protocol buffers: free JSON in Struct and Value, timestamps, and the wire format of what is written.
+"""Values of protocol buffers: free JSON in Struct and Value, timestamps, and the wire format of
+what is written.
 
     reading     message of upb ── read_* ──► JSON as Python objects; what JSON cannot express becomes an ``Unreadable`` at its place
     writing     JSON as Python objects ── write_* ──► wire format; what a message cannot carry raises ``UnwritableError`` with its place
@@ -30,10 +31,14 @@ Ours: TypeAlias = Mapping[str, Any]
 """JSON of a dialect, which its own model has checked."""
 
 MAX_ITEMS: Final = 100_000
-"""Items of one list that are read: an empty message takes two bytes on the wire and a thousand times as much as an object."""
+"""Items of one list that are read: an empty message takes two bytes on the wire and a thousand
+times as much as an object.
+"""
 
 _MAX_LEVELS: Final = 80
-"""Levels of messages in a Value; readers of protocol buffers stop at 100, and envelopes are above it."""
+"""Levels of messages in a Value; readers of protocol buffers stop at 100, and envelopes are above
+it.
+"""
 _LIST_LEVELS, _OBJECT_LEVELS = 2, 3
 _EXACT: Final = 2**53
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -111,7 +116,9 @@ def write_message(codec: Codec, json: bytes) -> bytes:
         return codec.write(document)
     except (UnwritableError, UnicodeEncodeError) as error:
         path = next(_find_unwritable(document, ""), "")
-        raise UnwritableError(error.reason if isinstance(error, UnwritableError) else "is no Unicode text", path) from None
+        raise UnwritableError(
+            error.reason if isinstance(error, UnwritableError) else "is no Unicode text", path
+        ) from None
 
 
 def _find_unreadable(value: object, path: str) -> Iterator[tuple[str, str]]:
@@ -322,12 +329,18 @@ def _to_double(number: float) -> float:
     except OverflowError:
         double = 0.0
     if double != number:
-        raise UnwritableError("is an integer beyond 2^53, which a number of protocol buffers cannot hold; send it as text")
+        raise UnwritableError(
+            "is an integer beyond 2^53, which a number of protocol buffers cannot hold; send "
+            "it as text"
+        )
     return double
 
 
 def write_timestamp(ours: str) -> bytes:
-    """Write a timestamp. Those with milliseconds in UTC, as models write them, are cached by their second."""
+    """Write a timestamp.
+
+    Those with milliseconds in UTC, as models write them, are cached by their second.
+    """
     if len(ours) == _MILLIS_CHARS and ours[_SECOND_CHARS] == "." and ours[-1] == "Z":
         return _write_second(ours[:_SECOND_CHARS]) + _write_millis(ours[_SECOND_CHARS:])
     return _write_moment(ours)

@@ -1,4 +1,6 @@
-"""Requirements of requests beyond their models: members that are not empty, and words that are known."""
+"""Requirements of requests beyond their models: members that are not empty, and words that are
+known.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -19,7 +21,9 @@ _CONTENT = frozenset((str, bytes, list, dict))
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """The requirements of objects at one place of a request, by Python names; lists and maps on the path are traversed."""
+    """The requirements of objects at one place of a request, by Python names; lists and maps on the
+    path are traversed.
+    """
 
     path: tuple[str, ...]
     """The path from the request to the objects, by Python names."""
@@ -39,7 +43,8 @@ def check_requirements(request: WireModel, demands: Iterable[Requirement]) -> No
 
 
 def meets_requirements(request: WireModel, demands: Iterable[Requirement]) -> bool:
-    """Check quickly that nothing is missing, because every request passes here; undecided cases need the full check.
+    """Check quickly that nothing is missing, because every request passes here; undecided cases
+    need the full check.
 
     One function that calls no other for the usual values: calls would cost more than the check.
     """
@@ -56,7 +61,9 @@ def meets_requirements(request: WireModel, demands: Iterable[Requirement]) -> bo
             values = node.__dict__
             for name in wanted.required:
                 value = values[name]
-                if not value or (type(value) not in _CONTENT and value == _find_empty_word(value.__class__)):
+                if not value or (
+                    type(value) not in _CONTENT and value == _find_empty_word(value.__class__)
+                ):
                     return False
             for name in wanted.known:
                 if values[name] is not None and not values[name].is_known:
@@ -72,7 +79,9 @@ def _lacking(request: WireModel, wanted: Requirement) -> Iterator[InitErrorDetai
             yield from _missing(node, loc, wanted)
 
 
-def _reach(node: object, loc: _Loc, steps: tuple[tuple[str, str], ...]) -> Iterator[tuple[object, _Loc]]:
+def _reach(
+    node: object, loc: _Loc, steps: tuple[tuple[str, str], ...]
+) -> Iterator[tuple[object, _Loc]]:
     if is_json_array(node):
         for index, item in enumerate(node):
             yield from _reach(item, (*loc, index), steps)
@@ -94,10 +103,18 @@ def _missing(node: WireModel, loc: _Loc, wanted: Requirement) -> Iterator[InitEr
         if name in wanted.required and value is None:
             yield InitErrorDetails(type="missing", loc=place, input=node)
         elif name in wanted.required and _is_empty(value):
-            yield InitErrorDetails(type=PydanticCustomError("empty", "Field must not be empty"), loc=place, input=value)
+            yield InitErrorDetails(
+                type=PydanticCustomError("empty", "Field must not be empty"), loc=place, input=value
+            )
         elif name in wanted.known and isinstance(value, OpenEnum) and not value.is_known:
             words = ", ".join(type(value))
-            yield InitErrorDetails(type=PydanticCustomError("word", "Input should be one of {words}", {"words": words}), loc=place, input=value)
+            yield InitErrorDetails(
+                type=PydanticCustomError(
+                    "word", "Input should be one of {words}", {"words": words}
+                ),
+                loc=place,
+                input=value,
+            )
 
 
 def _is_empty(value: object) -> bool:

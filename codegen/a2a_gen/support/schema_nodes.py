@@ -1,4 +1,6 @@
-"""Nodes of JSON Schemas: each schema within a document with its address, what it refers to, and a validator of it alone."""
+"""Nodes of JSON Schemas: each schema within a document with its address, what it refers to, and a
+validator of it alone.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,15 @@ _MAX_VALIDATORS: Final = 16  # each holds everything that its schema reaches
 _OLD: Final = ("draft-06", "draft-07")
 _CONDITIONS: Final = frozenset({"if", "then", "else"})
 _LATER: Final = frozenset(
-    {"dependentRequired", "dependentSchemas", "maxContains", "minContains", "prefixItems", "unevaluatedItems", "unevaluatedProperties"}
+    {
+        "dependentRequired",
+        "dependentSchemas",
+        "maxContains",
+        "minContains",
+        "prefixItems",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+    }
 )
 _UNKNOWN: Final[Mapping[str, frozenset[str]]] = {
     "draft-06": _LATER | _CONDITIONS,
@@ -45,9 +55,20 @@ class Annotation:
 ANNOTATIONS: Final[dict[str, Any]] = {"contentEncoding": Annotation, "contentMediaType": Annotation}
 
 
-def build_validator(schema: Mapping[str, object], registry: jsonschema_rs.Registry | None = None) -> jsonschema_rs.Validator:
-    """Build a validator as all packages use it: formats are asserted, and values stand in no message."""
-    return jsonschema_rs.validator_for(dict(schema), registry=registry, validate_formats=True, keywords=ANNOTATIONS, mask="the value", offline=True)
+def build_validator(
+    schema: Mapping[str, object], registry: jsonschema_rs.Registry | None = None
+) -> jsonschema_rs.Validator:
+    """Build a validator as all packages use it: formats are asserted, and values stand in no
+    message.
+    """
+    return jsonschema_rs.validator_for(
+        dict(schema),
+        registry=registry,
+        validate_formats=True,
+        keywords=ANNOTATIONS,
+        mask="the value",
+        offline=True,
+    )
 
 
 class SchemaPlace(NamedTuple):
@@ -111,17 +132,25 @@ class SchemaDocuments:
     def leave_out_unknown(self, node: SchemaPlace) -> SchemaPlace:
         """Return a node without the keywords that its draft does not know."""
         draft = self.get_draft(node)
-        unknown = next((keywords for name, keywords in _UNKNOWN.items() if name in draft), frozenset[str]())
+        unknown = next(
+            (keywords for name, keywords in _UNKNOWN.items() if name in draft), frozenset[str]()
+        )
         if unknown.isdisjoint(node.keywords):
             return node
-        return node._replace(schema={keyword: each for keyword, each in node.keywords.items() if keyword not in unknown})
+        return node._replace(
+            schema={
+                keyword: each for keyword, each in node.keywords.items() if keyword not in unknown
+            }
+        )
 
     def get_draft(self, node: SchemaPlace) -> str:
         """Return the draft that the document of a node names."""
         return str(self._documents[node.address].get("$schema", ""))
 
     def follow(self, node: SchemaPlace, reference: str) -> SchemaPlace | None:
-        """Return what a reference leads to; ``None`` where only a validator knows: anchors, and documents within documents."""
+        """Return what a reference leads to; ``None`` where only a validator knows: anchors, and
+        documents within documents.
+        """
         address, _, fragment = reference.partition("#")
         found = self._documents.get(address or node.address)
         if found is None or (fragment and not fragment.startswith("/")):
@@ -147,7 +176,10 @@ class SchemaDocuments:
     def _build_validator(self, address: str, pointer: str) -> Callable[[object], bool]:
         try:
             return build_validator({"$ref": f"{address}#{pointer}"}, self._registry).is_valid
-        except (ValueError, jsonschema_rs.ReferencingError):  # the validator of the whole has refused the value: it decides
+        except (
+            ValueError,
+            jsonschema_rs.ReferencingError,
+        ):  # the validator of the whole has refused the value: it decides
             return lambda _: True
 
     def is_valid(self, node: SchemaPlace, value: object) -> bool:
@@ -158,9 +190,15 @@ class SchemaDocuments:
         """Find the validator of what a node says itself of values without parts."""
         key = node.address, node.pointer
         if key not in self._scalars:
-            own = {keyword: node.keywords[keyword] for keyword in _SCALAR_KEYWORDS if keyword in node.keywords}
+            own = {
+                keyword: node.keywords[keyword]
+                for keyword in _SCALAR_KEYWORDS
+                if keyword in node.keywords
+            }
             draft = self.get_draft(node)
-            self._scalars[key] = build_validator({**({"$schema": draft} if draft else {}), **own}) if own else None
+            self._scalars[key] = (
+                build_validator({**({"$schema": draft} if draft else {}), **own}) if own else None
+            )
         return self._scalars[key]
 
     @cached_property

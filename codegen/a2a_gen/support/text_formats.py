@@ -1,4 +1,6 @@
-"""Texts that have a type in Python: points in time, dates, durations, identifiers, bytes. A value that was read remembers its text.
+"""Texts that have a type in Python: points in time, dates, durations, identifiers, bytes.
+
+A value that was read remembers its text.
 
     DateTimeText  datetime   date-time; a leap second is the second before it
     DateText      date       date
@@ -9,8 +11,9 @@
     Base16Text    bytes      contentEncoding base16
     BinaryText    bytes      binary: the UTF-8 of the text
 
-Written again, such a value is the text that it was read from, character by character; one that was made in Python has the usual text. JSON Schema
-asserts no encoding: a text that is not of its encoding is accepted, and its bytes are its UTF-8.
+Written again, such a value is the text that it was read from, character by character; one that was
+made in Python has the usual text. JSON Schema asserts no encoding: a text that is not of its
+encoding is accepted, and its bytes are its UTF-8.
 """
 
 from __future__ import annotations
@@ -60,15 +63,25 @@ class TextBytes(bytes, _Text):
 class TextFormat:
     """The annotation of a type whose JSON is text: reads it, remembers it, writes it."""
 
-    def __init__(self, python_type: type, word: str, parse: Callable[[str], _Text], render: Callable[[Any], str]) -> None:
+    def __init__(
+        self,
+        python_type: type,
+        word: str,
+        parse: Callable[[str], _Text],
+        render: Callable[[Any], str],
+    ) -> None:
         self._type, self._word, self._parse, self._render = python_type, word, parse, render
 
-    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
         """Take a text or a value of the type."""
         write = core_schema.plain_serializer_function_ser_schema(self._write, when_used="json")
         return core_schema.no_info_plain_validator_function(self._read, serialization=write)
 
-    def __get_pydantic_json_schema__(self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
         """Describe the text."""
         return {"type": "string", "format": self._word}
 
@@ -77,12 +90,18 @@ class TextFormat:
             try:
                 made = self._parse(value)
             except (ValueError, OverflowError) as error:
-                raise PydanticCustomError("text_format", "not a {word} that Python has a value for", {"word": self._word}) from error
+                raise PydanticCustomError(
+                    "text_format", "not a {word} that Python has a value for", {"word": self._word}
+                ) from error
             object.__setattr__(made, "source_text", value)
             return made
-        if isinstance(value, self._type) and isinstance(value, datetime) == issubclass(self._type, datetime):
+        if isinstance(value, self._type) and isinstance(value, datetime) == issubclass(
+            self._type, datetime
+        ):
             return value
-        raise PydanticCustomError("text_format", "neither a text nor a {type}", {"type": self._type.__name__})
+        raise PydanticCustomError(
+            "text_format", "neither a text nor a {type}", {"type": self._type.__name__}
+        )
 
     def _write(self, value: object) -> object:
         if not isinstance(value, self._type):
@@ -115,7 +134,10 @@ def _render_time(value: time) -> str:
 
 # --- durations ---
 
-_DURATION: Final = re.compile(r"P(?:(\d+)W|(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?)", re.ASCII)
+_DURATION: Final = re.compile(
+    r"P(?:(\d+)W|(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?)",
+    re.ASCII,
+)
 _DAYS_OF_YEAR, _DAYS_OF_MONTH = 365, 30
 
 
@@ -125,7 +147,11 @@ def _parse_duration(text: str) -> TextDuration:
         raise ValueError(text)
     weeks, years, months, days, hours, minutes = (int(each or 0) for each in found.groups()[:-1])
     return TextDuration(
-        weeks=weeks, days=years * _DAYS_OF_YEAR + months * _DAYS_OF_MONTH + days, hours=hours, minutes=minutes, seconds=float(found[7] or 0)
+        weeks=weeks,
+        days=years * _DAYS_OF_YEAR + months * _DAYS_OF_MONTH + days,
+        hours=hours,
+        minutes=minutes,
+        seconds=float(found[7] or 0),
     )
 
 
@@ -136,7 +162,11 @@ def _render_duration(value: timedelta) -> str:
     clock = "".join(f"{number}{unit}" for number, unit in ((hours, "H"), (minutes, "M")) if number)
     clock += f"{seconds}{fraction}S" if seconds or fraction else ""
     days = f"{abs(value).days}D" if abs(value).days else ""
-    return f"{'-' if value < timedelta() else ''}P{days}{f'T{clock}' if clock else ''}" if days or clock else "PT0S"
+    return (
+        f"{'-' if value < timedelta() else ''}P{days}{f'T{clock}' if clock else ''}"
+        if days or clock
+        else "PT0S"
+    )
 
 
 # --- bytes ---
@@ -172,10 +202,16 @@ def _render_binary(value: bytes) -> str:
     return value.decode("utf-8", "surrogatepass")
 
 
-DateTimeText: TypeAlias = Annotated[datetime, TextFormat(datetime, "date-time", _parse_date_time, _render_date_time)]
-DateText: TypeAlias = Annotated[date, TextFormat(date, "date", TextDate.fromisoformat, date.isoformat)]
+DateTimeText: TypeAlias = Annotated[
+    datetime, TextFormat(datetime, "date-time", _parse_date_time, _render_date_time)
+]
+DateText: TypeAlias = Annotated[
+    date, TextFormat(date, "date", TextDate.fromisoformat, date.isoformat)
+]
 TimeText: TypeAlias = Annotated[time, TextFormat(time, "time", _parse_time, _render_time)]
-DurationText: TypeAlias = Annotated[timedelta, TextFormat(timedelta, "duration", _parse_duration, _render_duration)]
+DurationText: TypeAlias = Annotated[
+    timedelta, TextFormat(timedelta, "duration", _parse_duration, _render_duration)
+]
 UuidText: TypeAlias = Annotated[UUID, TextFormat(UUID, "uuid", TextUuid, str)]
 Base64Text: TypeAlias = Annotated[bytes, TextFormat(bytes, "byte", _parse_base64, _render_base64)]
 Base16Text: TypeAlias = Annotated[bytes, TextFormat(bytes, "base16", _parse_base16, bytes.hex)]

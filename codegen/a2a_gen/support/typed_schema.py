@@ -1,4 +1,6 @@
-"""Typed schemas: a JSON Schema with its Python type, readers and writers of its JSON, and field errors."""
+"""Typed schemas: a JSON Schema with its Python type, readers and writers of its JSON, and field
+errors.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,10 @@ class SchemaMismatchError(ValueError):
 
     def prefix_fields(self, path: str) -> FieldErrors:
         """Prefix the field paths with the path of the value."""
-        return tuple((f"{path}{'' if not inner or inner.startswith('[') else '.'}{inner}", text) for inner, text in self.fields)
+        return tuple(
+            (f"{path}{'' if not inner or inner.startswith('[') else '.'}{inner}", text)
+            for inner, text in self.fields
+        )
 
 
 class SchemaValidator:
@@ -66,13 +71,19 @@ class SchemaValidator:
     def check(self, value: object) -> None:
         """Raise ``SchemaMismatchError`` if a value does not match."""
         if not self.is_valid(value):
-            raise SchemaMismatchError([(render_path(steps), text) for steps, text in self.list_errors(value)])
+            raise SchemaMismatchError(
+                [(render_path(steps), text) for steps, text in self.list_errors(value)]
+            )
 
     def list_errors(self, value: object) -> list[tuple[FieldPath, str]]:
         """List the first errors of a value, each with its path; none if it matches."""
         if self.is_valid(value):
             return []
-        return [*dict.fromkeys((each.path, each.text) for each in list_mismatches(self._documents, value))]
+        return [
+            *dict.fromkeys(
+                (each.path, each.text) for each in list_mismatches(self._documents, value)
+            )
+        ]
 
 
 class TypedSchema(Generic[T]):
@@ -87,7 +98,11 @@ class TypedSchema(Generic[T]):
     @cached_property
     def document(self) -> bytes:
         """The schema as it is served; it has no external references."""
-        return self._source.read_bytes() if isinstance(self._source, Path) else json.dumps(self._source).encode()
+        return (
+            self._source.read_bytes()
+            if isinstance(self._source, Path)
+            else json.dumps(self._source).encode()
+        )
 
     @cached_property
     def schema(self) -> dict[str, Any]:
@@ -121,21 +136,29 @@ class TypedSchema(Generic[T]):
         return TypeAdapter(self._python_type)
 
     def parse(self, value: object) -> T:
-        """Parse JSON values (dicts, lists, texts …) into a value, or raise ``SchemaMismatchError``."""
+        """Parse JSON values (dicts, lists, texts …) into a value, or raise
+        ``SchemaMismatchError``.
+        """
         self.validator.check(value)
         try:
             return self._adapter.validate_python(value, by_alias=True, by_name=False)
         except ValidationError as error:
             if (written := write_out_integers(value, error)) is not None:
                 return self.parse(written)
-            raise SchemaMismatchError([(render_path(steps), text) for steps, text in list_type_errors(error, value)]) from error
+            raise SchemaMismatchError(
+                [(render_path(steps), text) for steps, text in list_type_errors(error, value)]
+            ) from error
 
     def serialize(self, value: T) -> object:
         """Serialize a value to JSON values, or raise ``SchemaMismatchError``."""
         try:
-            document: object = self._adapter.dump_python(value, mode="json", by_alias=True, exclude_none=self.omits_none, warnings="error")
+            document: object = self._adapter.dump_python(
+                value, mode="json", by_alias=True, exclude_none=self.omits_none, warnings="error"
+            )
         except PydanticSerializationError as error:
-            raise SchemaMismatchError(list_non_finite(value) or list_unexpected_values(error)) from error
+            raise SchemaMismatchError(
+                list_non_finite(value) or list_unexpected_values(error)
+            ) from error
         if not is_finite((value,)):
             raise SchemaMismatchError(list_non_finite(value))
         self.validator.check(document)
@@ -162,16 +185,26 @@ _MAY_OVERFLOW = re.compile(rb"[0-9][eE]\+?[0-9]{3}|[0-9]{300}")
 
 
 def parse_json(text: bytes | str) -> object:
-    """Parse JSON text, or raise ``ValueError``; a number beyond every float, such as 1e400, is refused and never becomes infinity."""
+    """Parse JSON text, or raise ``ValueError``; a number beyond every float, such as 1e400, is
+    refused and never becomes infinity.
+    """
     value: object = from_json(text, allow_inf_nan=False)
-    if _MAY_OVERFLOW.search(text.encode() if isinstance(text, str) else text) and (found := list_non_finite(value, TOO_LARGE)):
+    if _MAY_OVERFLOW.search(text.encode() if isinstance(text, str) else text) and (
+        found := list_non_finite(value, TOO_LARGE)
+    ):
         raise SchemaMismatchError(found)
     return value
 
 
 def write_out_integers(value: object, error: ValidationError) -> object:
-    """Replace floats such as 1e20, which Pydantic takes for no integers, by equal integers; ``None`` if the error has other reasons."""
-    large = {each["input"] for each in error.errors() if each["type"] == "int_parsing_size" and isinstance(each["input"], float)}
+    """Replace floats such as 1e20, which Pydantic takes for no integers, by equal integers;
+    ``None`` if the error has other reasons.
+    """
+    large = {
+        each["input"]
+        for each in error.errors()
+        if each["type"] == "int_parsing_size" and isinstance(each["input"], float)
+    }
     return _write_out(value, large) if large else None
 
 
@@ -186,31 +219,54 @@ def _write_out(value: object, floats: AbstractSet[float]) -> object:
 
 # --- field errors ---
 
-_EXPECTED: Mapping[str, str] = {"tuple_type": "array", "list_type": "array", "model_type": "object", "dict_type": "object"}
+_EXPECTED: Mapping[str, str] = {
+    "tuple_type": "array",
+    "list_type": "array",
+    "model_type": "object",
+    "dict_type": "object",
+}
 
 
 def list_type_errors(error: ValidationError, document: object) -> list[tuple[FieldPath, str]]:
-    """List where JSON that matches its schema does not fit its type, as where ``prefixItems`` without a type accepts an object.
+    """List where JSON that matches its schema does not fit its type, as where ``prefixItems``
+    without a type accepts an object.
 
-    Pydantic names the branch of a union as a step, which no document has, and each branch refuses for itself: only the innermost places count.
+    Pydantic names the branch of a union as a step, which no document has, and each branch refuses
+    for itself: only the innermost places count.
     """
     if error.error_count() > MAX_FIELD_ERRORS:
         return [((), f"more than {MAX_FIELD_ERRORS} values are not of their types")]
-    found = {_follow_document(each["loc"], document): each for each in reversed(error.errors(include_url=False, include_context=False))}
+    found = {
+        _follow_document(each["loc"], document): each
+        for each in reversed(error.errors(include_url=False, include_context=False))
+    }
     outer = {steps[:length] for steps in found for length in range(len(steps))}
     return [
-        (steps, f'the value is not of type "{_EXPECTED[each["type"]]}"' if each["type"] in _EXPECTED else each["msg"])
+        (
+            steps,
+            f'the value is not of type "{_EXPECTED[each["type"]]}"'
+            if each["type"] in _EXPECTED
+            else each["msg"],
+        )
         for steps, each in reversed(found.items())
         if steps not in outer
     ]
 
 
-_UNEXPECTED = re.compile(r"Expected `(?P<expected>[^`]+)`.*?\[(?:field_name='(?P<field>[^']*)')?.*input_type=(?P<type>[^\]]+)\]\)$", re.MULTILINE)
+_UNEXPECTED = re.compile(
+    r"Expected `(?P<expected>[^`]+)`.*?\[(?:field_name='(?P<field>[^']*)')?.*input_type=(?P<type>[^\]]+)\]\)$",
+    re.MULTILINE,
+)
 
 
 def list_unexpected_values(error: PydanticSerializationError) -> FieldErrors:
-    """List the values that Pydantic did not expect when it wrote them, by their types alone; it names at most the innermost member."""
-    found = [(each["field"] or "", f"the value is of type {each['type']}, not {each['expected']}") for each in _UNEXPECTED.finditer(str(error))]
+    """List the values that Pydantic did not expect when it wrote them, by their types alone; it
+    names at most the innermost member.
+    """
+    found = [
+        (each["field"] or "", f"the value is of type {each['type']}, not {each['expected']}")
+        for each in _UNEXPECTED.finditer(str(error))
+    ]
     return found or (("", str(error).partition("\n")[0]),)
 
 

@@ -1,4 +1,6 @@
-"""Unions whose branches have no constant tag: a value that fits no branch has one error, not one per branch."""
+"""Unions whose branches have no constant tag: a value that fits no branch has one error, not one
+per branch.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,16 @@ class AnyOf:
     kinds: str
     """Description of the accepted types."""
 
-    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
         """Replace the errors of all types with one."""
         schema = handler(source)
-        return core_schema.nullable_schema(self._plain(schema["schema"])) if schema["type"] == "nullable" else self._plain(schema)
+        return (
+            core_schema.nullable_schema(self._plain(schema["schema"]))
+            if schema["type"] == "nullable"
+            else self._plain(schema)
+        )
 
     def _plain(self, union: core_schema.CoreSchema) -> core_schema.CoreSchema:
         if union["type"] != "union":
@@ -37,7 +45,9 @@ class AnyOf:
 
 @dataclass(frozen=True)
 class UnionByMember:
-    """Parses an object as the branch with its member: one error at one place, instead of those of every branch."""
+    """Parses an object as the branch with its member: one error at one place, instead of those of
+    every branch.
+    """
 
     by: Mapping[str, str]
     """The name of the branch, by the wire name of the member that only this branch has."""
@@ -46,15 +56,23 @@ class UnionByMember:
     aliases: tuple[tuple[str, str], ...] = ()
     """Other names of these members that are read too, each with the member."""
 
-    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
         """Select the branch by member instead of trying every branch."""
         schema = handler(source)
-        return core_schema.nullable_schema(self._tagged(schema["schema"])) if schema["type"] == "nullable" else self._tagged(schema)
+        return (
+            core_schema.nullable_schema(self._tagged(schema["schema"]))
+            if schema["type"] == "nullable"
+            else self._tagged(schema)
+        )
 
     def _tagged(self, union: core_schema.CoreSchema) -> core_schema.CoreSchema:
         if union["type"] != "union":
             raise TypeError("UnionByMember: not a union of models")
-        branches = (choice[0] if isinstance(choice, tuple) else choice for choice in union["choices"])
+        branches = (
+            choice[0] if isinstance(choice, tuple) else choice for choice in union["choices"]
+        )
         members = ", ".join(self.by)
         return core_schema.tagged_union_schema(
             dict(zip(self.by.values(), branches, strict=True)),
@@ -70,14 +88,19 @@ class UnionByMember:
         if not isinstance(value, dict):
             return None
         names = {**{member: member for member in self.by}, **dict(self.aliases)}
-        found = {names[name] for name in names if name in value and (value[name] is not None or names[name] in self.nullable)}
+        found = {
+            names[name]
+            for name in names
+            if name in value and (value[name] is not None or names[name] in self.nullable)
+        }
         present = [self.by[member] for member in found]
         return present[0] if len(present) == 1 else None
 
 
 # --- missing tags ---
 
-# Some servers omit constants such as ``kind``. The members of an object mostly determine its type; the schema of the model lists them.
+# Some servers omit constants such as ``kind``. The members of an object mostly determine its type;
+# the schema of the model lists them.
 
 
 def supply_tags(schema: CoreSchema, document: object) -> object:
@@ -99,7 +122,9 @@ def _supply(schema: CoreSchema, document: object, definitions: dict[str, CoreSch
             return document
 
 
-def _supply_members(schema: CoreSchema, document: dict[str, object], definitions: dict[str, CoreSchema]) -> dict[str, object]:
+def _supply_members(
+    schema: CoreSchema, document: dict[str, object], definitions: dict[str, CoreSchema]
+) -> dict[str, object]:
     made = dict(document)
     for name, field in schema["fields"].items():
         wire = next((each for each in member_names(name, field) if each in document), None)
@@ -110,14 +135,22 @@ def _supply_members(schema: CoreSchema, document: dict[str, object], definitions
     return made
 
 
-def _select_branch(union: CoreSchema, document: dict[str, object], definitions: dict[str, CoreSchema]) -> CoreSchema | None:
-    """Select the branch of a document: by its tag, or else the one with the most required members, if the document has all of them."""
+def _select_branch(
+    union: CoreSchema, document: dict[str, object], definitions: dict[str, CoreSchema]
+) -> CoreSchema | None:
+    """Select the branch of a document: by its tag, or else the one with the most required members,
+    if the document has all of them.
+    """
     tag = union["discriminator"]
     choices: dict[object, CoreSchema] = union["choices"]
     if isinstance(tag, str) and tag in document:
         word = document[tag]
         return choices.get(word) if isinstance(word, str) else None
-    fitting = [(required, choice) for choice in choices.values() if (required := _required(choice, definitions)) <= document.keys()]
+    fitting = [
+        (required, choice)
+        for choice in choices.values()
+        if (required := _required(choice, definitions)) <= document.keys()
+    ]
     return max(fitting, key=lambda each: len(each[0]), default=(None, None))[1]
 
 
@@ -133,4 +166,8 @@ def _required_names(schema: CoreSchema, definitions: dict[str, CoreSchema]) -> I
 
 def _constant(schema: CoreSchema, definitions: dict[str, CoreSchema]) -> object:
     schema = unwrap(schema, definitions)
-    return schema["expected"][0] if schema.get("type") == "literal" and len(schema["expected"]) == 1 else None
+    return (
+        schema["expected"][0]
+        if schema.get("type") == "literal" and len(schema["expected"]) == 1
+        else None
+    )

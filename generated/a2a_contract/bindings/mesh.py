@@ -17,25 +17,39 @@ from ..binding import (
 )
 from ..translate import mesh as translate
 
-SEND_MESSAGE: Binding[theirs.TaskSendParams, ours.SendMessageRequest, ours.SendMessageResponse] = Binding(
-    operation=operations.SEND_MESSAGE,
-    dialect="mesh",
-    request=theirs.TaskSendParams,
-    translate=read_with(ours.SendMessageRequest, translate.read_task_send_params_as_send_message_request),
-    serialize=serialize_with(translate.write_send_message_response_as_task),
-    lenient_envelope=True,
-    encode_request=encode_with(translate.write_send_message_request_as_task_send_params),
-    response=ResponseReader(theirs.Task, read_with(ours.SendMessageResponse, translate.read_task_as_send_message_response)),
+SEND_MESSAGE: Binding[theirs.TaskSendParams, ours.SendMessageRequest, ours.SendMessageResponse] = (
+    Binding(
+        operation=operations.SEND_MESSAGE,
+        dialect="mesh",
+        request=theirs.TaskSendParams,
+        translate=read_with(
+            ours.SendMessageRequest, translate.read_task_send_params_as_send_message_request
+        ),
+        serialize=serialize_with(translate.write_send_message_response_as_task),
+        lenient_envelope=True,
+        encode_request=encode_with(translate.write_send_message_request_as_task_send_params),
+        response=ResponseReader(
+            theirs.Task,
+            read_with(ours.SendMessageResponse, translate.read_task_as_send_message_response),
+        ),
+    )
 )
-SEND_STREAMING_MESSAGE: Binding[theirs.TaskSendParams, ours.SendMessageRequest, ours.StreamResponse] = Binding(
+SEND_STREAMING_MESSAGE: Binding[
+    theirs.TaskSendParams, ours.SendMessageRequest, ours.StreamResponse
+] = Binding(
     operation=operations.SEND_STREAMING_MESSAGE,
     dialect="mesh",
     request=theirs.TaskSendParams,
-    translate=read_with(ours.SendMessageRequest, translate.read_task_send_params_as_send_message_request),
+    translate=read_with(
+        ours.SendMessageRequest, translate.read_task_send_params_as_send_message_request
+    ),
     serialize=serialize_with(translate.write_stream_response_as_stream_event),
     lenient_envelope=True,
     encode_request=encode_with(translate.write_send_message_request_as_task_send_params),
-    response=ResponseReader(theirs.StreamEvent, read_with(ours.StreamResponse, translate.read_stream_event_as_stream_response)),
+    response=ResponseReader(
+        theirs.StreamEvent,
+        read_with(ours.StreamResponse, translate.read_stream_event_as_stream_response),
+    ),
 )
 GET_TASK: Binding[theirs.TaskQueryParams, ours.GetTaskRequest, ours.Task] = Binding(
     operation=operations.GET_TASK,
@@ -51,21 +65,30 @@ CANCEL_TASK: Binding[theirs.TaskCancelParams, ours.CancelTaskRequest, ours.Task]
     operation=operations.CANCEL_TASK,
     dialect="mesh",
     request=theirs.TaskCancelParams,
-    translate=read_with(ours.CancelTaskRequest, translate.read_task_cancel_params_as_cancel_task_request),
+    translate=read_with(
+        ours.CancelTaskRequest, translate.read_task_cancel_params_as_cancel_task_request
+    ),
     serialize=serialize_with(translate.write_task),
     lenient_envelope=True,
     encode_request=encode_with(translate.write_cancel_task_request_as_task_cancel_params),
     response=ResponseReader(theirs.Task, read_with(ours.Task, translate.read_task)),
 )
-SUBSCRIBE_TO_TASK: Binding[theirs.TaskIdParams, ours.SubscribeToTaskRequest, ours.StreamResponse] = Binding(
+SUBSCRIBE_TO_TASK: Binding[
+    theirs.TaskIdParams, ours.SubscribeToTaskRequest, ours.StreamResponse
+] = Binding(
     operation=operations.SUBSCRIBE_TO_TASK,
     dialect="mesh",
     request=theirs.TaskIdParams,
-    translate=read_with(ours.SubscribeToTaskRequest, translate.read_task_id_params_as_subscribe_to_task_request),
+    translate=read_with(
+        ours.SubscribeToTaskRequest, translate.read_task_id_params_as_subscribe_to_task_request
+    ),
     serialize=serialize_with(translate.write_stream_response_as_stream_event),
     lenient_envelope=True,
     encode_request=encode_with(translate.write_subscribe_to_task_request_as_task_id_params),
-    response=ResponseReader(theirs.StreamEvent, read_with(ours.StreamResponse, translate.read_stream_event_as_stream_response)),
+    response=ResponseReader(
+        theirs.StreamEvent,
+        read_with(ours.StreamResponse, translate.read_stream_event_as_stream_response),
+    ),
 )
 
 METHODS: Mapping[str, AnyBinding] = MappingProxyType(

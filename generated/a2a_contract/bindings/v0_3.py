@@ -23,7 +23,11 @@ from ..translate import v0_3 as translate
 
 _MESSAGE_SEND_PARAMS = (
     Requirement(("message",), ("message",), required=frozenset({"message_id", "parts"})),
-    Requirement(("configuration", "push_notification_config"), ("configuration", "pushNotificationConfig"), required=frozenset({"url"})),
+    Requirement(
+        ("configuration", "push_notification_config"),
+        ("configuration", "pushNotificationConfig"),
+        required=frozenset({"url"}),
+    ),
     Requirement(
         ("configuration", "push_notification_config", "authentication"),
         ("configuration", "pushNotificationConfig", "authentication"),
@@ -35,57 +39,95 @@ _LIST_TASKS_PARAMS = (Requirement((), (), known=frozenset({"status"})),)
 _TASK_ID_PARAMS = (Requirement((), (), required=frozenset({"id"})),)
 _TASK_PUSH_NOTIFICATION_CONFIG = (
     Requirement((), (), required=frozenset({"task_id"})),
-    Requirement(("push_notification_config",), ("pushNotificationConfig",), required=frozenset({"url"})),
-    Requirement(("push_notification_config", "authentication"), ("pushNotificationConfig", "authentication"), required=frozenset({"schemes"})),
+    Requirement(
+        ("push_notification_config",), ("pushNotificationConfig",), required=frozenset({"url"})
+    ),
+    Requirement(
+        ("push_notification_config", "authentication"),
+        ("pushNotificationConfig", "authentication"),
+        required=frozenset({"schemes"}),
+    ),
 )
 _GET_TASK_PUSH_NOTIFICATION_CONFIG_PARAMS = (Requirement((), (), required=frozenset({"id"})),)
 _LIST_TASK_PUSH_NOTIFICATION_CONFIG_PARAMS = (Requirement((), (), required=frozenset({"id"})),)
-_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_PARAMS = (Requirement((), (), required=frozenset({"id", "push_notification_config_id"})),)
+_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_PARAMS = (
+    Requirement((), (), required=frozenset({"id", "push_notification_config_id"})),
+)
 
-SEND_MESSAGE: Binding[theirs.MessageSendParams, ours.SendMessageRequest, ours.SendMessageResponse] = Binding(
+SEND_MESSAGE: Binding[
+    theirs.MessageSendParams, ours.SendMessageRequest, ours.SendMessageResponse
+] = Binding(
     operation=operations.SEND_MESSAGE,
     dialect="v0_3",
     request=theirs.MessageSendParams,
-    translate=read_with(ours.SendMessageRequest, translate.read_message_send_params_as_send_message_request),
+    translate=read_with(
+        ours.SendMessageRequest, translate.read_message_send_params_as_send_message_request
+    ),
     serialize=serialize_with(translate.write_send_message_response_as_send_message_result),
     requirements=_MESSAGE_SEND_PARAMS,
     encode_request=encode_with(translate.write_send_message_request_as_message_send_params),
     response=ResponseReader(
-        theirs.SendMessageResult, read_with(ours.SendMessageResponse, translate.read_send_message_result_as_send_message_response)
+        theirs.SendMessageResult,
+        read_with(
+            ours.SendMessageResponse, translate.read_send_message_result_as_send_message_response
+        ),
     ),
     misplaced=(("messageId", ("message", "messageId")),),
 )
-SEND_MESSAGE_OVER_HTTP: Binding[theirs.MessageSendParams, ours.SendMessageRequest, ours.SendMessageResponse] = Binding(
+SEND_MESSAGE_OVER_HTTP: Binding[
+    theirs.MessageSendParams, ours.SendMessageRequest, ours.SendMessageResponse
+] = Binding(
     operation=operations.SEND_MESSAGE,
     dialect="v0_3",
     request=theirs.MessageSendParams,
-    translate=read_with(ours.SendMessageRequest, translate.read_message_send_params_as_send_message_request),
+    translate=read_with(
+        ours.SendMessageRequest, translate.read_message_send_params_as_send_message_request
+    ),
     serialize=serialize_with(translate.write_send_message_response_as_send_message_reply),
     requirements=_MESSAGE_SEND_PARAMS,
     encode_request=encode_with(translate.write_send_message_request_as_message_send_params),
-    response=ResponseReader(theirs.SendMessageReply, read_with(ours.SendMessageResponse, translate.read_send_message_reply_as_send_message_response)),
+    response=ResponseReader(
+        theirs.SendMessageReply,
+        read_with(
+            ours.SendMessageResponse, translate.read_send_message_reply_as_send_message_response
+        ),
+    ),
     misplaced=(("messageId", ("message", "messageId")),),
 )
-SEND_STREAMING_MESSAGE: Binding[theirs.MessageSendParams, ours.SendMessageRequest, ours.StreamResponse] = Binding(
+SEND_STREAMING_MESSAGE: Binding[
+    theirs.MessageSendParams, ours.SendMessageRequest, ours.StreamResponse
+] = Binding(
     operation=operations.SEND_STREAMING_MESSAGE,
     dialect="v0_3",
     request=theirs.MessageSendParams,
-    translate=read_with(ours.SendMessageRequest, translate.read_message_send_params_as_send_message_request),
+    translate=read_with(
+        ours.SendMessageRequest, translate.read_message_send_params_as_send_message_request
+    ),
     serialize=serialize_with(translate.write_stream_response_as_stream_result),
     requirements=_MESSAGE_SEND_PARAMS,
     encode_request=encode_with(translate.write_send_message_request_as_message_send_params),
-    response=ResponseReader(theirs.StreamResult, read_with(ours.StreamResponse, translate.read_stream_result_as_stream_response)),
+    response=ResponseReader(
+        theirs.StreamResult,
+        read_with(ours.StreamResponse, translate.read_stream_result_as_stream_response),
+    ),
     misplaced=(("messageId", ("message", "messageId")),),
 )
-SEND_STREAMING_MESSAGE_OVER_HTTP: Binding[theirs.MessageSendParams, ours.SendMessageRequest, ours.StreamResponse] = Binding(
+SEND_STREAMING_MESSAGE_OVER_HTTP: Binding[
+    theirs.MessageSendParams, ours.SendMessageRequest, ours.StreamResponse
+] = Binding(
     operation=operations.SEND_STREAMING_MESSAGE,
     dialect="v0_3",
     request=theirs.MessageSendParams,
-    translate=read_with(ours.SendMessageRequest, translate.read_message_send_params_as_send_message_request),
+    translate=read_with(
+        ours.SendMessageRequest, translate.read_message_send_params_as_send_message_request
+    ),
     serialize=serialize_with(translate.write_stream_response_as_stream_reply),
     requirements=_MESSAGE_SEND_PARAMS,
     encode_request=encode_with(translate.write_send_message_request_as_message_send_params),
-    response=ResponseReader(theirs.StreamReply, read_with(ours.StreamResponse, translate.read_stream_reply_as_stream_response)),
+    response=ResponseReader(
+        theirs.StreamReply,
+        read_with(ours.StreamResponse, translate.read_stream_reply_as_stream_response),
+    ),
     misplaced=(("messageId", ("message", "messageId")),),
 )
 GET_TASK: Binding[theirs.TaskQueryParams, ours.GetTaskRequest, ours.Task] = Binding(
@@ -98,62 +140,94 @@ GET_TASK: Binding[theirs.TaskQueryParams, ours.GetTaskRequest, ours.Task] = Bind
     encode_request=encode_with(translate.write_get_task_request_as_task_query_params),
     response=ResponseReader(theirs.Task, read_with(ours.Task, translate.read_task)),
 )
-LIST_TASKS: Binding[theirs.ListTasksParams, ours.ListTasksRequest, ours.ListTasksResponse] = Binding(
-    operation=operations.LIST_TASKS,
-    dialect="v0_3",
-    request=theirs.ListTasksParams,
-    translate=read_with(ours.ListTasksRequest, translate.read_list_tasks_params_as_list_tasks_request),
-    serialize=serialize_with(translate.write_list_tasks_response_as_list_tasks_result),
-    requirements=_LIST_TASKS_PARAMS,
-    encode_request=encode_with(translate.write_list_tasks_request_as_list_tasks_params),
-    response=ResponseReader(theirs.ListTasksResult, read_with(ours.ListTasksResponse, translate.read_list_tasks_result_as_list_tasks_response)),
+LIST_TASKS: Binding[theirs.ListTasksParams, ours.ListTasksRequest, ours.ListTasksResponse] = (
+    Binding(
+        operation=operations.LIST_TASKS,
+        dialect="v0_3",
+        request=theirs.ListTasksParams,
+        translate=read_with(
+            ours.ListTasksRequest, translate.read_list_tasks_params_as_list_tasks_request
+        ),
+        serialize=serialize_with(translate.write_list_tasks_response_as_list_tasks_result),
+        requirements=_LIST_TASKS_PARAMS,
+        encode_request=encode_with(translate.write_list_tasks_request_as_list_tasks_params),
+        response=ResponseReader(
+            theirs.ListTasksResult,
+            read_with(
+                ours.ListTasksResponse, translate.read_list_tasks_result_as_list_tasks_response
+            ),
+        ),
+    )
 )
 CANCEL_TASK: Binding[theirs.TaskIdParams, ours.CancelTaskRequest, ours.Task] = Binding(
     operation=operations.CANCEL_TASK,
     dialect="v0_3",
     request=theirs.TaskIdParams,
-    translate=read_with(ours.CancelTaskRequest, translate.read_task_id_params_as_cancel_task_request),
+    translate=read_with(
+        ours.CancelTaskRequest, translate.read_task_id_params_as_cancel_task_request
+    ),
     serialize=serialize_with(translate.write_task),
     requirements=_TASK_ID_PARAMS,
     encode_request=encode_with(translate.write_cancel_task_request_as_task_id_params),
     response=ResponseReader(theirs.Task, read_with(ours.Task, translate.read_task)),
 )
-SUBSCRIBE_TO_TASK: Binding[theirs.TaskIdParams, ours.SubscribeToTaskRequest, ours.StreamResponse] = Binding(
+SUBSCRIBE_TO_TASK: Binding[
+    theirs.TaskIdParams, ours.SubscribeToTaskRequest, ours.StreamResponse
+] = Binding(
     operation=operations.SUBSCRIBE_TO_TASK,
     dialect="v0_3",
     request=theirs.TaskIdParams,
-    translate=read_with(ours.SubscribeToTaskRequest, translate.read_task_id_params_as_subscribe_to_task_request),
+    translate=read_with(
+        ours.SubscribeToTaskRequest, translate.read_task_id_params_as_subscribe_to_task_request
+    ),
     serialize=serialize_with(translate.write_stream_response_as_stream_result),
     requirements=_TASK_ID_PARAMS,
     encode_request=encode_with(translate.write_subscribe_to_task_request_as_task_id_params),
-    response=ResponseReader(theirs.StreamResult, read_with(ours.StreamResponse, translate.read_stream_result_as_stream_response)),
+    response=ResponseReader(
+        theirs.StreamResult,
+        read_with(ours.StreamResponse, translate.read_stream_result_as_stream_response),
+    ),
 )
-SUBSCRIBE_TO_TASK_OVER_HTTP: Binding[theirs.TaskIdParams, ours.SubscribeToTaskRequest, ours.StreamResponse] = Binding(
+SUBSCRIBE_TO_TASK_OVER_HTTP: Binding[
+    theirs.TaskIdParams, ours.SubscribeToTaskRequest, ours.StreamResponse
+] = Binding(
     operation=operations.SUBSCRIBE_TO_TASK,
     dialect="v0_3",
     request=theirs.TaskIdParams,
-    translate=read_with(ours.SubscribeToTaskRequest, translate.read_task_id_params_as_subscribe_to_task_request),
+    translate=read_with(
+        ours.SubscribeToTaskRequest, translate.read_task_id_params_as_subscribe_to_task_request
+    ),
     serialize=serialize_with(translate.write_stream_response_as_stream_reply),
     requirements=_TASK_ID_PARAMS,
     encode_request=encode_with(translate.write_subscribe_to_task_request_as_task_id_params),
-    response=ResponseReader(theirs.StreamReply, read_with(ours.StreamResponse, translate.read_stream_reply_as_stream_response)),
+    response=ResponseReader(
+        theirs.StreamReply,
+        read_with(ours.StreamResponse, translate.read_stream_reply_as_stream_response),
+    ),
 )
-CREATE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[theirs.TaskPushNotificationConfig, ours.TaskPushNotificationConfig, ours.TaskPushNotificationConfig] = (
-    Binding(
-        operation=operations.CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
-        dialect="v0_3",
-        request=theirs.TaskPushNotificationConfig,
-        translate=read_with(ours.TaskPushNotificationConfig, translate.read_task_push_notification_config),
-        serialize=serialize_with(translate.write_task_push_notification_config),
-        requirements=_TASK_PUSH_NOTIFICATION_CONFIG,
-        encode_request=encode_with(translate.write_task_push_notification_config),
-        response=ResponseReader(
-            theirs.TaskPushNotificationConfig, read_with(ours.TaskPushNotificationConfig, translate.read_task_push_notification_config)
-        ),
-    )
+CREATE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
+    theirs.TaskPushNotificationConfig,
+    ours.TaskPushNotificationConfig,
+    ours.TaskPushNotificationConfig,
+] = Binding(
+    operation=operations.CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
+    dialect="v0_3",
+    request=theirs.TaskPushNotificationConfig,
+    translate=read_with(
+        ours.TaskPushNotificationConfig, translate.read_task_push_notification_config
+    ),
+    serialize=serialize_with(translate.write_task_push_notification_config),
+    requirements=_TASK_PUSH_NOTIFICATION_CONFIG,
+    encode_request=encode_with(translate.write_task_push_notification_config),
+    response=ResponseReader(
+        theirs.TaskPushNotificationConfig,
+        read_with(ours.TaskPushNotificationConfig, translate.read_task_push_notification_config),
+    ),
 )
 GET_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
-    theirs.GetTaskPushNotificationConfigParams, ours.GetTaskPushNotificationConfigRequest, ours.TaskPushNotificationConfig
+    theirs.GetTaskPushNotificationConfigParams,
+    ours.GetTaskPushNotificationConfigRequest,
+    ours.TaskPushNotificationConfig,
 ] = Binding(
     operation=operations.GET_TASK_PUSH_NOTIFICATION_CONFIG,
     dialect="v0_3",
@@ -164,13 +238,18 @@ GET_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
     ),
     serialize=serialize_with(translate.write_task_push_notification_config),
     requirements=_GET_TASK_PUSH_NOTIFICATION_CONFIG_PARAMS,
-    encode_request=encode_with(translate.write_get_task_push_notification_config_request_as_get_task_push_notification_config_params),
+    encode_request=encode_with(
+        translate.write_get_task_push_notification_config_request_as_get_task_push_notification_config_params
+    ),
     response=ResponseReader(
-        theirs.TaskPushNotificationConfig, read_with(ours.TaskPushNotificationConfig, translate.read_task_push_notification_config)
+        theirs.TaskPushNotificationConfig,
+        read_with(ours.TaskPushNotificationConfig, translate.read_task_push_notification_config),
     ),
 )
 LIST_TASK_PUSH_NOTIFICATION_CONFIGS: Binding[
-    theirs.ListTaskPushNotificationConfigParams, ours.ListTaskPushNotificationConfigsRequest, ours.ListTaskPushNotificationConfigsResponse
+    theirs.ListTaskPushNotificationConfigParams,
+    ours.ListTaskPushNotificationConfigsRequest,
+    ours.ListTaskPushNotificationConfigsResponse,
 ] = Binding(
     operation=operations.LIST_TASK_PUSH_NOTIFICATION_CONFIGS,
     dialect="v0_3",
@@ -179,9 +258,13 @@ LIST_TASK_PUSH_NOTIFICATION_CONFIGS: Binding[
         ours.ListTaskPushNotificationConfigsRequest,
         translate.read_list_task_push_notification_config_params_as_list_task_push_notification_configs_request,
     ),
-    serialize=serialize_with(translate.write_list_task_push_notification_configs_response_as_task_push_notification_configs),
+    serialize=serialize_with(
+        translate.write_list_task_push_notification_configs_response_as_task_push_notification_configs
+    ),
     requirements=_LIST_TASK_PUSH_NOTIFICATION_CONFIG_PARAMS,
-    encode_request=encode_with(translate.write_list_task_push_notification_configs_request_as_list_task_push_notification_config_params),
+    encode_request=encode_with(
+        translate.write_list_task_push_notification_configs_request_as_list_task_push_notification_config_params
+    ),
     response=ResponseReader(
         theirs.TaskPushNotificationConfigs,
         read_with(
@@ -190,19 +273,23 @@ LIST_TASK_PUSH_NOTIFICATION_CONFIGS: Binding[
         ),
     ),
 )
-DELETE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[theirs.DeleteTaskPushNotificationConfigParams, ours.DeleteTaskPushNotificationConfigRequest, Empty] = (
-    Binding(
-        operation=operations.DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
-        dialect="v0_3",
-        request=theirs.DeleteTaskPushNotificationConfigParams,
-        translate=read_with(
-            ours.DeleteTaskPushNotificationConfigRequest,
-            translate.read_delete_task_push_notification_config_params_as_delete_task_push_notification_config_request,
-        ),
-        serialize=None,
-        requirements=_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_PARAMS,
-        encode_request=encode_with(translate.write_delete_task_push_notification_config_request_as_delete_task_push_notification_config_params),
-    )
+DELETE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
+    theirs.DeleteTaskPushNotificationConfigParams,
+    ours.DeleteTaskPushNotificationConfigRequest,
+    Empty,
+] = Binding(
+    operation=operations.DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
+    dialect="v0_3",
+    request=theirs.DeleteTaskPushNotificationConfigParams,
+    translate=read_with(
+        ours.DeleteTaskPushNotificationConfigRequest,
+        translate.read_delete_task_push_notification_config_params_as_delete_task_push_notification_config_request,
+    ),
+    serialize=None,
+    requirements=_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_PARAMS,
+    encode_request=encode_with(
+        translate.write_delete_task_push_notification_config_request_as_delete_task_push_notification_config_params
+    ),
 )
 GET_EXTENDED_AGENT_CARD: Binding[Empty, ours.GetExtendedAgentCardRequest, ours.AgentCard] = Binding(
     operation=operations.GET_EXTENDED_AGENT_CARD,

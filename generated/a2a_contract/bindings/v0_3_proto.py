@@ -21,7 +21,11 @@ from ..translate import v0_3_proto as translate
 
 _SEND_MESSAGE_REQUEST = (
     Requirement(("message",), ("message",), required=frozenset({"message_id", "role", "content"})),
-    Requirement(("configuration", "push_notification"), ("configuration", "pushNotification"), required=frozenset({"url"})),
+    Requirement(
+        ("configuration", "push_notification"),
+        ("configuration", "pushNotification"),
+        required=frozenset({"url"}),
+    ),
     Requirement(
         ("configuration", "push_notification", "authentication"),
         ("configuration", "pushNotification", "authentication"),
@@ -31,12 +35,16 @@ _SEND_MESSAGE_REQUEST = (
 _GET_TASK_REQUEST = (Requirement((), (), required=frozenset({"name"})),)
 _CANCEL_TASK_REQUEST = (Requirement((), (), required=frozenset({"name"})),)
 _TASK_SUBSCRIPTION_REQUEST = (Requirement((), (), required=frozenset({"name"})),)
-_CREATE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = (Requirement((), (), required=frozenset({"parent"})),)
+_CREATE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = (
+    Requirement((), (), required=frozenset({"parent"})),
+)
 _GET_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = (Requirement((), (), required=frozenset({"name"})),)
 _LIST_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = (Requirement((), (), required=frozenset({"parent"})),)
 _DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = (Requirement((), (), required=frozenset({"name"})),)
 
-SEND_MESSAGE: Binding[theirs.SendMessageRequest, ours.SendMessageRequest, ours.SendMessageResponse] = Binding(
+SEND_MESSAGE: Binding[
+    theirs.SendMessageRequest, ours.SendMessageRequest, ours.SendMessageResponse
+] = Binding(
     operation=operations.SEND_MESSAGE,
     dialect="v0_3_proto",
     request=theirs.SendMessageRequest,
@@ -44,9 +52,14 @@ SEND_MESSAGE: Binding[theirs.SendMessageRequest, ours.SendMessageRequest, ours.S
     serialize=serialize_with(translate.write_send_message_response),
     requirements=_SEND_MESSAGE_REQUEST,
     encode_request=encode_with(translate.write_send_message_request),
-    response=ResponseReader(theirs.SendMessageResponse, read_with(ours.SendMessageResponse, translate.read_send_message_response)),
+    response=ResponseReader(
+        theirs.SendMessageResponse,
+        read_with(ours.SendMessageResponse, translate.read_send_message_response),
+    ),
 )
-SEND_STREAMING_MESSAGE: Binding[theirs.SendMessageRequest, ours.SendMessageRequest, ours.StreamResponse] = Binding(
+SEND_STREAMING_MESSAGE: Binding[
+    theirs.SendMessageRequest, ours.SendMessageRequest, ours.StreamResponse
+] = Binding(
     operation=operations.SEND_STREAMING_MESSAGE,
     dialect="v0_3_proto",
     request=theirs.SendMessageRequest,
@@ -54,7 +67,9 @@ SEND_STREAMING_MESSAGE: Binding[theirs.SendMessageRequest, ours.SendMessageReque
     serialize=serialize_with(translate.write_stream_response),
     requirements=_SEND_MESSAGE_REQUEST,
     encode_request=encode_with(translate.write_send_message_request),
-    response=ResponseReader(theirs.StreamResponse, read_with(ours.StreamResponse, translate.read_stream_response)),
+    response=ResponseReader(
+        theirs.StreamResponse, read_with(ours.StreamResponse, translate.read_stream_response)
+    ),
 )
 GET_TASK: Binding[theirs.GetTaskRequest, ours.GetTaskRequest, ours.Task] = Binding(
     operation=operations.GET_TASK,
@@ -76,48 +91,71 @@ CANCEL_TASK: Binding[theirs.CancelTaskRequest, ours.CancelTaskRequest, ours.Task
     encode_request=encode_with(translate.write_cancel_task_request),
     response=ResponseReader(theirs.Task, read_with(ours.Task, translate.read_task)),
 )
-SUBSCRIBE_TO_TASK: Binding[theirs.TaskSubscriptionRequest, ours.SubscribeToTaskRequest, ours.StreamResponse] = Binding(
+SUBSCRIBE_TO_TASK: Binding[
+    theirs.TaskSubscriptionRequest, ours.SubscribeToTaskRequest, ours.StreamResponse
+] = Binding(
     operation=operations.SUBSCRIBE_TO_TASK,
     dialect="v0_3_proto",
     request=theirs.TaskSubscriptionRequest,
-    translate=read_with(ours.SubscribeToTaskRequest, translate.read_task_subscription_request_as_subscribe_to_task_request),
+    translate=read_with(
+        ours.SubscribeToTaskRequest,
+        translate.read_task_subscription_request_as_subscribe_to_task_request,
+    ),
     serialize=serialize_with(translate.write_stream_response),
     requirements=_TASK_SUBSCRIPTION_REQUEST,
-    encode_request=encode_with(translate.write_subscribe_to_task_request_as_task_subscription_request),
-    response=ResponseReader(theirs.StreamResponse, read_with(ours.StreamResponse, translate.read_stream_response)),
+    encode_request=encode_with(
+        translate.write_subscribe_to_task_request_as_task_subscription_request
+    ),
+    response=ResponseReader(
+        theirs.StreamResponse, read_with(ours.StreamResponse, translate.read_stream_response)
+    ),
 )
 CREATE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
-    theirs.CreateTaskPushNotificationConfigRequest, ours.TaskPushNotificationConfig, ours.TaskPushNotificationConfig
+    theirs.CreateTaskPushNotificationConfigRequest,
+    ours.TaskPushNotificationConfig,
+    ours.TaskPushNotificationConfig,
 ] = Binding(
     operation=operations.CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
     dialect="v0_3_proto",
     request=theirs.CreateTaskPushNotificationConfigRequest,
     translate=read_with(
-        ours.TaskPushNotificationConfig, translate.read_create_task_push_notification_config_request_as_task_push_notification_config
+        ours.TaskPushNotificationConfig,
+        translate.read_create_task_push_notification_config_request_as_task_push_notification_config,
     ),
     serialize=serialize_with(translate.write_task_push_notification_config),
     requirements=_CREATE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
-    encode_request=encode_with(translate.write_task_push_notification_config_as_create_task_push_notification_config_request),
+    encode_request=encode_with(
+        translate.write_task_push_notification_config_as_create_task_push_notification_config_request
+    ),
     response=ResponseReader(
-        theirs.TaskPushNotificationConfig, read_with(ours.TaskPushNotificationConfig, translate.read_task_push_notification_config)
+        theirs.TaskPushNotificationConfig,
+        read_with(ours.TaskPushNotificationConfig, translate.read_task_push_notification_config),
     ),
 )
 GET_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
-    theirs.GetTaskPushNotificationConfigRequest, ours.GetTaskPushNotificationConfigRequest, ours.TaskPushNotificationConfig
+    theirs.GetTaskPushNotificationConfigRequest,
+    ours.GetTaskPushNotificationConfigRequest,
+    ours.TaskPushNotificationConfig,
 ] = Binding(
     operation=operations.GET_TASK_PUSH_NOTIFICATION_CONFIG,
     dialect="v0_3_proto",
     request=theirs.GetTaskPushNotificationConfigRequest,
-    translate=read_with(ours.GetTaskPushNotificationConfigRequest, translate.read_get_task_push_notification_config_request),
+    translate=read_with(
+        ours.GetTaskPushNotificationConfigRequest,
+        translate.read_get_task_push_notification_config_request,
+    ),
     serialize=serialize_with(translate.write_task_push_notification_config),
     requirements=_GET_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
     encode_request=encode_with(translate.write_get_task_push_notification_config_request),
     response=ResponseReader(
-        theirs.TaskPushNotificationConfig, read_with(ours.TaskPushNotificationConfig, translate.read_task_push_notification_config)
+        theirs.TaskPushNotificationConfig,
+        read_with(ours.TaskPushNotificationConfig, translate.read_task_push_notification_config),
     ),
 )
 LIST_TASK_PUSH_NOTIFICATION_CONFIGS: Binding[
-    theirs.ListTaskPushNotificationConfigRequest, ours.ListTaskPushNotificationConfigsRequest, ours.ListTaskPushNotificationConfigsResponse
+    theirs.ListTaskPushNotificationConfigRequest,
+    ours.ListTaskPushNotificationConfigsRequest,
+    ours.ListTaskPushNotificationConfigsResponse,
 ] = Binding(
     operation=operations.LIST_TASK_PUSH_NOTIFICATION_CONFIGS,
     dialect="v0_3_proto",
@@ -126,9 +164,13 @@ LIST_TASK_PUSH_NOTIFICATION_CONFIGS: Binding[
         ours.ListTaskPushNotificationConfigsRequest,
         translate.read_list_task_push_notification_config_request_as_list_task_push_notification_configs_request,
     ),
-    serialize=serialize_with(translate.write_list_task_push_notification_configs_response_as_list_task_push_notification_config_response),
+    serialize=serialize_with(
+        translate.write_list_task_push_notification_configs_response_as_list_task_push_notification_config_response
+    ),
     requirements=_LIST_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
-    encode_request=encode_with(translate.write_list_task_push_notification_configs_request_as_list_task_push_notification_config_request),
+    encode_request=encode_with(
+        translate.write_list_task_push_notification_configs_request_as_list_task_push_notification_config_request
+    ),
     response=ResponseReader(
         theirs.ListTaskPushNotificationConfigResponse,
         read_with(
@@ -137,24 +179,36 @@ LIST_TASK_PUSH_NOTIFICATION_CONFIGS: Binding[
         ),
     ),
 )
-DELETE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[theirs.DeleteTaskPushNotificationConfigRequest, ours.DeleteTaskPushNotificationConfigRequest, Empty] = (
-    Binding(
-        operation=operations.DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
-        dialect="v0_3_proto",
-        request=theirs.DeleteTaskPushNotificationConfigRequest,
-        translate=read_with(ours.DeleteTaskPushNotificationConfigRequest, translate.read_delete_task_push_notification_config_request),
-        serialize=None,
-        requirements=_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
-        encode_request=encode_with(translate.write_delete_task_push_notification_config_request),
-    )
+DELETE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
+    theirs.DeleteTaskPushNotificationConfigRequest,
+    ours.DeleteTaskPushNotificationConfigRequest,
+    Empty,
+] = Binding(
+    operation=operations.DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
+    dialect="v0_3_proto",
+    request=theirs.DeleteTaskPushNotificationConfigRequest,
+    translate=read_with(
+        ours.DeleteTaskPushNotificationConfigRequest,
+        translate.read_delete_task_push_notification_config_request,
+    ),
+    serialize=None,
+    requirements=_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
+    encode_request=encode_with(translate.write_delete_task_push_notification_config_request),
 )
-GET_EXTENDED_AGENT_CARD: Binding[theirs.GetAgentCardRequest, ours.GetExtendedAgentCardRequest, ours.AgentCard] = Binding(
+GET_EXTENDED_AGENT_CARD: Binding[
+    theirs.GetAgentCardRequest, ours.GetExtendedAgentCardRequest, ours.AgentCard
+] = Binding(
     operation=operations.GET_EXTENDED_AGENT_CARD,
     dialect="v0_3_proto",
     request=theirs.GetAgentCardRequest,
-    translate=read_with(ours.GetExtendedAgentCardRequest, translate.read_get_agent_card_request_as_get_extended_agent_card_request),
+    translate=read_with(
+        ours.GetExtendedAgentCardRequest,
+        translate.read_get_agent_card_request_as_get_extended_agent_card_request,
+    ),
     serialize=serialize_with(translate.write_agent_card),
-    encode_request=encode_with(translate.write_get_extended_agent_card_request_as_get_agent_card_request),
+    encode_request=encode_with(
+        translate.write_get_extended_agent_card_request_as_get_agent_card_request
+    ),
     response=ResponseReader(theirs.AgentCard, read_with(ours.AgentCard, translate.read_agent_card)),
 )
 

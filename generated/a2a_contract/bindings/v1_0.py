@@ -17,8 +17,17 @@ from ..binding import (
 )
 
 _SEND_MESSAGE_REQUEST = (
-    Requirement(("message",), ("message",), required=frozenset({"message_id", "role", "parts"}), known=frozenset({"role"})),
-    Requirement(("configuration", "task_push_notification_config"), ("configuration", "taskPushNotificationConfig"), required=frozenset({"url"})),
+    Requirement(
+        ("message",),
+        ("message",),
+        required=frozenset({"message_id", "role", "parts"}),
+        known=frozenset({"role"}),
+    ),
+    Requirement(
+        ("configuration", "task_push_notification_config"),
+        ("configuration", "taskPushNotificationConfig"),
+        required=frozenset({"url"}),
+    ),
     Requirement(
         ("configuration", "task_push_notification_config", "authentication"),
         ("configuration", "taskPushNotificationConfig", "authentication"),
@@ -33,11 +42,19 @@ _TASK_PUSH_NOTIFICATION_CONFIG = (
     Requirement((), (), required=frozenset({"url"})),
     Requirement(("authentication",), ("authentication",), required=frozenset({"scheme"})),
 )
-_GET_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = (Requirement((), (), required=frozenset({"task_id", "id"})),)
-_LIST_TASK_PUSH_NOTIFICATION_CONFIGS_REQUEST = (Requirement((), (), required=frozenset({"task_id"})),)
-_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = (Requirement((), (), required=frozenset({"task_id", "id"})),)
+_GET_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = (
+    Requirement((), (), required=frozenset({"task_id", "id"})),
+)
+_LIST_TASK_PUSH_NOTIFICATION_CONFIGS_REQUEST = (
+    Requirement((), (), required=frozenset({"task_id"})),
+)
+_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = (
+    Requirement((), (), required=frozenset({"task_id", "id"})),
+)
 
-SEND_MESSAGE: Binding[ours.SendMessageRequest, ours.SendMessageRequest, ours.SendMessageResponse] = Binding(
+SEND_MESSAGE: Binding[
+    ours.SendMessageRequest, ours.SendMessageRequest, ours.SendMessageResponse
+] = Binding(
     operation=operations.SEND_MESSAGE,
     dialect="v1_0",
     request=ours.SendMessageRequest,
@@ -46,7 +63,9 @@ SEND_MESSAGE: Binding[ours.SendMessageRequest, ours.SendMessageRequest, ours.Sen
     requirements=_SEND_MESSAGE_REQUEST,
     response=ResponseReader(ours.SendMessageResponse),
 )
-SEND_STREAMING_MESSAGE: Binding[ours.SendMessageRequest, ours.SendMessageRequest, ours.StreamResponse] = Binding(
+SEND_STREAMING_MESSAGE: Binding[
+    ours.SendMessageRequest, ours.SendMessageRequest, ours.StreamResponse
+] = Binding(
     operation=operations.SEND_STREAMING_MESSAGE,
     dialect="v1_0",
     request=ours.SendMessageRequest,
@@ -82,7 +101,9 @@ CANCEL_TASK: Binding[ours.CancelTaskRequest, ours.CancelTaskRequest, ours.Task] 
     requirements=_CANCEL_TASK_REQUEST,
     response=ResponseReader(ours.Task),
 )
-SUBSCRIBE_TO_TASK: Binding[ours.SubscribeToTaskRequest, ours.SubscribeToTaskRequest, ours.StreamResponse] = Binding(
+SUBSCRIBE_TO_TASK: Binding[
+    ours.SubscribeToTaskRequest, ours.SubscribeToTaskRequest, ours.StreamResponse
+] = Binding(
     operation=operations.SUBSCRIBE_TO_TASK,
     dialect="v1_0",
     request=ours.SubscribeToTaskRequest,
@@ -91,19 +112,23 @@ SUBSCRIBE_TO_TASK: Binding[ours.SubscribeToTaskRequest, ours.SubscribeToTaskRequ
     requirements=_SUBSCRIBE_TO_TASK_REQUEST,
     response=ResponseReader(ours.StreamResponse),
 )
-CREATE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[ours.TaskPushNotificationConfig, ours.TaskPushNotificationConfig, ours.TaskPushNotificationConfig] = (
-    Binding(
-        operation=operations.CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
-        dialect="v1_0",
-        request=ours.TaskPushNotificationConfig,
-        translate=identity,
-        serialize=serialize_as_is,
-        requirements=_TASK_PUSH_NOTIFICATION_CONFIG,
-        response=ResponseReader(ours.TaskPushNotificationConfig),
-    )
+CREATE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
+    ours.TaskPushNotificationConfig,
+    ours.TaskPushNotificationConfig,
+    ours.TaskPushNotificationConfig,
+] = Binding(
+    operation=operations.CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
+    dialect="v1_0",
+    request=ours.TaskPushNotificationConfig,
+    translate=identity,
+    serialize=serialize_as_is,
+    requirements=_TASK_PUSH_NOTIFICATION_CONFIG,
+    response=ResponseReader(ours.TaskPushNotificationConfig),
 )
 GET_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
-    ours.GetTaskPushNotificationConfigRequest, ours.GetTaskPushNotificationConfigRequest, ours.TaskPushNotificationConfig
+    ours.GetTaskPushNotificationConfigRequest,
+    ours.GetTaskPushNotificationConfigRequest,
+    ours.TaskPushNotificationConfig,
 ] = Binding(
     operation=operations.GET_TASK_PUSH_NOTIFICATION_CONFIG,
     dialect="v1_0",
@@ -114,7 +139,9 @@ GET_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
     response=ResponseReader(ours.TaskPushNotificationConfig),
 )
 LIST_TASK_PUSH_NOTIFICATION_CONFIGS: Binding[
-    ours.ListTaskPushNotificationConfigsRequest, ours.ListTaskPushNotificationConfigsRequest, ours.ListTaskPushNotificationConfigsResponse
+    ours.ListTaskPushNotificationConfigsRequest,
+    ours.ListTaskPushNotificationConfigsRequest,
+    ours.ListTaskPushNotificationConfigsResponse,
 ] = Binding(
     operation=operations.LIST_TASK_PUSH_NOTIFICATION_CONFIGS,
     dialect="v1_0",
@@ -124,17 +151,21 @@ LIST_TASK_PUSH_NOTIFICATION_CONFIGS: Binding[
     requirements=_LIST_TASK_PUSH_NOTIFICATION_CONFIGS_REQUEST,
     response=ResponseReader(ours.ListTaskPushNotificationConfigsResponse),
 )
-DELETE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[ours.DeleteTaskPushNotificationConfigRequest, ours.DeleteTaskPushNotificationConfigRequest, Empty] = (
-    Binding(
-        operation=operations.DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
-        dialect="v1_0",
-        request=ours.DeleteTaskPushNotificationConfigRequest,
-        translate=identity,
-        serialize=None,
-        requirements=_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
-    )
+DELETE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
+    ours.DeleteTaskPushNotificationConfigRequest,
+    ours.DeleteTaskPushNotificationConfigRequest,
+    Empty,
+] = Binding(
+    operation=operations.DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
+    dialect="v1_0",
+    request=ours.DeleteTaskPushNotificationConfigRequest,
+    translate=identity,
+    serialize=None,
+    requirements=_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
 )
-GET_EXTENDED_AGENT_CARD: Binding[ours.GetExtendedAgentCardRequest, ours.GetExtendedAgentCardRequest, ours.AgentCard] = Binding(
+GET_EXTENDED_AGENT_CARD: Binding[
+    ours.GetExtendedAgentCardRequest, ours.GetExtendedAgentCardRequest, ours.AgentCard
+] = Binding(
     operation=operations.GET_EXTENDED_AGENT_CARD,
     dialect="v1_0",
     request=ours.GetExtendedAgentCardRequest,

@@ -18,8 +18,17 @@ from ..binding import (
 )
 
 _SEND_MESSAGE_REQUEST = (
-    Requirement(("message",), ("message",), required=frozenset({"message_id", "role", "parts"}), known=frozenset({"role"})),
-    Requirement(("configuration", "task_push_notification_config"), ("configuration", "taskPushNotificationConfig"), required=frozenset({"url"})),
+    Requirement(
+        ("message",),
+        ("message",),
+        required=frozenset({"message_id", "role", "parts"}),
+        known=frozenset({"role"}),
+    ),
+    Requirement(
+        ("configuration", "task_push_notification_config"),
+        ("configuration", "taskPushNotificationConfig"),
+        required=frozenset({"url"}),
+    ),
     Requirement(
         ("configuration", "task_push_notification_config", "authentication"),
         ("configuration", "taskPushNotificationConfig", "authentication"),
@@ -34,11 +43,19 @@ _TASK_PUSH_NOTIFICATION_CONFIG = (
     Requirement((), (), required=frozenset({"url"})),
     Requirement(("authentication",), ("authentication",), required=frozenset({"scheme"})),
 )
-_GET_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = (Requirement((), (), required=frozenset({"task_id", "id"})),)
-_LIST_TASK_PUSH_NOTIFICATION_CONFIGS_REQUEST = (Requirement((), (), required=frozenset({"task_id"})),)
-_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = (Requirement((), (), required=frozenset({"task_id", "id"})),)
+_GET_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = (
+    Requirement((), (), required=frozenset({"task_id", "id"})),
+)
+_LIST_TASK_PUSH_NOTIFICATION_CONFIGS_REQUEST = (
+    Requirement((), (), required=frozenset({"task_id"})),
+)
+_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = (
+    Requirement((), (), required=frozenset({"task_id", "id"})),
+)
 
-SEND_MESSAGE: Binding[theirs.SendMessageRequest, ours.SendMessageRequest, ours.SendMessageResponse] = Binding(
+SEND_MESSAGE: Binding[
+    theirs.SendMessageRequest, ours.SendMessageRequest, ours.SendMessageResponse
+] = Binding(
     operation=operations.SEND_MESSAGE,
     dialect="v1_1_draft",
     request=theirs.SendMessageRequest,
@@ -47,7 +64,9 @@ SEND_MESSAGE: Binding[theirs.SendMessageRequest, ours.SendMessageRequest, ours.S
     requirements=_SEND_MESSAGE_REQUEST,
     response=ResponseReader(theirs.SendMessageResponse),
 )
-SEND_STREAMING_MESSAGE: Binding[theirs.SendMessageRequest, ours.SendMessageRequest, ours.StreamResponse] = Binding(
+SEND_STREAMING_MESSAGE: Binding[
+    theirs.SendMessageRequest, ours.SendMessageRequest, ours.StreamResponse
+] = Binding(
     operation=operations.SEND_STREAMING_MESSAGE,
     dialect="v1_1_draft",
     request=theirs.SendMessageRequest,
@@ -65,14 +84,16 @@ GET_TASK: Binding[theirs.GetTaskRequest, ours.GetTaskRequest, ours.Task] = Bindi
     requirements=_GET_TASK_REQUEST,
     response=ResponseReader(theirs.Task),
 )
-LIST_TASKS: Binding[theirs.ListTasksRequest, ours.ListTasksRequest, ours.ListTasksResponse] = Binding(
-    operation=operations.LIST_TASKS,
-    dialect="v1_1_draft",
-    request=theirs.ListTasksRequest,
-    translate=identity,
-    serialize=serialize_as_is,
-    requirements=_LIST_TASKS_REQUEST,
-    response=ResponseReader(theirs.ListTasksResponse),
+LIST_TASKS: Binding[theirs.ListTasksRequest, ours.ListTasksRequest, ours.ListTasksResponse] = (
+    Binding(
+        operation=operations.LIST_TASKS,
+        dialect="v1_1_draft",
+        request=theirs.ListTasksRequest,
+        translate=identity,
+        serialize=serialize_as_is,
+        requirements=_LIST_TASKS_REQUEST,
+        response=ResponseReader(theirs.ListTasksResponse),
+    )
 )
 CANCEL_TASK: Binding[theirs.CancelTaskRequest, ours.CancelTaskRequest, ours.Task] = Binding(
     operation=operations.CANCEL_TASK,
@@ -83,7 +104,9 @@ CANCEL_TASK: Binding[theirs.CancelTaskRequest, ours.CancelTaskRequest, ours.Task
     requirements=_CANCEL_TASK_REQUEST,
     response=ResponseReader(theirs.Task),
 )
-SUBSCRIBE_TO_TASK: Binding[theirs.SubscribeToTaskRequest, ours.SubscribeToTaskRequest, ours.StreamResponse] = Binding(
+SUBSCRIBE_TO_TASK: Binding[
+    theirs.SubscribeToTaskRequest, ours.SubscribeToTaskRequest, ours.StreamResponse
+] = Binding(
     operation=operations.SUBSCRIBE_TO_TASK,
     dialect="v1_1_draft",
     request=theirs.SubscribeToTaskRequest,
@@ -92,19 +115,23 @@ SUBSCRIBE_TO_TASK: Binding[theirs.SubscribeToTaskRequest, ours.SubscribeToTaskRe
     requirements=_SUBSCRIBE_TO_TASK_REQUEST,
     response=ResponseReader(theirs.StreamResponse),
 )
-CREATE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[theirs.TaskPushNotificationConfig, ours.TaskPushNotificationConfig, ours.TaskPushNotificationConfig] = (
-    Binding(
-        operation=operations.CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
-        dialect="v1_1_draft",
-        request=theirs.TaskPushNotificationConfig,
-        translate=identity,
-        serialize=serialize_as_is,
-        requirements=_TASK_PUSH_NOTIFICATION_CONFIG,
-        response=ResponseReader(theirs.TaskPushNotificationConfig),
-    )
+CREATE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
+    theirs.TaskPushNotificationConfig,
+    ours.TaskPushNotificationConfig,
+    ours.TaskPushNotificationConfig,
+] = Binding(
+    operation=operations.CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
+    dialect="v1_1_draft",
+    request=theirs.TaskPushNotificationConfig,
+    translate=identity,
+    serialize=serialize_as_is,
+    requirements=_TASK_PUSH_NOTIFICATION_CONFIG,
+    response=ResponseReader(theirs.TaskPushNotificationConfig),
 )
 GET_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
-    theirs.GetTaskPushNotificationConfigRequest, ours.GetTaskPushNotificationConfigRequest, ours.TaskPushNotificationConfig
+    theirs.GetTaskPushNotificationConfigRequest,
+    ours.GetTaskPushNotificationConfigRequest,
+    ours.TaskPushNotificationConfig,
 ] = Binding(
     operation=operations.GET_TASK_PUSH_NOTIFICATION_CONFIG,
     dialect="v1_1_draft",
@@ -115,7 +142,9 @@ GET_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
     response=ResponseReader(theirs.TaskPushNotificationConfig),
 )
 LIST_TASK_PUSH_NOTIFICATION_CONFIGS: Binding[
-    theirs.ListTaskPushNotificationConfigsRequest, ours.ListTaskPushNotificationConfigsRequest, ours.ListTaskPushNotificationConfigsResponse
+    theirs.ListTaskPushNotificationConfigsRequest,
+    ours.ListTaskPushNotificationConfigsRequest,
+    ours.ListTaskPushNotificationConfigsResponse,
 ] = Binding(
     operation=operations.LIST_TASK_PUSH_NOTIFICATION_CONFIGS,
     dialect="v1_1_draft",
@@ -125,17 +154,21 @@ LIST_TASK_PUSH_NOTIFICATION_CONFIGS: Binding[
     requirements=_LIST_TASK_PUSH_NOTIFICATION_CONFIGS_REQUEST,
     response=ResponseReader(theirs.ListTaskPushNotificationConfigsResponse),
 )
-DELETE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[theirs.DeleteTaskPushNotificationConfigRequest, ours.DeleteTaskPushNotificationConfigRequest, Empty] = (
-    Binding(
-        operation=operations.DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
-        dialect="v1_1_draft",
-        request=theirs.DeleteTaskPushNotificationConfigRequest,
-        translate=identity,
-        serialize=None,
-        requirements=_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
-    )
+DELETE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
+    theirs.DeleteTaskPushNotificationConfigRequest,
+    ours.DeleteTaskPushNotificationConfigRequest,
+    Empty,
+] = Binding(
+    operation=operations.DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
+    dialect="v1_1_draft",
+    request=theirs.DeleteTaskPushNotificationConfigRequest,
+    translate=identity,
+    serialize=None,
+    requirements=_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
 )
-GET_EXTENDED_AGENT_CARD: Binding[theirs.GetExtendedAgentCardRequest, ours.GetExtendedAgentCardRequest, ours.AgentCard] = Binding(
+GET_EXTENDED_AGENT_CARD: Binding[
+    theirs.GetExtendedAgentCardRequest, ours.GetExtendedAgentCardRequest, ours.AgentCard
+] = Binding(
     operation=operations.GET_EXTENDED_AGENT_CARD,
     dialect="v1_1_draft",
     request=theirs.GetExtendedAgentCardRequest,

@@ -31,15 +31,25 @@ class HttpV03Controller(AgentController):
         """GET ListTasks."""
         return self.endpoints.http(routes.V1_TASKS)
 
-    @route("/v1/tasks/{taskId:str}/pushNotificationConfigs", http_method=METHODS, include_in_schema=False)
+    @route(
+        "/v1/tasks/{taskId:str}/pushNotificationConfigs",
+        http_method=METHODS,
+        include_in_schema=False,
+    )
     async def v1_tasks_task_id_push_notification_configs(self) -> ASGIApp:
         """POST CreateTaskPushNotificationConfig, GET ListTaskPushNotificationConfigs."""
         return self.endpoints.http(routes.V1_TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS)
 
-    @route("/v1/tasks/{id:str}/pushNotificationConfigs/{pushNotificationConfigId:str}", http_method=METHODS, include_in_schema=False)
+    @route(
+        "/v1/tasks/{id:str}/pushNotificationConfigs/{pushNotificationConfigId:str}",
+        http_method=METHODS,
+        include_in_schema=False,
+    )
     async def v1_tasks_id_push_notification_configs_push_notification_config_id(self) -> ASGIApp:
         """GET GetTaskPushNotificationConfig, DELETE DeleteTaskPushNotificationConfig."""
-        return self.endpoints.http(routes.V1_TASKS_ID_PUSH_NOTIFICATION_CONFIGS_PUSH_NOTIFICATION_CONFIG_ID)
+        return self.endpoints.http(
+            routes.V1_TASKS_ID_PUSH_NOTIFICATION_CONFIGS_PUSH_NOTIFICATION_CONFIG_ID
+        )
 
     @route("/v1/card", http_method=METHODS, include_in_schema=False)
     async def v1_card(self) -> ASGIApp:

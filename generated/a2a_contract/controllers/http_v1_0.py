@@ -51,22 +51,36 @@ class HttpV10Controller(AgentController):
         """GET ListTasks."""
         return self.endpoints.http(routes.TENANT_TASKS)
 
-    @route("/tasks/{taskId:str}/pushNotificationConfigs", http_method=METHODS, include_in_schema=False)
+    @route(
+        "/tasks/{taskId:str}/pushNotificationConfigs", http_method=METHODS, include_in_schema=False
+    )
     async def tasks_task_id_push_notification_configs(self) -> ASGIApp:
         """POST CreateTaskPushNotificationConfig, GET ListTaskPushNotificationConfigs."""
         return self.endpoints.http(routes.TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS)
 
-    @route("/{tenant:str}/tasks/{taskId:str}/pushNotificationConfigs", http_method=METHODS, include_in_schema=False)
+    @route(
+        "/{tenant:str}/tasks/{taskId:str}/pushNotificationConfigs",
+        http_method=METHODS,
+        include_in_schema=False,
+    )
     async def tenant_tasks_task_id_push_notification_configs(self) -> ASGIApp:
         """POST CreateTaskPushNotificationConfig, GET ListTaskPushNotificationConfigs."""
         return self.endpoints.http(routes.TENANT_TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS)
 
-    @route("/tasks/{taskId:str}/pushNotificationConfigs/{id:str}", http_method=METHODS, include_in_schema=False)
+    @route(
+        "/tasks/{taskId:str}/pushNotificationConfigs/{id:str}",
+        http_method=METHODS,
+        include_in_schema=False,
+    )
     async def tasks_task_id_push_notification_configs_id(self) -> ASGIApp:
         """GET GetTaskPushNotificationConfig, DELETE DeleteTaskPushNotificationConfig."""
         return self.endpoints.http(routes.TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS_ID)
 
-    @route("/{tenant:str}/tasks/{taskId:str}/pushNotificationConfigs/{id:str}", http_method=METHODS, include_in_schema=False)
+    @route(
+        "/{tenant:str}/tasks/{taskId:str}/pushNotificationConfigs/{id:str}",
+        http_method=METHODS,
+        include_in_schema=False,
+    )
     async def tenant_tasks_task_id_push_notification_configs_id(self) -> ASGIApp:
         """GET GetTaskPushNotificationConfig, DELETE DeleteTaskPushNotificationConfig."""
         return self.endpoints.http(routes.TENANT_TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS_ID)

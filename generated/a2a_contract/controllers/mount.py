@@ -20,5 +20,15 @@ class AgentController(Controller):
     def at(cls, path: str, endpoints: Endpoints) -> type[Self]:
         """Create the controller of one agent, below a path."""
         return cast(
-            "type[Self]", type(cls.__name__, (cls,), {"__doc__": cls.__doc__, "__module__": cls.__module__, "path": path, "endpoints": endpoints})
+            "type[Self]",
+            type(
+                cls.__name__,
+                (cls,),
+                {
+                    "__doc__": cls.__doc__,
+                    "__module__": cls.__module__,
+                    "path": path,
+                    "endpoints": endpoints,
+                },
+            ),
         )

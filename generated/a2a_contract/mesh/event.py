@@ -32,7 +32,8 @@ class TaskArtifactUpdateEvent(WireModel):
 StreamEvent = TypeAliasType(
     "StreamEvent",
     Annotated[
-        TaskStatusUpdateEvent | TaskArtifactUpdateEvent, UnionByMember({"status": "TaskStatusUpdateEvent", "artifact": "TaskArtifactUpdateEvent"})
+        TaskStatusUpdateEvent | TaskArtifactUpdateEvent,
+        UnionByMember({"status": "TaskStatusUpdateEvent", "artifact": "TaskArtifactUpdateEvent"}),
     ],
 )
 """One event of a stream, told apart by whether it has a status or an artifact."""

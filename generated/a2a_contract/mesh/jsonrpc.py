@@ -51,7 +51,9 @@ JSONRPCResponse = TypeAliasType(
     "JSONRPCResponse",
     Annotated[
         JSONRPCSuccessResponse | JSONRPCErrorResponse,
-        UnionByMember({"result": "JSONRPCSuccessResponse", "error": "JSONRPCErrorResponse"}, ("result",)),
+        UnionByMember(
+            {"result": "JSONRPCSuccessResponse", "error": "JSONRPCErrorResponse"}, ("result",)
+        ),
     ],
 )
 """Either outcome of a call, told apart by whether it has a result or an error."""

@@ -25,7 +25,9 @@ class TaskQueryParams(WireModel):
     """Which task to show, for tasks/get."""
 
     id: Annotated[str, Field(min_length=1)]
-    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0, le=2147483647)] = None
+    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0, le=2147483647)] = (
+        None
+    )
     """At most so many of the latest messages."""
 
 

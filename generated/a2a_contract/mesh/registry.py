@@ -65,8 +65,12 @@ class AgentRegistration(WireModel):
     agent_id: Annotated[str, Field(max_length=253, pattern="^[a-z0-9]([a-z0-9-]*[a-z0-9])?$")]
     """Stays the same over restarts, else the registry lists the agent twice."""
     agent_type: AgentType | None = None
-    name: Annotated[str | None, Field(max_length=63, pattern="^[a-z0-9]([a-z0-9-]*[a-z0-9])?$")] = None
-    namespace: Annotated[str | None, Field(max_length=63, pattern="^[a-z0-9]([a-z0-9-]*[a-z0-9])?$")] = None
+    name: Annotated[str | None, Field(max_length=63, pattern="^[a-z0-9]([a-z0-9-]*[a-z0-9])?$")] = (
+        None
+    )
+    namespace: Annotated[
+        str | None, Field(max_length=63, pattern="^[a-z0-9]([a-z0-9-]*[a-z0-9])?$")
+    ] = None
     version: Annotated[str | None, Field(min_length=1)] = None
     description: Annotated[str | None, Field(max_length=256)] = None
     """The registry cuts longer texts and warns."""

@@ -58,7 +58,11 @@ V1_TASKS = Route(
     "/v1/tasks",
     MappingProxyType(
         {
-            ("GET", None): (RouteBinding(v0_3.LIST_TASKS, flags=frozenset(("includeArtifacts", "include_artifacts"))),),
+            ("GET", None): (
+                RouteBinding(
+                    v0_3.LIST_TASKS, flags=frozenset(("includeArtifacts", "include_artifacts"))
+                ),
+            ),
         }
     ),
 )
@@ -67,12 +71,21 @@ V1_TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS = Route(
     MappingProxyType(
         {
             ("POST", None): (
-                RouteBinding(v0_3.CREATE_TASK_PUSH_NOTIFICATION_CONFIG, (PathMember("taskId", (0,)),)),
-                RouteBinding(v0_3_proto.CREATE_TASK_PUSH_NOTIFICATION_CONFIG, (PathMember("parent", ("tasks", 0)),), body=("config", "name")),
+                RouteBinding(
+                    v0_3.CREATE_TASK_PUSH_NOTIFICATION_CONFIG, (PathMember("taskId", (0,)),)
+                ),
+                RouteBinding(
+                    v0_3_proto.CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
+                    (PathMember("parent", ("tasks", 0)),),
+                    body=("config", "name"),
+                ),
             ),
             ("GET", None): (
                 RouteBinding(v0_3.LIST_TASK_PUSH_NOTIFICATION_CONFIGS, (PathMember("id", (0,)),)),
-                RouteBinding(v0_3_proto.LIST_TASK_PUSH_NOTIFICATION_CONFIGS, (PathMember("parent", ("tasks", 0)),)),
+                RouteBinding(
+                    v0_3_proto.LIST_TASK_PUSH_NOTIFICATION_CONFIGS,
+                    (PathMember("parent", ("tasks", 0)),),
+                ),
             ),
         }
     ),
@@ -89,7 +102,10 @@ V1_TASKS_ID_PUSH_NOTIFICATION_CONFIGS_PUSH_NOTIFICATION_CONFIG_ID = Route(
                         PathMember("pushNotificationConfigId", (1,)),
                     ),
                 ),
-                RouteBinding(v0_3_proto.GET_TASK_PUSH_NOTIFICATION_CONFIG, (PathMember("name", ("tasks", 0, "pushNotificationConfigs", 1)),)),
+                RouteBinding(
+                    v0_3_proto.GET_TASK_PUSH_NOTIFICATION_CONFIG,
+                    (PathMember("name", ("tasks", 0, "pushNotificationConfigs", 1)),),
+                ),
             ),
             ("DELETE", None): (
                 RouteBinding(
@@ -99,7 +115,10 @@ V1_TASKS_ID_PUSH_NOTIFICATION_CONFIGS_PUSH_NOTIFICATION_CONFIG_ID = Route(
                         PathMember("pushNotificationConfigId", (1,)),
                     ),
                 ),
-                RouteBinding(v0_3_proto.DELETE_TASK_PUSH_NOTIFICATION_CONFIG, (PathMember("name", ("tasks", 0, "pushNotificationConfigs", 1)),)),
+                RouteBinding(
+                    v0_3_proto.DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
+                    (PathMember("name", ("tasks", 0, "pushNotificationConfigs", 1)),),
+                ),
             ),
         }
     ),

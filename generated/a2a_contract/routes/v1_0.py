@@ -152,8 +152,13 @@ TASKS = Route(
     MappingProxyType(
         {
             ("GET", None): (
-                RouteBinding(v1_0.LIST_TASKS, flags=frozenset(("includeArtifacts", "include_artifacts"))),
-                RouteBinding(v1_1_draft.LIST_TASKS, flags=frozenset(("includeArtifacts", "include_artifacts"))),
+                RouteBinding(
+                    v1_0.LIST_TASKS, flags=frozenset(("includeArtifacts", "include_artifacts"))
+                ),
+                RouteBinding(
+                    v1_1_draft.LIST_TASKS,
+                    flags=frozenset(("includeArtifacts", "include_artifacts")),
+                ),
             ),
         }
     ),
@@ -163,8 +168,16 @@ TENANT_TASKS = Route(
     MappingProxyType(
         {
             ("GET", None): (
-                RouteBinding(v1_0.LIST_TASKS, (PathMember("tenant", (0,)),), flags=frozenset(("includeArtifacts", "include_artifacts"))),
-                RouteBinding(v1_1_draft.LIST_TASKS, (PathMember("tenant", (0,)),), flags=frozenset(("includeArtifacts", "include_artifacts"))),
+                RouteBinding(
+                    v1_0.LIST_TASKS,
+                    (PathMember("tenant", (0,)),),
+                    flags=frozenset(("includeArtifacts", "include_artifacts")),
+                ),
+                RouteBinding(
+                    v1_1_draft.LIST_TASKS,
+                    (PathMember("tenant", (0,)),),
+                    flags=frozenset(("includeArtifacts", "include_artifacts")),
+                ),
             ),
         }
     ),
@@ -174,12 +187,20 @@ TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS = Route(
     MappingProxyType(
         {
             ("POST", None): (
-                RouteBinding(v1_0.CREATE_TASK_PUSH_NOTIFICATION_CONFIG, (PathMember("taskId", (0,)),)),
-                RouteBinding(v1_1_draft.CREATE_TASK_PUSH_NOTIFICATION_CONFIG, (PathMember("taskId", (0,)),)),
+                RouteBinding(
+                    v1_0.CREATE_TASK_PUSH_NOTIFICATION_CONFIG, (PathMember("taskId", (0,)),)
+                ),
+                RouteBinding(
+                    v1_1_draft.CREATE_TASK_PUSH_NOTIFICATION_CONFIG, (PathMember("taskId", (0,)),)
+                ),
             ),
             ("GET", None): (
-                RouteBinding(v1_0.LIST_TASK_PUSH_NOTIFICATION_CONFIGS, (PathMember("taskId", (0,)),)),
-                RouteBinding(v1_1_draft.LIST_TASK_PUSH_NOTIFICATION_CONFIGS, (PathMember("taskId", (0,)),)),
+                RouteBinding(
+                    v1_0.LIST_TASK_PUSH_NOTIFICATION_CONFIGS, (PathMember("taskId", (0,)),)
+                ),
+                RouteBinding(
+                    v1_1_draft.LIST_TASK_PUSH_NOTIFICATION_CONFIGS, (PathMember("taskId", (0,)),)
+                ),
             ),
         }
     ),

@@ -51,7 +51,12 @@ GetAuthenticatedExtendedCardResponse = TypeAliasType(
     "GetAuthenticatedExtendedCardResponse",
     Annotated[
         JSONRPCErrorResponse | GetAuthenticatedExtendedCardSuccessResponse,
-        UnionByMember({"error": "JSONRPCErrorResponse", "result": "GetAuthenticatedExtendedCardSuccessResponse"}),
+        UnionByMember(
+            {
+                "error": "JSONRPCErrorResponse",
+                "result": "GetAuthenticatedExtendedCardSuccessResponse",
+            }
+        ),
     ],
 )
 """The response to reading the fuller card."""

@@ -8,7 +8,11 @@ from typing_extensions import TypeAliasType
 
 from ..base import AnyOf, JsonNull, UnionByMember, WireModel
 from .jsonrpc import JSONRPCErrorResponse
-from .params import DeleteTaskPushNotificationConfigParams, GetTaskPushNotificationConfigParams, ListTaskPushNotificationConfigParams
+from .params import (
+    DeleteTaskPushNotificationConfigParams,
+    GetTaskPushNotificationConfigParams,
+    ListTaskPushNotificationConfigParams,
+)
 from .push import TaskPushNotificationConfig, TaskPushNotificationConfigs
 
 
@@ -51,7 +55,12 @@ SetTaskPushNotificationConfigResponse = TypeAliasType(
     "SetTaskPushNotificationConfigResponse",
     Annotated[
         JSONRPCErrorResponse | SetTaskPushNotificationConfigSuccessResponse,
-        UnionByMember({"error": "JSONRPCErrorResponse", "result": "SetTaskPushNotificationConfigSuccessResponse"}),
+        UnionByMember(
+            {
+                "error": "JSONRPCErrorResponse",
+                "result": "SetTaskPushNotificationConfigSuccessResponse",
+            }
+        ),
     ],
 )
 """The response to storing a push configuration."""
@@ -85,7 +94,12 @@ GetTaskPushNotificationConfigResponse = TypeAliasType(
     "GetTaskPushNotificationConfigResponse",
     Annotated[
         JSONRPCErrorResponse | GetTaskPushNotificationConfigSuccessResponse,
-        UnionByMember({"error": "JSONRPCErrorResponse", "result": "GetTaskPushNotificationConfigSuccessResponse"}),
+        UnionByMember(
+            {
+                "error": "JSONRPCErrorResponse",
+                "result": "GetTaskPushNotificationConfigSuccessResponse",
+            }
+        ),
     ],
 )
 """The response to reading a push configuration."""
@@ -119,7 +133,12 @@ ListTaskPushNotificationConfigResponse = TypeAliasType(
     "ListTaskPushNotificationConfigResponse",
     Annotated[
         JSONRPCErrorResponse | ListTaskPushNotificationConfigSuccessResponse,
-        UnionByMember({"error": "JSONRPCErrorResponse", "result": "ListTaskPushNotificationConfigSuccessResponse"}),
+        UnionByMember(
+            {
+                "error": "JSONRPCErrorResponse",
+                "result": "ListTaskPushNotificationConfigSuccessResponse",
+            }
+        ),
     ],
 )
 """The response to listing push configurations."""
@@ -142,7 +161,13 @@ DeleteTaskPushNotificationConfigResponse = TypeAliasType(
     "DeleteTaskPushNotificationConfigResponse",
     Annotated[
         JSONRPCErrorResponse | DeleteTaskPushNotificationConfigSuccessResponse,
-        UnionByMember({"error": "JSONRPCErrorResponse", "result": "DeleteTaskPushNotificationConfigSuccessResponse"}, ("result",)),
+        UnionByMember(
+            {
+                "error": "JSONRPCErrorResponse",
+                "result": "DeleteTaskPushNotificationConfigSuccessResponse",
+            },
+            ("result",),
+        ),
     ],
 )
 """The response to deleting a push configuration."""

@@ -9,7 +9,13 @@ from typing_extensions import TypeAliasType
 from ..base import AnyOf, JsonNull, UnionByMember, WireModel
 from .event import SendMessageResult, StreamResult
 from .jsonrpc import JSONRPCErrorResponse
-from .params import ListTasksParams, ListTasksResult, MessageSendParams, TaskIdParams, TaskQueryParams
+from .params import (
+    ListTasksParams,
+    ListTasksResult,
+    MessageSendParams,
+    TaskIdParams,
+    TaskQueryParams,
+)
 from .task import Task
 
 
@@ -39,7 +45,10 @@ class GetTaskSuccessResponse(WireModel):
 
 GetTaskResponse = TypeAliasType(
     "GetTaskResponse",
-    Annotated[JSONRPCErrorResponse | GetTaskSuccessResponse, UnionByMember({"error": "JSONRPCErrorResponse", "result": "GetTaskSuccessResponse"})],
+    Annotated[
+        JSONRPCErrorResponse | GetTaskSuccessResponse,
+        UnionByMember({"error": "JSONRPCErrorResponse", "result": "GetTaskSuccessResponse"}),
+    ],
 )
 """The response to reading a task."""
 
@@ -71,7 +80,8 @@ class CancelTaskSuccessResponse(WireModel):
 CancelTaskResponse = TypeAliasType(
     "CancelTaskResponse",
     Annotated[
-        JSONRPCErrorResponse | CancelTaskSuccessResponse, UnionByMember({"error": "JSONRPCErrorResponse", "result": "CancelTaskSuccessResponse"})
+        JSONRPCErrorResponse | CancelTaskSuccessResponse,
+        UnionByMember({"error": "JSONRPCErrorResponse", "result": "CancelTaskSuccessResponse"}),
     ],
 )
 """The response to canceling a task."""
@@ -117,7 +127,8 @@ class SendMessageSuccessResponse(WireModel):
 SendMessageResponse = TypeAliasType(
     "SendMessageResponse",
     Annotated[
-        JSONRPCErrorResponse | SendMessageSuccessResponse, UnionByMember({"error": "JSONRPCErrorResponse", "result": "SendMessageSuccessResponse"})
+        JSONRPCErrorResponse | SendMessageSuccessResponse,
+        UnionByMember({"error": "JSONRPCErrorResponse", "result": "SendMessageSuccessResponse"}),
     ],
 )
 """The response to a sent message."""
@@ -151,7 +162,9 @@ SendStreamingMessageResponse = TypeAliasType(
     "SendStreamingMessageResponse",
     Annotated[
         JSONRPCErrorResponse | SendStreamingMessageSuccessResponse,
-        UnionByMember({"error": "JSONRPCErrorResponse", "result": "SendStreamingMessageSuccessResponse"}),
+        UnionByMember(
+            {"error": "JSONRPCErrorResponse", "result": "SendStreamingMessageSuccessResponse"}
+        ),
     ],
 )
 """One frame of a stream: an item, or the error that ends it."""
@@ -184,7 +197,8 @@ class ListTasksSuccessResponse(WireModel):
 ListTasksResponse = TypeAliasType(
     "ListTasksResponse",
     Annotated[
-        JSONRPCErrorResponse | ListTasksSuccessResponse, UnionByMember({"error": "JSONRPCErrorResponse", "result": "ListTasksSuccessResponse"})
+        JSONRPCErrorResponse | ListTasksSuccessResponse,
+        UnionByMember({"error": "JSONRPCErrorResponse", "result": "ListTasksSuccessResponse"}),
     ],
 )
 """The response to listing tasks."""

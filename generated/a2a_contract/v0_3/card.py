@@ -46,7 +46,9 @@ class AgentCapabilities(WireModel):
     """Whether it answers with streams."""
     push_notifications: Annotated[StrictBool | None, Field(alias="pushNotifications")] = None
     """Whether it delivers updates to a URL."""
-    state_transition_history: Annotated[StrictBool | None, Field(alias="stateTransitionHistory")] = None
+    state_transition_history: Annotated[
+        StrictBool | None, Field(alias="stateTransitionHistory")
+    ] = None
     """Whether its tasks show how their state changed."""
     extensions: list[AgentExtension] | None = None
     """The extensions it knows."""
@@ -108,7 +110,9 @@ class AgentCard(WireModel):
     """Where the agent is preferably reached."""
     preferred_transport: Annotated[str | None, Field(alias="preferredTransport")] = None
     """What is spoken at url; JSONRPC when left out."""
-    additional_interfaces: Annotated[list[AgentInterface] | None, Field(alias="additionalInterfaces")] = None
+    additional_interfaces: Annotated[
+        list[AgentInterface] | None, Field(alias="additionalInterfaces")
+    ] = None
     """All places and transports, url among them."""
     provider: AgentProvider | None = None
     """Who offers the agent."""
@@ -118,17 +122,25 @@ class AgentCard(WireModel):
     """Where the agent is described."""
     capabilities: Annotated[AgentCapabilities, Field(default_factory=AgentCapabilities)]
     """Which optional features it has."""
-    security_schemes: Annotated[dict[str, SecurityScheme] | None, Field(alias="securitySchemes")] = None
+    security_schemes: Annotated[
+        dict[str, SecurityScheme] | None, Field(alias="securitySchemes")
+    ] = None
     """The ways to prove who one is, by name."""
     security: list[dict[str, list[str]]] | None = None
     """The schemes the agent needs: any one entry, each with all of its schemes and scopes."""
-    default_input_modes: Annotated[list[str], Field(default_factory=list, alias="defaultInputModes")]
+    default_input_modes: Annotated[
+        list[str], Field(default_factory=list, alias="defaultInputModes")
+    ]
     """The media types that all skills take unless they say otherwise."""
-    default_output_modes: Annotated[list[str], Field(default_factory=list, alias="defaultOutputModes")]
+    default_output_modes: Annotated[
+        list[str], Field(default_factory=list, alias="defaultOutputModes")
+    ]
     """The media types that all skills give unless they say otherwise."""
     skills: Annotated[list[AgentSkill], Field(default_factory=list)]
     """What the agent can do."""
-    supports_authenticated_extended_card: Annotated[StrictBool | None, Field(alias="supportsAuthenticatedExtendedCard")] = None
+    supports_authenticated_extended_card: Annotated[
+        StrictBool | None, Field(alias="supportsAuthenticatedExtendedCard")
+    ] = None
     """Whether known callers can read a fuller card."""
     signatures: list[AgentCardSignature] | None = None
     """Signatures of this card."""

@@ -47,11 +47,19 @@ class TaskArtifactUpdateEvent(WireModel):
     """Free data about the event, for extensions and applications."""
 
 
-SendMessageResult = TypeAliasType("SendMessageResult", Annotated[Task | Message, Field(discriminator="kind")])
+SendMessageResult = TypeAliasType(
+    "SendMessageResult", Annotated[Task | Message, Field(discriminator="kind")]
+)
 """What a sent message is answered with over JSON-RPC: the task it led to, or a message."""
 
 
-StreamResult = TypeAliasType("StreamResult", Annotated[Task | Message | TaskStatusUpdateEvent | TaskArtifactUpdateEvent, Field(discriminator="kind")])
+StreamResult = TypeAliasType(
+    "StreamResult",
+    Annotated[
+        Task | Message | TaskStatusUpdateEvent | TaskArtifactUpdateEvent,
+        Field(discriminator="kind"),
+    ],
+)
 """One item of a stream over JSON-RPC."""
 
 

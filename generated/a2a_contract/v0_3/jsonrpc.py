@@ -58,7 +58,9 @@ JSONRPCResponse = TypeAliasType(
     "JSONRPCResponse",
     Annotated[
         JSONRPCErrorResponse | JSONRPCSuccessResponse,
-        UnionByMember({"error": "JSONRPCErrorResponse", "result": "JSONRPCSuccessResponse"}, ("result",)),
+        UnionByMember(
+            {"error": "JSONRPCErrorResponse", "result": "JSONRPCSuccessResponse"}, ("result",)
+        ),
     ],
 )
 """The response to a call of any method."""

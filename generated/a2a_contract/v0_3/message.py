@@ -8,7 +8,9 @@ from typing_extensions import TypeAliasType
 
 from ..base import Base64, JsonObject, UnionByMember, WireEnum, WireModel
 
-Identifier = TypeAliasType("Identifier", Annotated[str, Field(pattern="^[^\\u0000-\\u001F\\u007F]*$")])
+Identifier = TypeAliasType(
+    "Identifier", Annotated[str, Field(pattern="^[^\\u0000-\\u001F\\u007F]*$")]
+)
 """A name of something; it has to fit into a line, a header and every database, so it has no control characters."""
 
 
@@ -73,7 +75,12 @@ class FilePart(WireModel):
 
     kind: Literal["file"]
     """Marks a part as a file."""
-    file: Annotated[FileWithBytes | FileWithUri, UnionByMember({"bytes": "FileWithBytes", "uri": "FileWithUri"}, aliases=(("data", "bytes"),))]
+    file: Annotated[
+        FileWithBytes | FileWithUri,
+        UnionByMember(
+            {"bytes": "FileWithBytes", "uri": "FileWithUri"}, aliases=(("data", "bytes"),)
+        ),
+    ]
     """The file: its bytes or where they are, never both."""
     metadata: JsonObject | None = None
     """Free data about the part, for extensions and applications."""

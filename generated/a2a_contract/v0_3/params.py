@@ -25,7 +25,9 @@ class TaskQueryParams(WireModel):
 
     id: Identifier
     """The task."""
-    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0, le=2147483647)] = None
+    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0, le=2147483647)] = (
+        None
+    )
     """How many of the latest messages to show; all when left out."""
     metadata: JsonObject | None = None
     """Free data about the request, for extensions and applications."""
@@ -36,7 +38,9 @@ class GetTaskPushNotificationConfigParams(WireModel):
 
     id: Identifier
     """The task."""
-    push_notification_config_id: Annotated[Identifier | None, Field(alias="pushNotificationConfigId")] = None
+    push_notification_config_id: Annotated[
+        Identifier | None, Field(alias="pushNotificationConfigId")
+    ] = None
     """The push configuration; any when left out."""
     metadata: JsonObject | None = None
     """Free data about the request, for extensions and applications."""
@@ -69,9 +73,13 @@ class MessageSendConfiguration(WireModel):
     """The media types that the client can handle."""
     blocking: StrictBool | None = None
     """Whether to wait until the task ends or needs something; true when left out."""
-    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0, le=2147483647)] = None
+    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0, le=2147483647)] = (
+        None
+    )
     """How many of the latest messages the task shall show."""
-    push_notification_config: Annotated[PushNotificationConfig | None, Field(alias="pushNotificationConfig")] = None
+    push_notification_config: Annotated[
+        PushNotificationConfig | None, Field(alias="pushNotificationConfig")
+    ] = None
     """Where to deliver updates of the task."""
 
 
@@ -97,7 +105,9 @@ class ListTasksParams(WireModel):
     """How many tasks to give at most; 50 when left out."""
     page_token: Annotated[str | None, Field(alias="pageToken")] = None
     """Where to go on: the nextPageToken of the page before."""
-    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0, le=2147483647)] = None
+    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0, le=2147483647)] = (
+        None
+    )
     """How many of the latest messages each task shows; none when left out."""
     last_updated_after: Annotated[Integer | None, Field(alias="lastUpdatedAfter")] = None
     """Only tasks that changed after this moment, in milliseconds since 1970 UTC."""

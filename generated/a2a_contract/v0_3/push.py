@@ -37,9 +37,13 @@ class TaskPushNotificationConfig(WireModel):
 
     task_id: Annotated[Identifier, Field(alias="taskId")]
     """The task."""
-    push_notification_config: Annotated[PushNotificationConfig, Field(alias="pushNotificationConfig")]
+    push_notification_config: Annotated[
+        PushNotificationConfig, Field(alias="pushNotificationConfig")
+    ]
     """The configuration."""
 
 
-TaskPushNotificationConfigs = TypeAliasType("TaskPushNotificationConfigs", list[TaskPushNotificationConfig])
+TaskPushNotificationConfigs = TypeAliasType(
+    "TaskPushNotificationConfigs", list[TaskPushNotificationConfig]
+)
 """The push configurations of a task."""

@@ -99,9 +99,13 @@ class PasswordOAuthFlow(WireModel):
 class OAuthFlows(WireModel):
     """The ways in which a token can be had."""
 
-    authorization_code: Annotated[AuthorizationCodeOAuthFlow | None, Field(alias="authorizationCode")] = None
+    authorization_code: Annotated[
+        AuthorizationCodeOAuthFlow | None, Field(alias="authorizationCode")
+    ] = None
     """By a code that the user grants."""
-    client_credentials: Annotated[ClientCredentialsOAuthFlow | None, Field(alias="clientCredentials")] = None
+    client_credentials: Annotated[
+        ClientCredentialsOAuthFlow | None, Field(alias="clientCredentials")
+    ] = None
     """With the client's own credentials."""
     implicit: ImplicitOAuthFlow | None = None
     """In the redirect."""
@@ -145,7 +149,11 @@ class MutualTLSSecurityScheme(WireModel):
 SecurityScheme = TypeAliasType(
     "SecurityScheme",
     Annotated[
-        APIKeySecurityScheme | HTTPAuthSecurityScheme | OAuth2SecurityScheme | OpenIdConnectSecurityScheme | MutualTLSSecurityScheme,
+        APIKeySecurityScheme
+        | HTTPAuthSecurityScheme
+        | OAuth2SecurityScheme
+        | OpenIdConnectSecurityScheme
+        | MutualTLSSecurityScheme,
         Field(discriminator="type"),
     ],
 )

@@ -98,7 +98,9 @@ class AgentCard(WireModel):
     """Where the agent is preferably reached."""
     preferred_transport: Annotated[str | None, Field(alias="preferredTransport")] = None
     """What is spoken at url; JSONRPC when left out."""
-    additional_interfaces: Annotated[list[AgentInterface] | None, Field(alias="additionalInterfaces")] = None
+    additional_interfaces: Annotated[
+        list[AgentInterface] | None, Field(alias="additionalInterfaces")
+    ] = None
     """All places and transports, url among them."""
     provider: AgentProvider | None = None
     """Who offers the agent."""
@@ -108,7 +110,9 @@ class AgentCard(WireModel):
     """Where the agent is described."""
     capabilities: AgentCapabilities | None = None
     """Which optional features it has."""
-    security_schemes: Annotated[dict[str, SecurityScheme] | None, Field(alias="securitySchemes")] = None
+    security_schemes: Annotated[
+        dict[str, SecurityScheme] | None, Field(alias="securitySchemes")
+    ] = None
     """The ways to prove who one is, by name."""
     security: list[Security] | None = None
     """The schemes the agent needs: any one entry, each with all of its schemes and scopes."""
@@ -118,7 +122,9 @@ class AgentCard(WireModel):
     """The media types that all skills give unless they say otherwise."""
     skills: list[AgentSkill] | None = None
     """What the agent can do."""
-    supports_authenticated_extended_card: Annotated[StrictBool | None, Field(alias="supportsAuthenticatedExtendedCard")] = None
+    supports_authenticated_extended_card: Annotated[
+        StrictBool | None, Field(alias="supportsAuthenticatedExtendedCard")
+    ] = None
     """Whether known callers can read a fuller card."""
     signatures: list[AgentCardSignature] | None = None
     """Signatures of this card."""

@@ -49,7 +49,9 @@ class SendMessageResponse(Oneof):
 
     task: Task | None = None
     """The task it led to."""
-    message: Annotated[Message | None, Field(validation_alias=AliasChoices("message", "msg"))] = None
+    message: Annotated[Message | None, Field(validation_alias=AliasChoices("message", "msg"))] = (
+        None
+    )
     """An answer without a task."""
 
 
@@ -60,7 +62,9 @@ class StreamResponse(Oneof):
 
     task: Task | None = None
     """The task as it is now."""
-    message: Annotated[Message | None, Field(validation_alias=AliasChoices("message", "msg"))] = None
+    message: Annotated[Message | None, Field(validation_alias=AliasChoices("message", "msg"))] = (
+        None
+    )
     """An answer without a task."""
     status_update: Annotated[TaskStatusUpdateEvent | None, Field(alias="statusUpdate")] = None
     """A change of status."""

@@ -36,5 +36,7 @@ class TaskPushNotificationConfig(WireModel):
 
     name: Identifier | None = None
     """Names task and configuration: tasks/{id}/pushNotificationConfigs/{id}."""
-    push_notification_config: Annotated[PushNotificationConfig | None, Field(alias="pushNotificationConfig")] = None
+    push_notification_config: Annotated[
+        PushNotificationConfig | None, Field(alias="pushNotificationConfig")
+    ] = None
     """The configuration."""

@@ -10,7 +10,9 @@ from ..base import Integer, JsonObject, WireModel
 from .message import Identifier, Message
 from .push import PushNotificationConfig, TaskPushNotificationConfig
 
-TaskName = TypeAliasType("TaskName", Annotated[str, Field(pattern="^tasks/[^/\\u0000-\\u001F\\u007F]+$")])
+TaskName = TypeAliasType(
+    "TaskName", Annotated[str, Field(pattern="^tasks/[^/\\u0000-\\u001F\\u007F]+$")]
+)
 """A task by its path: tasks/{id}."""
 
 
@@ -19,9 +21,13 @@ class SendMessageConfiguration(WireModel):
 
     accepted_output_modes: Annotated[list[str] | None, Field(alias="acceptedOutputModes")] = None
     """The media types that the client can handle."""
-    push_notification: Annotated[PushNotificationConfig | None, Field(alias="pushNotification")] = None
+    push_notification: Annotated[PushNotificationConfig | None, Field(alias="pushNotification")] = (
+        None
+    )
     """Where to deliver updates of the task."""
-    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0, le=2147483647)] = None
+    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0, le=2147483647)] = (
+        None
+    )
     """How many of the latest messages the task shall show."""
     blocking: StrictBool | None = None
     """Whether to wait until the task ends or needs something."""
@@ -43,7 +49,9 @@ class GetTaskRequest(WireModel):
 
     name: TaskName
     """The task: tasks/{id}."""
-    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0, le=2147483647)] = None
+    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0, le=2147483647)] = (
+        None
+    )
     """How many of the latest messages to show."""
 
 

@@ -96,9 +96,13 @@ class OAuthFlows(Oneof):
     __oneof__ = frozenset(["authorization_code", "client_credentials", "implicit", "password"])
     __oneof_is_optional__ = True
 
-    authorization_code: Annotated[AuthorizationCodeOAuthFlow | None, Field(alias="authorizationCode")] = None
+    authorization_code: Annotated[
+        AuthorizationCodeOAuthFlow | None, Field(alias="authorizationCode")
+    ] = None
     """By a code that the user grants."""
-    client_credentials: Annotated[ClientCredentialsOAuthFlow | None, Field(alias="clientCredentials")] = None
+    client_credentials: Annotated[
+        ClientCredentialsOAuthFlow | None, Field(alias="clientCredentials")
+    ] = None
     """With the client's own credentials."""
     implicit: ImplicitOAuthFlow | None = None
     """In the redirect."""
@@ -137,16 +141,32 @@ class SecurityScheme(Oneof):
     """One way to prove who one is."""
 
     __oneof__ = frozenset(
-        ["api_key_security_scheme", "http_auth_security_scheme", "oauth2_security_scheme", "open_id_connect_security_scheme", "mtls_security_scheme"]
+        [
+            "api_key_security_scheme",
+            "http_auth_security_scheme",
+            "oauth2_security_scheme",
+            "open_id_connect_security_scheme",
+            "mtls_security_scheme",
+        ]
     )
 
-    api_key_security_scheme: Annotated[APIKeySecurityScheme | None, Field(alias="apiKeySecurityScheme")] = None
+    api_key_security_scheme: Annotated[
+        APIKeySecurityScheme | None, Field(alias="apiKeySecurityScheme")
+    ] = None
     """With an API key."""
-    http_auth_security_scheme: Annotated[HTTPAuthSecurityScheme | None, Field(alias="httpAuthSecurityScheme")] = None
+    http_auth_security_scheme: Annotated[
+        HTTPAuthSecurityScheme | None, Field(alias="httpAuthSecurityScheme")
+    ] = None
     """With the Authorization header."""
-    oauth2_security_scheme: Annotated[OAuth2SecurityScheme | None, Field(alias="oauth2SecurityScheme")] = None
+    oauth2_security_scheme: Annotated[
+        OAuth2SecurityScheme | None, Field(alias="oauth2SecurityScheme")
+    ] = None
     """With OAuth 2.0."""
-    open_id_connect_security_scheme: Annotated[OpenIdConnectSecurityScheme | None, Field(alias="openIdConnectSecurityScheme")] = None
+    open_id_connect_security_scheme: Annotated[
+        OpenIdConnectSecurityScheme | None, Field(alias="openIdConnectSecurityScheme")
+    ] = None
     """With OpenID Connect."""
-    mtls_security_scheme: Annotated[MutualTlsSecurityScheme | None, Field(alias="mtlsSecurityScheme")] = None
+    mtls_security_scheme: Annotated[
+        MutualTlsSecurityScheme | None, Field(alias="mtlsSecurityScheme")
+    ] = None
     """With a client certificate."""

@@ -43,7 +43,9 @@ class TaskStatus(WireModel):
 
     state: TaskState | None = None
     """Where the task stands."""
-    message: Annotated[Message | None, Field(validation_alias=AliasChoices("message", "update"))] = None
+    message: Annotated[
+        Message | None, Field(validation_alias=AliasChoices("message", "update"))
+    ] = None
     """What the agent says about it, such as a question or a reason."""
     timestamp: Timestamp | None = None
     """When the task came into this state."""

@@ -85,7 +85,9 @@ class AgentSkill(WireModel):
     """Media types that the skill takes, in place of the agent's defaults."""
     output_modes: Annotated[list[str] | None, Field(alias="outputModes")] = None
     """Media types that the skill gives, in place of the agent's defaults."""
-    security_requirements: Annotated[list[SecurityRequirement] | None, Field(alias="securityRequirements")] = None
+    security_requirements: Annotated[
+        list[SecurityRequirement] | None, Field(alias="securityRequirements")
+    ] = None
     """Requirements for this skill, any one of which is enough."""
 
 
@@ -96,7 +98,9 @@ class AgentCard(WireModel):
     """Name of the agent for people."""
     description: str = ""
     """What the agent does, for people and for other agents."""
-    supported_interfaces: Annotated[list[AgentInterface], Field(default_factory=list, alias="supportedInterfaces")]
+    supported_interfaces: Annotated[
+        list[AgentInterface], Field(default_factory=list, alias="supportedInterfaces")
+    ]
     """The addresses of the agent, the preferred one first."""
     provider: AgentProvider | None = None
     """Who offers the agent."""
@@ -106,13 +110,21 @@ class AgentCard(WireModel):
     """Where the agent is documented."""
     capabilities: AgentCapabilities
     """Which optional abilities the agent has."""
-    security_schemes: Annotated[dict[str, SecurityScheme] | None, Field(alias="securitySchemes")] = None
+    security_schemes: Annotated[
+        dict[str, SecurityScheme] | None, Field(alias="securitySchemes")
+    ] = None
     """The ways to prove who the client is, by a name for each."""
-    security_requirements: Annotated[list[SecurityRequirement] | None, Field(alias="securityRequirements")] = None
+    security_requirements: Annotated[
+        list[SecurityRequirement] | None, Field(alias="securityRequirements")
+    ] = None
     """Requirements for all skills, any one of which is enough."""
-    default_input_modes: Annotated[list[str], Field(default_factory=list, alias="defaultInputModes")]
+    default_input_modes: Annotated[
+        list[str], Field(default_factory=list, alias="defaultInputModes")
+    ]
     """Media types that skills take unless they say otherwise."""
-    default_output_modes: Annotated[list[str], Field(default_factory=list, alias="defaultOutputModes")]
+    default_output_modes: Annotated[
+        list[str], Field(default_factory=list, alias="defaultOutputModes")
+    ]
     """Media types that skills give unless they say otherwise."""
     skills: Annotated[list[AgentSkill], Field(default_factory=list)]
     """What the agent is good at."""

@@ -9,7 +9,9 @@ from typing_extensions import TypeAliasType
 
 from ..base import Base64, JsonChoice, JsonObject, Oneof, OpenEnum, WireModel
 
-Identifier = TypeAliasType("Identifier", Annotated[str, Field(pattern="^[^\\u0000-\\u001F\\u007F]*$")])
+Identifier = TypeAliasType(
+    "Identifier", Annotated[str, Field(pattern="^[^\\u0000-\\u001F\\u007F]*$")]
+)
 """A name of something; it has to fit into a line, a header and every database, so it has no control characters."""
 
 

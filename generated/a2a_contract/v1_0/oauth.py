@@ -72,11 +72,17 @@ class DeviceCodeOAuthFlow(WireModel):
 class OAuthFlows(Oneof):
     """The one flow that a scheme supports."""
 
-    __oneof__ = frozenset(["authorization_code", "client_credentials", "implicit", "password", "device_code"])
+    __oneof__ = frozenset(
+        ["authorization_code", "client_credentials", "implicit", "password", "device_code"]
+    )
 
-    authorization_code: Annotated[AuthorizationCodeOAuthFlow | None, Field(alias="authorizationCode")] = None
+    authorization_code: Annotated[
+        AuthorizationCodeOAuthFlow | None, Field(alias="authorizationCode")
+    ] = None
     """The authorization code flow."""
-    client_credentials: Annotated[ClientCredentialsOAuthFlow | None, Field(alias="clientCredentials")] = None
+    client_credentials: Annotated[
+        ClientCredentialsOAuthFlow | None, Field(alias="clientCredentials")
+    ] = None
     """The client credentials flow."""
     implicit: ImplicitOAuthFlow | None = None
     """The implicit flow; use the authorization code flow with PKCE instead. Deprecated."""

@@ -19,11 +19,14 @@ class SendMessageConfiguration(WireModel):
     task_push_notification_config: Annotated[
         TaskPushNotificationConfig | None,
         Field(
-            serialization_alias="taskPushNotificationConfig", validation_alias=AliasChoices("taskPushNotificationConfig", "pushNotificationConfig")
+            serialization_alias="taskPushNotificationConfig",
+            validation_alias=AliasChoices("taskPushNotificationConfig", "pushNotificationConfig"),
         ),
     ] = None
     """The webhook to notify about the task that comes of the message."""
-    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0, le=2147483647)] = None
+    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0, le=2147483647)] = (
+        None
+    )
     """The most messages to return in the history, all that the agent keeps if left out."""
     return_immediately: Annotated[StrictBool | None, Field(alias="returnImmediately")] = None
     """Whether to answer at once instead of when the task ends or needs the client."""
@@ -49,7 +52,9 @@ class GetTaskRequest(WireModel):
     """The tenant addressed."""
     id: Identifier
     """The task."""
-    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0, le=2147483647)] = None
+    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0, le=2147483647)] = (
+        None
+    )
     """The most messages to return in the history, all that the agent keeps if left out."""
 
 
@@ -137,7 +142,9 @@ class ListTasksRequest(WireModel):
     """The most tasks to return, as many as the agent likes if left out."""
     page_token: Annotated[str | None, Field(alias="pageToken")] = None
     """The `nextPageToken` of the page before."""
-    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0, le=2147483647)] = None
+    history_length: Annotated[Integer | None, Field(alias="historyLength", ge=0, le=2147483647)] = (
+        None
+    )
     """The most messages to return in the history of each task."""
     status_timestamp_after: Annotated[Timestamp | None, Field(alias="statusTimestampAfter")] = None
     """Only tasks whose status is of this time or later."""

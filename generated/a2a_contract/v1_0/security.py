@@ -76,16 +76,32 @@ class SecurityScheme(Oneof):
     """One way to prove who the client is."""
 
     __oneof__ = frozenset(
-        ["api_key_security_scheme", "http_auth_security_scheme", "oauth2_security_scheme", "open_id_connect_security_scheme", "mtls_security_scheme"]
+        [
+            "api_key_security_scheme",
+            "http_auth_security_scheme",
+            "oauth2_security_scheme",
+            "open_id_connect_security_scheme",
+            "mtls_security_scheme",
+        ]
     )
 
-    api_key_security_scheme: Annotated[APIKeySecurityScheme | None, Field(alias="apiKeySecurityScheme")] = None
+    api_key_security_scheme: Annotated[
+        APIKeySecurityScheme | None, Field(alias="apiKeySecurityScheme")
+    ] = None
     """By an API key."""
-    http_auth_security_scheme: Annotated[HTTPAuthSecurityScheme | None, Field(alias="httpAuthSecurityScheme")] = None
+    http_auth_security_scheme: Annotated[
+        HTTPAuthSecurityScheme | None, Field(alias="httpAuthSecurityScheme")
+    ] = None
     """By HTTP authentication."""
-    oauth2_security_scheme: Annotated[OAuth2SecurityScheme | None, Field(alias="oauth2SecurityScheme")] = None
+    oauth2_security_scheme: Annotated[
+        OAuth2SecurityScheme | None, Field(alias="oauth2SecurityScheme")
+    ] = None
     """By OAuth 2.0."""
-    open_id_connect_security_scheme: Annotated[OpenIdConnectSecurityScheme | None, Field(alias="openIdConnectSecurityScheme")] = None
+    open_id_connect_security_scheme: Annotated[
+        OpenIdConnectSecurityScheme | None, Field(alias="openIdConnectSecurityScheme")
+    ] = None
     """By OpenID Connect."""
-    mtls_security_scheme: Annotated[MutualTlsSecurityScheme | None, Field(alias="mtlsSecurityScheme")] = None
+    mtls_security_scheme: Annotated[
+        MutualTlsSecurityScheme | None, Field(alias="mtlsSecurityScheme")
+    ] = None
     """By mutual TLS."""

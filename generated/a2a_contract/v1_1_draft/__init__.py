@@ -39,8 +39,19 @@ from ..v1_0 import (
     TaskState,
     TaskStatus,
 )
-from .event import SendMessageResponse, StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent
-from .request import GetTaskRequest, ListTasksRequest, ListTasksResponse, SendMessageConfiguration, SendMessageRequest
+from .event import (
+    SendMessageResponse,
+    StreamResponse,
+    TaskArtifactUpdateEvent,
+    TaskStatusUpdateEvent,
+)
+from .request import (
+    GetTaskRequest,
+    ListTasksRequest,
+    ListTasksResponse,
+    SendMessageConfiguration,
+    SendMessageRequest,
+)
 from .task import Artifact, Task, TimelineEntry
 
 __all__ = [

@@ -15,7 +15,9 @@ class SendMessageConfiguration(v1_0.SendMessageConfiguration):
 
     if_generation_match: Annotated[Integer | None, Field(alias="ifGenerationMatch", ge=0)] = None
     """Generation that the task must have for the message to be taken; ignored for a message that creates a task."""
-    timeline_length: Annotated[Integer | None, Field(alias="timelineLength", ge=0, le=2147483647)] = None
+    timeline_length: Annotated[
+        Integer | None, Field(alias="timelineLength", ge=0, le=2147483647)
+    ] = None
     """The most entries of the timeline to return, the newest ones; all that the agent keeps if left out."""
 
 
@@ -31,14 +33,18 @@ class GetTaskRequest(v1_0.GetTaskRequest):
 
     current_generation: Annotated[Integer | None, Field(alias="currentGeneration", ge=0)] = None
     """Generation that the client knows: the answer waits for a later one, as long as the agent allows."""
-    timeline_length: Annotated[Integer | None, Field(alias="timelineLength", ge=0, le=2147483647)] = None
+    timeline_length: Annotated[
+        Integer | None, Field(alias="timelineLength", ge=0, le=2147483647)
+    ] = None
     """The most entries of the timeline to return, the newest ones; all that the agent keeps if left out."""
 
 
 class ListTasksRequest(v1_0.ListTasksRequest):
     """Asks for tasks that match all filters, the latest status first."""
 
-    timeline_length: Annotated[Integer | None, Field(alias="timelineLength", ge=0, le=2147483647)] = None
+    timeline_length: Annotated[
+        Integer | None, Field(alias="timelineLength", ge=0, le=2147483647)
+    ] = None
     """The most entries of the timeline to return of each task, the newest ones."""
 
 

@@ -7,10 +7,11 @@
             ├─ authenticators ── API keys, HTTP Basic, client certificates
             └─ jwt_tokens ────── bearer tokens; keys and jwks verify them (extra: auth)
 
-The gate of a surface is the only place that protects it: the card and the OpenAPI document are generated from it. Nothing here knows paths, so no
-path can be left out.
+The gate of a surface is the only place that protects it: the card and the OpenAPI document are
+generated from it. Nothing here knows paths, so no path can be left out.
 
-Names are loaded on first use: ``jwt_tokens``, ``keys`` and ``jwks`` need PyJWT and httpx, which other agents do not install.
+Names are loaded on first use: ``jwt_tokens``, ``keys`` and ``jwks`` need PyJWT and httpx, which
+other agents do not install.
 """
 
 from typing import TYPE_CHECKING
@@ -18,7 +19,12 @@ from typing import TYPE_CHECKING
 from a2a_runtime.importing import lazy_names
 
 if TYPE_CHECKING:
-    from a2a_runtime.auth.authentication import Authenticator, Credentials, Identity, InvalidCredentialsError
+    from a2a_runtime.auth.authentication import (
+        Authenticator,
+        Credentials,
+        Identity,
+        InvalidCredentialsError,
+    )
     from a2a_runtime.auth.authenticators import (
         ApiKeyAuthenticator,
         BasicAuthenticator,
@@ -29,12 +35,24 @@ if TYPE_CHECKING:
         generate_key,
         hash_password,
     )
-    from a2a_runtime.auth.gate import ANONYMOUS, AuthGate, Gate, OpenGate, PlatformGate, PresenceGate
+    from a2a_runtime.auth.gate import (
+        ANONYMOUS,
+        AuthGate,
+        Gate,
+        OpenGate,
+        PlatformGate,
+        PresenceGate,
+    )
     from a2a_runtime.auth.host import HostCaller, host_user
     from a2a_runtime.auth.jwks import JwksKeys, KeyCachePolicy, OidcKeys
     from a2a_runtime.auth.jwt_tokens import ClaimNames, JwtAuthenticator, JwtValidation
     from a2a_runtime.auth.keys import KeySet, keys_from_jwks, keys_from_pem, keys_from_secret
-    from a2a_runtime.auth.rate_limit import ANY_OPERATION, FailedAttemptLimiter, RateLimit, RateLimiter
+    from a2a_runtime.auth.rate_limit import (
+        ANY_OPERATION,
+        FailedAttemptLimiter,
+        RateLimit,
+        RateLimiter,
+    )
 
 __all__ = [
     "ANONYMOUS",
@@ -74,4 +92,15 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = lazy_names(__name__, __all__, "authentication", "authenticators", "gate", "host", "rate_limit", "keys", "jwt_tokens", "jwks")
+    __getattr__ = lazy_names(
+        __name__,
+        __all__,
+        "authentication",
+        "authenticators",
+        "gate",
+        "host",
+        "rate_limit",
+        "keys",
+        "jwt_tokens",
+        "jwks",
+    )

@@ -5,8 +5,9 @@
             badge = headers.get("x-badge")
             return None if badge is None else Identity(find_owner(badge))
 
-An authenticator returns ``None`` if a request has no credentials of its scheme, and raises ``InvalidCredentialsError`` if it has invalid ones. The
-gate needs the difference on a surface that also admits anonymous callers: invalid credentials never count as none.
+An authenticator returns ``None`` if a request has no credentials of its scheme, and raises
+``InvalidCredentialsError`` if it has invalid ones. The gate needs the difference on a surface that
+also admits anonymous callers: invalid credentials never count as none.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 class InvalidCredentialsError(Exception):
-    """Credentials that an authenticator rejects. Clients read ``reason``, so it must not repeat the credentials."""
+    """Credentials that an authenticator rejects.
+
+    Clients read ``reason``, so it must not repeat the credentials.
+    """
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -59,8 +63,14 @@ class Identity:
 
     def __post_init__(self) -> None:
         names = f"{self.subject}{self.tenant}{self.team}"
-        # An empty subject would own the tasks of all anonymous callers; surrogates cannot be stored as UTF-8.
-        if not self.subject or self.subject.startswith(TEAM_PREFIX) or len(names) > _MAX_NAME_CHARS or _SURROGATES.search(names):
+        # An empty subject would own the tasks of all anonymous callers; surrogates cannot be stored
+        # as UTF-8.
+        if (
+            not self.subject
+            or self.subject.startswith(TEAM_PREFIX)
+            or len(names) > _MAX_NAME_CHARS
+            or _SURROGATES.search(names)
+        ):
             raise InvalidCredentialsError("The credentials do not name a valid caller")
 
 
@@ -68,10 +78,14 @@ class Identity:
 class Authenticator(Protocol):
     """Checks the credentials of one scheme."""
 
-    def authenticate(self, headers: Mapping[str, str], /) -> Identity | Awaitable[Identity | None] | None:
-        """Identify the caller; ``None`` without credentials of this scheme, ``InvalidCredentialsError`` if they are invalid.
+    def authenticate(
+        self, headers: Mapping[str, str], /
+    ) -> Identity | Awaitable[Identity | None] | None:
+        """Identify the caller; ``None`` without credentials of this scheme,
+        ``InvalidCredentialsError`` if they are invalid.
 
-        The gate passes a ``Credentials``: a mapping of headers that also has the query and the cookies.
+        The gate passes a ``Credentials``: a mapping of headers that also has the query and the
+        cookies.
         """
         ...
 
@@ -96,9 +110,11 @@ class HasAuthorizationServer(Protocol):
 
 
 class Credentials(Mapping[str, str]):
-    """Headers of a request, with any spelling of their names; query and cookies are parsed on first use.
+    """Headers of a request, with any spelling of their names; query and cookies are parsed on first
+    use.
 
-    A header, parameter or cookie that occurs twice is rejected: a proxy may have checked the other value.
+    A header, parameter or cookie that occurs twice is rejected: a proxy may have checked the other
+    value.
     """
 
     def __init__(self, scope: HTTPScope) -> None:
@@ -107,7 +123,9 @@ class Credentials(Mapping[str, str]):
     def get(self, key: str, default: str | None = None) -> str | None:  # type: ignore[override]  # the default is a text here
         """Return the value of a header, or the default."""
         name, found = key.lower().encode("latin-1"), None
-        for each, value in self._scope["headers"]:  # a loop: every request passes here, and a list costs more
+        for each, value in self._scope[
+            "headers"
+        ]:  # a loop: every request passes here, and a list costs more
             if each == name:
                 if found is not None:
                     raise _duplicate_error("header", key)
@@ -122,10 +140,14 @@ class Credentials(Mapping[str, str]):
     def getlist(self, header: str) -> tuple[str, ...]:
         """Return every value of a header."""
         name = header.lower().encode("latin-1")
-        return tuple([value.decode("latin-1") for key, value in self._scope["headers"] if key == name])
+        return tuple(
+            [value.decode("latin-1") for key, value in self._scope["headers"] if key == name]
+        )
 
     def get_query_parameter(self, name: str) -> str | None:
-        """Return the value of a query parameter, or of the metadata of its name: a call over gRPC has no query."""
+        """Return the value of a query parameter, or of the metadata of its name: a call over gRPC
+        has no query.
+        """
         if GRPC_EXTENSION in self._extensions:
             return self.get(name)
         return _find_single(self._query, "parameter", name)
@@ -141,12 +163,17 @@ class Credentials(Mapping[str, str]):
 
     @property
     def is_forwarded(self) -> bool:
-        """True if the address is that of a header: uvicorn then reports port 0. It trusts headers from this machine unless told otherwise."""
+        """True if the address is that of a header: uvicorn then reports port 0.
+
+        It trusts headers from this machine unless told otherwise.
+        """
         return self._client[1] == 0
 
     @property
     def certificate_name(self) -> str | None:
-        """The subject of the client's certificate (RFC 4514), if the server ends TLS and has verified one."""
+        """The subject of the client's certificate (RFC 4514), if the server ends TLS and has
+        verified one.
+        """
         name = self._extensions.get("tls", {}).get("client_cert_name")
         return name if isinstance(name, str) else None
 
@@ -171,7 +198,10 @@ class Credentials(Mapping[str, str]):
     @cached_property
     def _cookies(self) -> Sequence[tuple[str, str]]:
         pairs = (pair.partition("=") for line in self.getlist("cookie") for pair in line.split(";"))
-        return [(name.strip(), value.strip().removeprefix('"').removesuffix('"')) for name, _, value in pairs]
+        return [
+            (name.strip(), value.strip().removeprefix('"').removesuffix('"'))
+            for name, _, value in pairs
+        ]
 
     def __getitem__(self, name: str) -> str:
         value = self.get(name)
@@ -190,7 +220,9 @@ class Credentials(Mapping[str, str]):
 
 
 def parse_authorization(headers: Mapping[str, str], scheme: str) -> str | None:
-    """Return the value of the ``Authorization`` header for a scheme in lower case; ``None`` if it is absent or of another scheme."""
+    """Return the value of the ``Authorization`` header for a scheme in lower case; ``None`` if it
+    is absent or of another scheme.
+    """
     found, _, value = headers.get("authorization", "").partition(" ")
     return value.strip() if found.lower() == scheme else None
 

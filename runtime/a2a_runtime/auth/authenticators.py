@@ -4,8 +4,9 @@
     BasicAuthenticator({"ada": User(hash_password("…"), Identity("ada"))})
     MtlsAuthenticator(["10.0.0.0/28"])
 
-Keys are stored as SHA-256 digests: they are long and random (``generate_key``), so that a digest cannot be reversed by guessing. Passwords are stored
-as scrypt hashes, which are slow to compute on purpose.
+Keys are stored as SHA-256 digests: they are long and random (``generate_key``), so that a digest
+cannot be reversed by guessing. Passwords are stored as scrypt hashes, which are slow to compute on
+purpose.
 """
 
 from __future__ import annotations
@@ -21,8 +22,18 @@ from enum import StrEnum
 from hashlib import blake2b, scrypt, sha256
 from ipaddress import ip_address, ip_network
 
-from a2a_contract.v1_0 import APIKeySecurityScheme, HTTPAuthSecurityScheme, MutualTlsSecurityScheme, SecurityScheme
-from a2a_runtime.auth.authentication import Credentials, Identity, InvalidCredentialsError, parse_authorization
+from a2a_contract.v1_0 import (
+    APIKeySecurityScheme,
+    HTTPAuthSecurityScheme,
+    MutualTlsSecurityScheme,
+    SecurityScheme,
+)
+from a2a_runtime.auth.authentication import (
+    Credentials,
+    Identity,
+    InvalidCredentialsError,
+    parse_authorization,
+)
 from a2a_runtime.auth.rate_limit import FailedAttemptLimiter
 from a2a_runtime.clock import Clock, SystemClock
 
@@ -49,7 +60,10 @@ def generate_key() -> str:
 def digest_key(key: str) -> str:
     """Return the digest of a key, for ``ApiKeyAuthenticator`` and ``a2a.toml``."""
     if not key.strip():
-        raise ValueError("digest_key: the key is empty, and a request without a key would have it; is its setting missing?")
+        raise ValueError(
+            "digest_key: the key is empty, and a request without a key would have it; is its "
+            "setting missing?"
+        )
     return _digest(key)
 
 
@@ -72,9 +86,15 @@ class ApiKeyAuthenticator:
         wrong = [number for number, each in enumerate(keys, 1) if not _DIGEST.fullmatch(each)]
         if wrong:
             numbers = ", ".join(map(str, wrong))  # never the text itself: it may be a key
-            raise ValueError(f"ApiKeyAuthenticator: key number {numbers} is not a digest of 64 hexadecimal digits; run a2a-gen auth digest")
+            raise ValueError(
+                f"ApiKeyAuthenticator: key number {numbers} is not a digest of 64 "
+                "hexadecimal digits; run a2a-gen auth digest"
+            )
         if _EMPTY_DIGEST in {each.lower() for each in keys}:
-            raise ValueError("ApiKeyAuthenticator: a digest is that of an empty key, which every client has; run a2a-gen auth key")
+            raise ValueError(
+                "ApiKeyAuthenticator: a digest is that of an empty key, which every client "
+                "has; run a2a-gen auth key"
+            )
         self._digest_secret = secrets.token_bytes(32)
         self._keys = {self._fingerprint(each): identity for each, identity in keys.items()}
         self._name, self._location, self._scheme = name, location, scheme
@@ -96,10 +116,18 @@ class ApiKeyAuthenticator:
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
         """Return the API key scheme."""
-        return {self._scheme: SecurityScheme(api_key_security_scheme=APIKeySecurityScheme(location=self._location, name=self._name))}
+        return {
+            self._scheme: SecurityScheme(
+                api_key_security_scheme=APIKeySecurityScheme(
+                    location=self._location, name=self._name
+                )
+            )
+        }
 
     def _fingerprint(self, key_digest: str) -> bytes:
-        """Hash with a secret of this process: the timing of a lookup then says nothing about the stored digests."""
+        """Hash with a secret of this process: the timing of a lookup then says nothing about the
+        stored digests.
+        """
         return blake2b(key_digest.encode(), key=self._digest_secret, digest_size=32).digest()
 
     def _read_key(self, headers: Mapping[str, str]) -> str | None:
@@ -107,7 +135,11 @@ class ApiKeyAuthenticator:
             return headers.get(self._name)
         if not isinstance(headers, Credentials):
             return None
-        return headers.get_query_parameter(self._name) if self._location is KeyLocation.QUERY else headers.get_cookie(self._name)
+        return (
+            headers.get_query_parameter(self._name)
+            if self._location is KeyLocation.QUERY
+            else headers.get_cookie(self._name)
+        )
 
 
 _SCRYPT_COST, _SCRYPT_BLOCK_SIZE, _SCRYPT_PARALLELISM = 2**15, 8, 1
@@ -128,41 +160,60 @@ class User:
 
 
 def hash_password(password: str) -> str:
-    """Return the scrypt hash of a password with a new salt, for ``BasicAuthenticator`` and ``a2a.toml``."""
+    """Return the scrypt hash of a password with a new salt, for ``BasicAuthenticator`` and
+    ``a2a.toml``.
+    """
     if not password:
         raise ValueError("hash_password: the password is empty; is its setting missing?")
     salt = secrets.token_bytes(16)
-    return "$".join(("scrypt", b64encode(salt).decode(), b64encode(_derive_key(password, salt)).decode()))
+    return "$".join(
+        ("scrypt", b64encode(salt).decode(), b64encode(_derive_key(password, salt)).decode())
+    )
 
 
 class BasicAuthenticator:
     """User names and passwords (HTTP Basic).
 
-    A check takes 0.1 s in a thread, at most four at a time. A correct password is then accepted for five minutes by a keyed digest that only this
-    process can compute. A user who is removed, or gets another hash, is rejected at once.
+    A check takes 0.1 s in a thread, at most four at a time. A correct password is then accepted for
+    five minutes by a keyed digest that only this process can compute. A user who is removed, or
+    gets another hash, is rejected at once.
     """
 
     def __init__(
-        self, users: Mapping[str, User], *, scheme: str = "basic", failed_attempts: FailedAttemptLimiter | None = None, clock: Clock | None = None
+        self,
+        users: Mapping[str, User],
+        *,
+        scheme: str = "basic",
+        failed_attempts: FailedAttemptLimiter | None = None,
+        clock: Clock | None = None,
     ) -> None:
         self._users, self._scheme, self._clock = users, scheme, clock or SystemClock()
         self._failed_attempts = failed_attempts or FailedAttemptLimiter(clock=clock)
-        wrong = [name for name, user in users.items() if not _HASH_FORMAT.fullmatch(user.password_hash)]
+        wrong = [
+            name for name, user in users.items() if not _HASH_FORMAT.fullmatch(user.password_hash)
+        ]
         if wrong:
-            raise ValueError(f"BasicAuthenticator: the password of {', '.join(wrong)} is not a scrypt hash; run a2a-gen auth password")
+            raise ValueError(
+                f"BasicAuthenticator: the password of {', '.join(wrong)} is not a scrypt "
+                "hash; run a2a-gen auth password"
+            )
         self._dummy_hash = hash_password(secrets.token_urlsafe())
         self._digest_secret = secrets.token_bytes(32)
         self._verified: dict[str, tuple[bytes, float]] = {}
         self._slots = asyncio.Semaphore(_MAX_CONCURRENT_CHECKS)
 
     def authenticate(self, headers: Mapping[str, str], /) -> Identity | Awaitable[Identity] | None:
-        """Check the user name and password of a request; immediate if they were correct within the last five minutes."""
+        """Check the user name and password of a request; immediate if they were correct within the
+        last five minutes.
+        """
         encoded = parse_authorization(headers, _BASIC)
         if encoded is None:
             return None
         name, password = _parse_basic(encoded)
         user = self._users.get(name)
-        password_hash = self._dummy_hash if user is None else user.password_hash  # an unknown name takes as long as a known one
+        password_hash = (
+            self._dummy_hash if user is None else user.password_hash
+        )  # an unknown name takes as long as a known one
         text = f"{name}\0{password_hash}\0{password}"
         fingerprint = blake2b(text.encode(errors="surrogatepass"), key=self._digest_secret).digest()
         if user is not None and self._is_verified(name, fingerprint):
@@ -171,13 +222,23 @@ class BasicAuthenticator:
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
         """Return the Basic scheme."""
-        return {self._scheme: SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme="Basic"))}
+        return {
+            self._scheme: SecurityScheme(
+                http_auth_security_scheme=HTTPAuthSecurityScheme(scheme="Basic")
+            )
+        }
 
-    async def _check(self, headers: Mapping[str, str], name: str, password: str, fingerprint: bytes) -> Identity:
+    async def _check(
+        self, headers: Mapping[str, str], name: str, password: str, fingerprint: bytes
+    ) -> Identity:
         user = self._users.get(name)
         async with self._slots:
-            self._failed_attempts.check(headers, name, fingerprint)  # inside: attempts that wait here count the failures of those before them
-            is_correct = await asyncio.to_thread(_is_password_of, password, self._dummy_hash if user is None else user.password_hash)
+            self._failed_attempts.check(
+                headers, name, fingerprint
+            )  # inside: attempts that wait here count the failures of those before them
+            is_correct = await asyncio.to_thread(
+                _is_password_of, password, self._dummy_hash if user is None else user.password_hash
+            )
             if user is None or not is_correct:
                 self._failed_attempts.record_failure(headers, name, fingerprint)
                 raise InvalidCredentialsError("The user name or password is wrong")
@@ -206,20 +267,31 @@ def _is_password_of(password: str, password_hash: str) -> bool:
 
 
 def _derive_key(password: str, salt: bytes) -> bytes:
-    return scrypt(password.encode(), salt=salt, n=_SCRYPT_COST, r=_SCRYPT_BLOCK_SIZE, p=_SCRYPT_PARALLELISM, maxmem=_SCRYPT_MAX_BYTES, dklen=32)
+    return scrypt(
+        password.encode(),
+        salt=salt,
+        n=_SCRYPT_COST,
+        r=_SCRYPT_BLOCK_SIZE,
+        p=_SCRYPT_PARALLELISM,
+        maxmem=_SCRYPT_MAX_BYTES,
+        dklen=32,
+    )
 
 
 class MtlsAuthenticator:
-    """Client certificates (mutual TLS), verified by the server itself, or by a proxy that reports them in headers.
+    """Client certificates (mutual TLS), verified by the server itself, or by a proxy that reports
+    them in headers.
 
         MtlsAuthenticator()                     a2a-gen serve --ssl-certfile … --ssl-ca-certs …, or the ASGI extension tls of another server
         MtlsAuthenticator(["10.0.0.0/28"])      nginx: X-SSL-Client-Verify: SUCCESS, X-SSL-Client-S-DN: CN=ada,O=Acme
 
-    Any client can send such headers. They are accepted from the addresses of the proxy only, and the proxy must overwrite those of its clients. From
-    another address they are rejected, not ignored: the network is misconfigured. The address is that of the connection, so a server that replaces it
-    by a forwarded one (``--proxy-headers``) rejects every certificate.
+    Any client can send such headers. They are accepted from the addresses of the proxy only, and
+    the proxy must overwrite those of its clients. From another address they are rejected, not
+    ignored: the network is misconfigured. The address is that of the connection, so a server that
+    replaces it by a forwarded one (``--proxy-headers``) rejects every certificate.
 
-    ``callers`` maps the subjects of certificates to identities; without it every verified subject is admitted.
+    ``callers`` maps the subjects of certificates to identities; without it every verified subject
+    is admitted.
     """
 
     def __init__(
@@ -231,13 +303,21 @@ class MtlsAuthenticator:
         scheme: str = "mtls",
         callers: Mapping[str, Identity] | None = None,
     ) -> None:
-        self._trusted_networks, self._callers = [ip_network(each) for each in trusted_proxies], callers
-        self._subject_header, (self._verified_header, self._verified_value) = subject_header, verified
+        self._trusted_networks, self._callers = (
+            [ip_network(each) for each in trusted_proxies],
+            callers,
+        )
+        self._subject_header, (self._verified_header, self._verified_value) = (
+            subject_header,
+            verified,
+        )
         self._scheme = scheme
 
     def authenticate(self, headers: Mapping[str, str], /) -> Identity | None:
         """Read the subject that the server or the proxy reports."""
-        subject = self._read_proxy(headers) if self._trusted_networks else _read_certificate_name(headers)
+        subject = (
+            self._read_proxy(headers) if self._trusted_networks else _read_certificate_name(headers)
+        )
         if not subject or self._callers is None:
             return Identity(subject) if subject else None
         if subject not in self._callers:
@@ -249,10 +329,17 @@ class MtlsAuthenticator:
         return {self._scheme: SecurityScheme(mtls_security_scheme=MutualTlsSecurityScheme())}
 
     def _read_proxy(self, headers: Mapping[str, str]) -> str | None:
-        subject, is_verified = headers.get(self._subject_header), headers.get(self._verified_header) == self._verified_value
+        subject, is_verified = (
+            headers.get(self._subject_header),
+            headers.get(self._verified_header) == self._verified_value,
+        )
         if not subject and not is_verified:
             return None
-        if not isinstance(headers, Credentials) or headers.is_forwarded or not self._is_trusted(headers.client_host):
+        if (
+            not isinstance(headers, Credentials)
+            or headers.is_forwarded
+            or not self._is_trusted(headers.client_host)
+        ):
             raise InvalidCredentialsError("The certificate was not reported by a trusted proxy")
         if not subject or not is_verified:
             raise InvalidCredentialsError("The certificate is not verified")

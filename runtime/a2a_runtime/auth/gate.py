@@ -4,7 +4,8 @@
                                ├► ChallengeError (401, with WWW-Authenticate)
                                └► InsufficientScopeError (403), TooManyRequestsError (429)
 
-Every route of a surface passes its gate. A gate answers without ``await`` unless an authenticator has to wait.
+Every route of a surface passes its gate. A gate answers without ``await`` unless an authenticator
+has to wait.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ _TOKEN_HOLDER = Caller(schemes={BEARER: frozenset()})
 class ChallengeError(UnauthenticatedError):
     """No valid credentials; ``challenge`` is the value of ``WWW-Authenticate``."""
 
-    def __init__(self, challenge: str, message: str = "", *, details: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, challenge: str, message: str = "", *, details: Mapping[str, str] | None = None
+    ) -> None:
         super().__init__(message, details=details)
         self.challenge = challenge
 
@@ -55,11 +58,16 @@ class EmptyTokenError(ChallengeError, TokenEmptyError):
 
 
 class InsufficientScopeError(PermissionDeniedError):
-    """The caller is authenticated but lacks scopes or roles; ``challenge`` names them, so that a client can request them."""
+    """The caller is authenticated but lacks scopes or roles; ``challenge`` names them, so that a
+    client can request them.
+    """
 
     def __init__(self, missing: frozenset[str]) -> None:
         scopes = " ".join(sorted(missing))
-        super().__init__(f"The caller lacks a required scope or role: {scopes}", details={"missing_scopes": scopes})
+        super().__init__(
+            f"The caller lacks a required scope or role: {scopes}",
+            details={"missing_scopes": scopes},
+        )
         self.challenge = f'Bearer error="insufficient_scope", scope="{scopes}"'
 
 
@@ -109,9 +117,12 @@ class PlatformGate:
 
 
 class PresenceGate:
-    """Admits every request with a bearer token, without checking the token. All callers are one owner.
+    """Admits every request with a bearer token, without checking the token.
 
-    It cannot be combined with an authenticator: it would admit the tokens that the authenticator rejects.
+    All callers are one owner.
+
+    It cannot be combined with an authenticator: it would admit the tokens that the authenticator
+    rejects.
     """
 
     def admit(self, credentials: Credentials) -> Caller:
@@ -128,7 +139,11 @@ class PresenceGate:
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
         """Return the bearer scheme."""
-        return {BEARER: SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme="Bearer"))}
+        return {
+            BEARER: SecurityScheme(
+                http_auth_security_scheme=HTTPAuthSecurityScheme(scheme="Bearer")
+            )
+        }
 
     def security_requirements(self) -> Sequence[SecurityRequirement]:
         """Require the bearer scheme."""
@@ -141,7 +156,11 @@ SchemeRequirement: TypeAlias = Mapping[str, Sequence[str]]
 
 def to_security_requirement(requirement: SchemeRequirement) -> SecurityRequirement:
     """Convert a requirement to the model of the card."""
-    return SecurityRequirement(schemes={name: StringList(list_=list(scopes) or None) for name, scopes in requirement.items()})
+    return SecurityRequirement(
+        schemes={
+            name: StringList(list_=list(scopes) or None) for name, scopes in requirement.items()
+        }
+    )
 
 
 _Outcome: TypeAlias = Identity | InvalidCredentialsError | None
@@ -157,17 +176,20 @@ class _RequiredScheme(NamedTuple):
 
 
 class AuthGate:
-    """Admits callers whose credentials satisfy one of several requirements; by default, any one scheme.
+    """Admits callers whose credentials satisfy one of several requirements; by default, any one
+    scheme.
 
         AuthGate(tokens, keys)                                            a token or a key
         AuthGate(tokens, require=[{"bearer": ["tasks"]}])                 a token with the scope (or role) tasks
         AuthGate(tokens, certificates, require=[{"mtls": [], "bearer": []}])   both; the first one names the caller
         AuthGate(tokens, require=[{"bearer": []}, {}])                    a token, or anonymous
 
-    The first satisfied requirement counts. The empty one is tried last, and only without any credentials: invalid ones are always rejected.
+    The first satisfied requirement counts. The empty one is tried last, and only without any
+    credentials: invalid ones are always rejected.
 
-    With several schemes one name may belong to different people or teams. Subjects and teams then get the scheme as a prefix (``bearer:ada``,
-    ``apiKey:ada``), unless ``shared_subjects`` says that a name means the same everywhere. Tenants get no prefix: requests name them too.
+    With several schemes one name may belong to different people or teams. Subjects and teams then
+    get the scheme as a prefix (``bearer:ada``, ``apiKey:ada``), unless ``shared_subjects`` says
+    that a name means the same everywhere. Tenants get no prefix: requests name them too.
 
     The tenant of a request is the client's word where the credentials have none. With
     ``strict_tenants`` such a request is refused, so that the tenant of a task is always one that
@@ -182,7 +204,10 @@ class AuthGate:
         strict_tenants: bool = False,
     ) -> None:
         if not authenticators:
-            raise ValueError("AuthGate: no authenticator given; pass at least one, or use OpenGate() to admit every request")
+            raise ValueError(
+                "AuthGate: no authenticator given; pass at least one, or use OpenGate() to "
+                "admit every request"
+            )
         self._authenticators = authenticators
         self.strict_tenants = strict_tenants
         """True if a request may name a tenant only if its credentials name it too."""
@@ -190,15 +215,28 @@ class AuthGate:
         self._indexes: dict[str, int] = {}
         for index, each in enumerate(authenticators):
             self._register(index, each)
-        self._requirements: Sequence[SchemeRequirement] = [{name: ()} for name in self._indexes] if require is None else require
+        self._requirements: Sequence[SchemeRequirement] = (
+            [{name: ()} for name in self._indexes] if require is None else require
+        )
         alternatives = [self._resolve(each) for each in self._requirements]
         self.can_be_anonymous = () in alternatives
         """True if a request without credentials is admitted too."""
         self._alternatives = [each for each in alternatives if each]
-        self._should_qualify_subjects = not shared_subjects and len({each[0].position for each in self._alternatives}) > 1
-        described = [self._schemes[each.name] for required in self._alternatives for each in required if each.name in self._schemes]
+        self._should_qualify_subjects = (
+            not shared_subjects and len({each[0].position for each in self._alternatives}) > 1
+        )
+        described = [
+            self._schemes[each.name]
+            for required in self._alternatives
+            for each in required
+            if each.name in self._schemes
+        ]
         self._challenges = list_challenges(described)
-        servers = [each.authorization_server for each in authenticators if isinstance(each, HasAuthorizationServer)]
+        servers = [
+            each.authorization_server
+            for each in authenticators
+            if isinstance(each, HasAuthorizationServer)
+        ]
         self.authorization_servers = tuple(dict.fromkeys(filter(None, servers)))
         """Issuers of the tokens that callers may present."""
 
@@ -206,60 +244,99 @@ class AuthGate:
         """Run every authenticator; the result is immediate unless one of them has to wait."""
         outcomes = [_authenticate(each, credentials) for each in self._authenticators]
         finished = [each for each in outcomes if isinstance(each, _OUTCOME_TYPES)]
-        return self._decide(finished) if len(finished) == len(outcomes) else self._decide_async(outcomes)
+        return (
+            self._decide(finished)
+            if len(finished) == len(outcomes)
+            else self._decide_async(outcomes)
+        )
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
         """Return the schemes of all authenticators."""
         return self._schemes
 
     def security_requirements(self) -> Sequence[SecurityRequirement]:
-        """Return the requirements as the card lists them, without those that name a scheme that no card can describe."""
+        """Return the requirements as the card lists them, without those that name a scheme that no
+        card can describe.
+        """
         describable = [each for each in self._requirements if self._schemes.keys() >= each.keys()]
         return list(map(to_security_requirement, describable))
 
     def _register(self, index: int, authenticator: object) -> None:
         if not isinstance(authenticator, Authenticator):
-            raise TypeError(f"AuthGate: {authenticator!r} is not an authenticator; it has no method authenticate(headers)")
-        schemes: Mapping[str, SecurityScheme] = authenticator.security_schemes() if isinstance(authenticator, DescribesSchemes) else {}
+            raise TypeError(
+                f"AuthGate: {authenticator!r} is not an authenticator; it has no method "
+                "authenticate(headers)"
+            )
+        schemes: Mapping[str, SecurityScheme] = (
+            authenticator.security_schemes() if isinstance(authenticator, DescribesSchemes) else {}
+        )
         for name in schemes or (type(authenticator).__name__,):
             if name in self._indexes:
-                raise ValueError(f"AuthGate: two authenticators have the scheme {name!r}; give one of them another name")
+                raise ValueError(
+                    f"AuthGate: two authenticators have the scheme {name!r}; give one of "
+                    "them another name"
+                )
             self._indexes[name] = index
         self._schemes.update(schemes)
 
     def _resolve(self, requirement: SchemeRequirement) -> tuple[_RequiredScheme, ...]:
         if unknown := requirement.keys() - self._indexes.keys():
-            raise ValueError(f"AuthGate: no scheme {', '.join(sorted(unknown))}; the schemes are {', '.join(self._indexes)}")
-        return tuple(_RequiredScheme(self._indexes[name], name, frozenset(scopes)) for name, scopes in requirement.items())
+            raise ValueError(
+                f"AuthGate: no scheme {', '.join(sorted(unknown))}; the schemes are "
+                f"{', '.join(self._indexes)}"
+            )
+        return tuple(
+            _RequiredScheme(self._indexes[name], name, frozenset(scopes))
+            for name, scopes in requirement.items()
+        )
 
     async def _decide_async(self, outcomes: Sequence[_Outcome | Awaitable[_Outcome]]) -> Caller:
-        return self._decide([each if isinstance(each, _OUTCOME_TYPES) else await each for each in outcomes])
+        return self._decide(
+            [each if isinstance(each, _OUTCOME_TYPES) else await each for each in outcomes]
+        )
 
     def _decide(self, outcomes: Sequence[_Outcome]) -> Caller:
         missing: frozenset[str] | None = None
         for alternative in self._alternatives:
-            satisfied = [(required, identity) for required in alternative if isinstance(identity := outcomes[required.position], Identity)]
+            satisfied = [
+                (required, identity)
+                for required in alternative
+                if isinstance(identity := outcomes[required.position], Identity)
+            ]
             if len(satisfied) < len(alternative):
                 continue
-            lacking = _NO_SCOPES.union(*(required.scopes - identity.scopes - identity.roles for required, identity in satisfied))
+            lacking = _NO_SCOPES.union(
+                *(
+                    required.scopes - identity.scopes - identity.roles
+                    for required, identity in satisfied
+                )
+            )
             if not lacking:
                 return self._build_caller(satisfied)
             missing = lacking if missing is None else missing
         if missing is not None:
             raise InsufficientScopeError(missing)
-        if blocked := next((each for each in outcomes if isinstance(each, TooManyFailedAttemptsError)), None):
+        if blocked := next(
+            (each for each in outcomes if isinstance(each, TooManyFailedAttemptsError)), None
+        ):
             raise TooManyRequestsError(blocked.retry_after_seconds)
-        if invalid := next((each for each in outcomes if isinstance(each, InvalidCredentialsError)), None):
+        if invalid := next(
+            (each for each in outcomes if isinstance(each, InvalidCredentialsError)), None
+        ):
             raise ChallengeError(self._challenge(invalid.reason), invalid.reason)
         if self.can_be_anonymous and not any(outcomes):
             return ANONYMOUS
         raise ChallengeError(self._challenge())
 
     def _challenge(self, reason: str | None = None) -> str:
-        """Build the value of ``WWW-Authenticate``; a reason needs the bearer scheme, which alone has a parameter for it (RFC 6750)."""
+        """Build the value of ``WWW-Authenticate``; a reason needs the bearer scheme, which alone
+        has a parameter for it (RFC 6750).
+        """
         first, *others = self._challenges
         if reason is not None and first == "Bearer":
-            description = reason.encode("ascii", "replace").decode().replace("\\", "").replace('"', "'")
+            description = (
+                reason.encode("ascii", "replace").decode().replace("\\", "").replace('"', "'")
+            )
             first = f'Bearer error="invalid_token", error_description="{description}"'
         return ", ".join((first, *others))
 
@@ -281,12 +358,17 @@ class AuthGate:
                 roles=caller.roles | other.roles,
                 claims={**other.claims, **caller.claims},
                 schemes={**caller.schemes, required.name: other.scopes | other.roles},
-                expires_at=min((each for each in (caller.expires_at, other.expires_at) if each is not None), default=None),
+                expires_at=min(
+                    (each for each in (caller.expires_at, other.expires_at) if each is not None),
+                    default=None,
+                ),
             )
         return caller
 
 
-def _authenticate(authenticator: Authenticator, credentials: Credentials) -> _Outcome | Awaitable[_Outcome]:
+def _authenticate(
+    authenticator: Authenticator, credentials: Credentials
+) -> _Outcome | Awaitable[_Outcome]:
     try:
         outcome = authenticator.authenticate(credentials)
     except InvalidCredentialsError as error:
@@ -310,8 +392,14 @@ def _build_challenge(scheme: SecurityScheme) -> str:
     """Name a scheme as ``WWW-Authenticate`` does; API keys have no registered name."""
     match scheme:
         case SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme=name)):
-            return 'Basic realm="agent", charset="UTF-8"' if name.lower() == "basic" else name.capitalize()
-        case SecurityScheme(api_key_security_scheme=APIKeySecurityScheme(location=location, name=name)):
+            return (
+                'Basic realm="agent", charset="UTF-8"'
+                if name.lower() == "basic"
+                else name.capitalize()
+            )
+        case SecurityScheme(
+            api_key_security_scheme=APIKeySecurityScheme(location=location, name=name)
+        ):
             return f'ApiKey in="{location}", name="{name}"'
         case SecurityScheme(mtls_security_scheme=MutualTlsSecurityScheme()):
             return "Mutual"

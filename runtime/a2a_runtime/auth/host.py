@@ -4,8 +4,9 @@
     Surface(agent, "/agent", caller=host_user("email"))      a member of the user, or a claim, by its name
     Surface(agent, "/agent", caller=read_my_session)         a function of the connection that returns an ``Identity``, or ``None``
 
-Nothing is guessed: a request without an authenticated user is refused (401), and so is a user without a name. What a run of a handler knows of its
-caller is the ``Caller``; it does not see the user object of the host.
+Nothing is guessed: a request without an authenticated user is refused (401), and so is a user
+without a name. What a run of a handler knows of its caller is the ``Caller``; it does not see the
+user object of the host.
 """
 
 from __future__ import annotations
@@ -22,17 +23,26 @@ HostCaller: TypeAlias = Callable[[Credentials], Identity | Awaitable[Identity | 
 """Identifies the caller of a connection; ``None`` without an authenticated user."""
 
 _SUBJECTS = ("identity", "sub", "id")
-"""Members of users and claims that name a caller: of Starlette's users, of tokens, of rows in a database."""
+"""Members of users and claims that name a caller: of Starlette's users, of tokens, of rows in a
+database.
+"""
 
 
 def host_user(
-    subject: str | None = None, *, tenant: str = "", scopes: str = "", roles: str = "", claims: Sequence[str] = (), keep_token: bool = False
+    subject: str | None = None,
+    *,
+    tenant: str = "",
+    scopes: str = "",
+    roles: str = "",
+    claims: Sequence[str] = (),
+    keep_token: bool = False,
 ) -> HostCaller:
     """Identify callers by the user that the host's middleware has put into the scope.
 
-    Every argument names a member of the user, or else a claim of its token or session. Without a name, the subject is the user's ``identity``, the
-    claim ``sub`` or the user's ``id``. ``claims`` are copied for handlers. ``keep_token`` keeps the bearer token of the request for the run that it
-    starts (``client.OnBehalfOf``).
+    Every argument names a member of the user, or else a claim of its token or session. Without a
+    name, the subject is the user's ``identity``, the claim ``sub`` or the user's ``id``. ``claims``
+    are copied for handlers. ``keep_token`` keeps the bearer token of the request for the run that
+    it starts (``client.OnBehalfOf``).
     """
 
     def identify(connection: Credentials) -> Identity | None:
@@ -40,16 +50,25 @@ def host_user(
         if user is None or not _is_authenticated(user):
             return None
         sources = (user, auth, _read_member(auth, "extras"))
-        found = user if isinstance(user, str) and subject is None else _find((subject,) if subject else _SUBJECTS, sources)
+        found = (
+            user
+            if isinstance(user, str) and subject is None
+            else _find((subject,) if subject else _SUBJECTS, sources)
+        )
         if found is None or isinstance(found, bool):
             names = subject or ", ".join(_SUBJECTS)
-            raise TypeError(f"host_user: {type(user).__name__} has no {names}; name the member or claim that identifies it: host_user('…')")
+            raise TypeError(
+                f"host_user: {type(user).__name__} has no {names}; name the member or claim "
+                "that identifies it: host_user('…')"
+            )
         return Identity(
             str(found),
             str(_find((tenant,), sources) or ""),
             _to_names(_find((scopes,), sources)),
             _to_names(_find((roles,), sources)),
-            claims={name: value for name in claims if (value := _find((name,), sources)) is not None},
+            claims={
+                name: value for name in claims if (value := _find((name,), sources)) is not None
+            },
             expires_at=_to_seconds(_find(("exp",), sources[1:])),
             token=(parse_authorization(connection, "bearer") or "") if keep_token else "",
         )
@@ -58,22 +77,37 @@ def host_user(
 
 
 def check_caller_options(surface: object, gate: object, caller: object) -> None:
-    """Refuse options of a surface that identify no caller: both of them, or a function that was not called."""
+    """Refuse options of a surface that identify no caller: both of them, or a function that was not
+    called.
+    """
     if gate is not None and caller is not None:
-        raise ValueError(f"{surface}: both gate= and caller= are set, and callers have one identity; remove one of them")
+        raise ValueError(
+            f"{surface}: both gate= and caller= are set, and callers have one identity; "
+            "remove one of them"
+        )
     if gate is not None and (isinstance(gate, type) or not hasattr(gate, "admit")):
-        raise TypeError(f"{surface}: gate: {gate!r} is not a gate; use OpenGate(), AuthGate(…) or one of your own")
+        raise TypeError(
+            f"{surface}: gate: {gate!r} is not a gate; use OpenGate(), AuthGate(…) or one of "
+            "your own"
+        )
     if caller is host_user or (caller is not None and not callable(caller)):
-        raise TypeError(f"{surface}: caller: {caller!r} cannot identify callers; use host_user(), or a function of the connection")
+        raise TypeError(
+            f"{surface}: caller: {caller!r} cannot identify callers; use host_user(), or a "
+            "function of the connection"
+        )
 
 
 class HostAuthenticator(NamedTuple):
-    """Authenticator of callers whom the host knows, under the security schemes that the agent declares."""
+    """Authenticator of callers whom the host knows, under the security schemes that the agent
+    declares.
+    """
 
     identify: HostCaller
     schemes: Mapping[str, SecurityScheme]
 
-    def authenticate(self, headers: Mapping[str, str]) -> Identity | Awaitable[Identity | None] | None:
+    def authenticate(
+        self, headers: Mapping[str, str]
+    ) -> Identity | Awaitable[Identity | None] | None:
         """Ask the host."""
         assert isinstance(headers, Credentials), "a gate passes these"  # noqa: S101 - a fact of AuthGate
         return self.identify(headers)
@@ -84,13 +118,16 @@ class HostAuthenticator(NamedTuple):
 
 
 def _is_authenticated(user: object) -> bool:
-    """Tell whether a user is authenticated; of some frameworks the member is a method, which is true by itself."""
+    """Tell whether a user is authenticated; of some frameworks the member is a method, which is
+    true by itself.
+    """
     found = _read_member(user, "is_authenticated", default=True)
     if callable(found):
         found = found()
     if not isinstance(found, bool):
         raise TypeError(
-            f"host_user: is_authenticated of {type(user).__name__} is a {type(found).__name__}, not a bool; "
+            f"host_user: is_authenticated of {type(user).__name__} is a "
+            f"{type(found).__name__}, not a bool; "
             "pass a function of the connection as caller= instead"
         )
     return found

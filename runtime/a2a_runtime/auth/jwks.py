@@ -56,8 +56,19 @@ class KeyCachePolicy:
 class JwksKeys:
     """The keys of a JWKS document (RFC 7517)."""
 
-    def __init__(self, url: str, policy: KeyCachePolicy | None = None, *, clock: Clock | None = None, fetch: FetchDocument | None = None) -> None:
-        self._url, self._policy, self._clock = url, policy or KeyCachePolicy(), clock or SystemClock()
+    def __init__(
+        self,
+        url: str,
+        policy: KeyCachePolicy | None = None,
+        *,
+        clock: Clock | None = None,
+        fetch: FetchDocument | None = None,
+    ) -> None:
+        self._url, self._policy, self._clock = (
+            url,
+            policy or KeyCachePolicy(),
+            clock or SystemClock(),
+        )
         self._fetch = fetch or fetch_document
         self._keys = KeySet()
         self._refreshed_at = self._attempted_at = float("-inf")
@@ -67,7 +78,11 @@ class JwksKeys:
     def find(self, key_id: str | None, algorithm: str) -> PyJWK | Awaitable[PyJWK]:
         """Return a fresh key at once, or after a refresh."""
         key = self._keys.get(key_id, algorithm)
-        return key if key is not None and self._is_younger_than(self._policy.fresh_seconds) else self._find_after_refresh(key_id, algorithm)
+        return (
+            key
+            if key is not None and self._is_younger_than(self._policy.fresh_seconds)
+            else self._find_after_refresh(key_id, algorithm)
+        )
 
     async def _find_after_refresh(self, key_id: str | None, algorithm: str) -> PyJWK:
         if self._refresh_lock.locked() and (key := self._get_usable(key_id, algorithm)) is not None:
@@ -75,7 +90,9 @@ class JwksKeys:
         has_failed = False
         async with self._refresh_lock:
             now = self._clock.monotonic()
-            is_needed = self._keys.get(key_id, algorithm) is None or not self._is_younger_than(self._policy.fresh_seconds)
+            is_needed = self._keys.get(key_id, algorithm) is None or not self._is_younger_than(
+                self._policy.fresh_seconds
+            )
             if is_needed and now - self._attempted_at >= self._policy.min_refresh_interval:
                 self._attempted_at = now
                 has_failed = not await self._refresh()
@@ -87,7 +104,11 @@ class JwksKeys:
         raise UnknownKeyError
 
     def _get_usable(self, key_id: str | None, algorithm: str) -> PyJWK | None:
-        return self._keys.get(key_id, algorithm) if self._is_younger_than(self._policy.max_age_seconds) else None
+        return (
+            self._keys.get(key_id, algorithm)
+            if self._is_younger_than(self._policy.max_age_seconds)
+            else None
+        )
 
     def _is_younger_than(self, seconds: float) -> bool:
         return self._clock.monotonic() - self._refreshed_at < seconds
@@ -101,7 +122,9 @@ class JwksKeys:
             return False
         before, self._keys = self._keys.ids, keys
         if before != keys.ids:
-            added, removed = (" ".join(sorted(ids)) for ids in (keys.ids - before, before - keys.ids))
+            added, removed = (
+                " ".join(sorted(ids)) for ids in (keys.ids - before, before - keys.ids)
+            )
             audit("keys-changed", keys_of=self._url, added=added, removed=removed)
         self._refreshed_at = self._clock.monotonic()
         log.info("jwks: %d keys fetched from %s", len(keys), self._url)
@@ -114,7 +137,14 @@ class JwksKeys:
 class OidcKeys(JwksKeys):
     """The keys of an OpenID Connect provider, whose discovery document names the JWKS document."""
 
-    def __init__(self, issuer: str, policy: KeyCachePolicy | None = None, *, clock: Clock | None = None, fetch: FetchDocument | None = None) -> None:
+    def __init__(
+        self,
+        issuer: str,
+        policy: KeyCachePolicy | None = None,
+        *,
+        clock: Clock | None = None,
+        fetch: FetchDocument | None = None,
+    ) -> None:
         super().__init__(discovery_url(issuer), policy, clock=clock, fetch=fetch)
         self.issuer = issuer
 
@@ -145,7 +175,9 @@ def check_key_url(url: str) -> None:
 
 
 async def fetch_document(url: str) -> bytes:
-    """Fetch a document of at most 1 MiB, without redirects; proxies and netrc of the environment are not used for this machine."""
+    """Fetch a document of at most 1 MiB, without redirects; proxies and netrc of the environment
+    are not used for this machine.
+    """
     is_remote = not is_loopback(httpx.URL(url).host)
     try:
         async with (

@@ -4,7 +4,8 @@
     JwtAuthenticator(OidcKeys("https://id.example"), JwtValidation("https://id.example", "my-agent"))
     JwtAuthenticator(keys_from_secret(os.environ["TOKEN_SECRET"]), JwtValidation("my-issuer", "my-agent"))
 
-Every request verifies its token; no result is cached. An expired token, or one whose key was revoked, is rejected.
+Every request verifies its token; no result is cached. An expired token, or one whose key was
+revoked, is rejected.
 """
 
 from __future__ import annotations
@@ -30,7 +31,13 @@ from jwt.utils import base64url_decode
 from pydantic_core import from_json
 
 from a2a_contract.json_types import is_json_array, is_json_object
-from a2a_contract.v1_0 import HTTPAuthSecurityScheme, OAuth2SecurityScheme, OAuthFlows, OpenIdConnectSecurityScheme, SecurityScheme
+from a2a_contract.v1_0 import (
+    HTTPAuthSecurityScheme,
+    OAuth2SecurityScheme,
+    OAuthFlows,
+    OpenIdConnectSecurityScheme,
+    SecurityScheme,
+)
 from a2a_runtime.auth.authentication import Identity, InvalidCredentialsError, parse_authorization
 from a2a_runtime.auth.gate import BEARER
 from a2a_runtime.auth.keys import PUBLIC_ALGORITHMS, SECRET_ALGORITHMS, KeyResolver, KeySet
@@ -65,7 +72,10 @@ class JwtValidation:
         if self.algorithms is not None:
             object.__setattr__(self, "algorithms", _check_algorithms(self.algorithms))
         if not self.issuer or not self.audience:
-            raise ValueError("JwtValidation: issuer and audience are required; a token without them is valid for any agent")
+            raise ValueError(
+                "JwtValidation: issuer and audience are required; a token without them is "
+                "valid for any agent"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +87,9 @@ class ClaimNames:
     scopes: Iterable[str] = ("scope", "scp")
     roles: Iterable[str] = ("roles",)
     team: str | None = None
-    """The claim that names the team that owns the tasks; without it in a token, the subject owns them."""
+    """The claim that names the team that owns the tasks; without it in a token, the subject owns
+    them.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,17 +102,23 @@ class JwtAuthenticator:
     scheme: str = BEARER
     """The name of the scheme on the card."""
     open_id_connect_url: str | None = None
-    """The discovery document that tells clients how to get a token, for an OpenID Connect issuer."""
+    """The discovery document that tells clients how to get a token, for an OpenID Connect
+    issuer.
+    """
     oauth2: OAuthFlows | None = None
     """The way to a token, for an OAuth 2.0 issuer."""
     keep_token: bool = False
-    """Keep the token in memory for the run that a request starts, so that it can call others in the name of the caller (``client.OnBehalfOf``)."""
+    """Keep the token in memory for the run that a request starts, so that it can call others in the
+    name of the caller (``client.OnBehalfOf``).
+    """
     _algorithms: frozenset[str] = field(init=False, repr=False)
     _options: Options = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_algorithms", _choose_algorithms(self.keys, self.validation))
-        object.__setattr__(self, "_options", {"require": ["exp", "iss", "aud", self.claim_names.subject]})
+        object.__setattr__(
+            self, "_options", {"require": ["exp", "iss", "aud", self.claim_names.subject]}
+        )
 
     def authenticate(self, headers: Mapping[str, str], /) -> Identity | Awaitable[Identity] | None:
         """Verify the token of a request; immediate if its key is cached."""
@@ -113,23 +131,37 @@ class JwtAuthenticator:
         if header.algorithm not in self._algorithms:
             raise InvalidCredentialsError("The algorithm of the token is not allowed")
         key = self.keys.find(header.key_id, header.algorithm)
-        return self._verify(token, key) if isinstance(key, PyJWK) else self._verify_async(token, key)
+        return (
+            self._verify(token, key) if isinstance(key, PyJWK) else self._verify_async(token, key)
+        )
 
     @property
     def authorization_server(self) -> str:
         """Return the issuer, if it is a URL that clients may send secrets to."""
         issuer = urlsplit(self.validation.issuer)
-        is_safe = issuer.scheme == "https" or (issuer.scheme == "http" and is_loopback(issuer.hostname or ""))
+        is_safe = issuer.scheme == "https" or (
+            issuer.scheme == "http" and is_loopback(issuer.hostname or "")
+        )
         return self.validation.issuer if is_safe else ""
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
         """Return the OAuth 2.0, OpenID Connect or bearer scheme."""
         if self.oauth2 is not None:
-            return {self.scheme: SecurityScheme(oauth2_security_scheme=OAuth2SecurityScheme(flows=self.oauth2))}
+            return {
+                self.scheme: SecurityScheme(
+                    oauth2_security_scheme=OAuth2SecurityScheme(flows=self.oauth2)
+                )
+            }
         if self.open_id_connect_url is not None:
             provider = OpenIdConnectSecurityScheme(open_id_connect_url=self.open_id_connect_url)
             return {self.scheme: SecurityScheme(open_id_connect_security_scheme=provider)}
-        return {self.scheme: SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme="Bearer", bearer_format="JWT"))}
+        return {
+            self.scheme: SecurityScheme(
+                http_auth_security_scheme=HTTPAuthSecurityScheme(
+                    scheme="Bearer", bearer_format="JWT"
+                )
+            )
+        }
 
     async def _verify_async(self, token: str, key: Awaitable[PyJWK]) -> Identity:
         return self._verify(token, await key)
@@ -155,7 +187,9 @@ class JwtAuthenticator:
             "" if names.tenant is None else _require_text(claims, names.tenant),
             _collect_words(claims, names.scopes),
             _collect_words(claims, names.roles),
-            "" if names.team is None or names.team not in claims else _require_text(claims, names.team),
+            ""
+            if names.team is None or names.team not in claims
+            else _require_text(claims, names.team),
             claims,
             _parse_expiry(claims["exp"]) + validation.leeway,
             token if self.keep_token else "",
@@ -166,7 +200,9 @@ def _check_algorithms(algorithms: Iterable[str]) -> frozenset[str]:
     chosen, known = frozenset(algorithms), PUBLIC_ALGORITHMS | SECRET_ALGORITHMS
     if not chosen or chosen - known:
         wrong = ", ".join(sorted(chosen - known)) or "none"
-        raise ValueError(f"algorithms: {wrong} is not supported; choose from {', '.join(sorted(known))}")
+        raise ValueError(
+            f"algorithms: {wrong} is not supported; choose from {', '.join(sorted(known))}"
+        )
     if chosen & SECRET_ALGORITHMS and chosen & PUBLIC_ALGORITHMS:
         # A client could sign with the public key, which is no secret, and claim that it is one.
         raise ValueError("algorithms: some use a secret and some a public key; choose one kind")
@@ -174,14 +210,17 @@ def _check_algorithms(algorithms: Iterable[str]) -> frozenset[str]:
 
 
 def _choose_algorithms(keys: KeyResolver, validation: JwtValidation) -> frozenset[str]:
-    """Choose the algorithms of tokens: those of the keys that are known, if the validation names none; refuse names that fit none of the keys."""
+    """Choose the algorithms of tokens: those of the keys that are known, if the validation names
+    none; refuse names that fit none of the keys.
+    """
     known: frozenset[str] = keys.algorithms if isinstance(keys, KeySet) else frozenset()
     if validation.algorithms is None:
         return _check_algorithms(known or DEFAULT_ALGORITHMS)
     chosen = frozenset(validation.algorithms)
     if known and not chosen & known:
         raise ValueError(
-            f"algorithms: {', '.join(sorted(chosen))} fit none of the keys, so that every token would be refused; "
+            f"algorithms: {', '.join(sorted(chosen))} fit none of the keys, so that every "
+            "token would be refused; "
             f"leave algorithms out, or name {', '.join(sorted(known))}"
         )
     return chosen
@@ -203,7 +242,11 @@ def _parse_header(segment: str) -> _TokenHeader:
         raise InvalidCredentialsError(_INVALID)
     algorithm, key_id, kind = header.get("alg"), header.get("kid"), header.get("typ")
     kind = kind.lower() if isinstance(kind, str) else kind
-    if not isinstance(algorithm, str) or not isinstance(key_id, str | None) or kind not in _TOKEN_TYPES:
+    if (
+        not isinstance(algorithm, str)
+        or not isinstance(key_id, str | None)
+        or kind not in _TOKEN_TYPES
+    ):
         raise InvalidCredentialsError(_INVALID)
     return _TokenHeader(algorithm, key_id)
 

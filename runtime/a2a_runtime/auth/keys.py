@@ -1,7 +1,8 @@
 """Keys that verify the signatures of tokens and cards.
 
-A key is bound to its algorithm when it is parsed: the header of a token selects a key, and never how it is used. Secret and private keys in a
-published key set are ignored: a key that is public proves nothing.
+A key is bound to its algorithm when it is parsed: the header of a token selects a key, and never
+how it is used. Secret and private keys in a published key set are ignored: a key that is public
+proves nothing.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ class KeyResolver(Protocol):
     """A source of keys."""
 
     def find(self, key_id: str | None, algorithm: str) -> PyJWK | Awaitable[PyJWK]:
-        """Return a key or raise ``UnknownKeyError``; without an id, the only key of the algorithm."""
+        """Return a key or raise ``UnknownKeyError``; without an id, the only key of the
+        algorithm.
+        """
         ...
 
 
@@ -58,7 +61,9 @@ class KeySet:
         self._only_keys: dict[str, PyJWK | None] = {}
         for key_id, key in self._all:
             self._keys[key_id, key.algorithm_name] = key
-            self._only_keys[key.algorithm_name] = None if key.algorithm_name in self._only_keys else key
+            self._only_keys[key.algorithm_name] = (
+                None if key.algorithm_name in self._only_keys else key
+            )
 
     def find(self, key_id: str | None, algorithm: str) -> PyJWK:
         """Return a key, or raise ``UnknownKeyError``."""
@@ -69,7 +74,11 @@ class KeySet:
 
     def get(self, key_id: str | None, algorithm: str) -> PyJWK | None:
         """Return a key, or ``None``."""
-        return self._only_keys.get(algorithm) if key_id is None else self._keys.get((key_id, algorithm))
+        return (
+            self._only_keys.get(algorithm)
+            if key_id is None
+            else self._keys.get((key_id, algorithm))
+        )
 
     @property
     def ids(self) -> frozenset[str]:
@@ -91,13 +100,20 @@ class KeySet:
         return iter(self._all)
 
 
-def keys_from_secret(value: str | bytes, algorithm: str = "HS256", key_id: str | None = None) -> KeySet:
+def keys_from_secret(
+    value: str | bytes, algorithm: str = "HS256", key_id: str | None = None
+) -> KeySet:
     """Use a secret that the issuer and this agent share."""
     secret = value.encode() if isinstance(value, str) else value
     if algorithm not in SECRET_ALGORITHMS:
-        raise ValueError(f"{algorithm}: does not use a secret; the algorithms that do are {', '.join(sorted(SECRET_ALGORITHMS))}")
+        raise ValueError(
+            f"{algorithm}: does not use a secret; the algorithms that do are "
+            f"{', '.join(sorted(SECRET_ALGORITHMS))}"
+        )
     if len(secret) < _MIN_SECRET_BYTES:
-        raise ValueError(f"secret: {len(secret)} bytes are too short; use at least {_MIN_SECRET_BYTES} bytes")
+        raise ValueError(
+            f"secret: {len(secret)} bytes are too short; use at least {_MIN_SECRET_BYTES} bytes"
+        )
     document = {"kty": "oct", "k": urlsafe_b64encode(secret).rstrip(b"=").decode()}
     return KeySet([(key_id, PyJWK(document, algorithm))])
 
@@ -105,18 +121,29 @@ def keys_from_secret(value: str | bytes, algorithm: str = "HS256", key_id: str |
 def keys_from_pem(pem: str | bytes, algorithm: str, key_id: str | None = None) -> KeySet:
     """Use the public key of an issuer."""
     if algorithm not in PUBLIC_ALGORITHMS:
-        raise ValueError(f"{algorithm}: has no public keys; the algorithms that do are {', '.join(sorted(PUBLIC_ALGORITHMS))}")
+        raise ValueError(
+            f"{algorithm}: has no public keys; the algorithms that do are "
+            f"{', '.join(sorted(PUBLIC_ALGORITHMS))}"
+        )
     implementation = get_default_algorithms()[algorithm]
     document = implementation.to_jwk(implementation.prepare_key(pem), as_dict=True)
     if "d" in document:
-        raise ValueError("public key: this is a private key, which only the issuer should have; use the public key")
+        raise ValueError(
+            "public key: this is a private key, which only the issuer should have; use the "
+            "public key"
+        )
     return KeySet([(key_id, PyJWK(document, algorithm))])
 
 
 def keys_from_jwks(documents: Iterable[object]) -> KeySet:
     """Parse the members of a key set; those that cannot be used are ignored."""
     found = (each for each in documents if is_json_object(each))
-    return KeySet((_parse_key_id(each), key) for each in found for name in _list_algorithms(each) if (key := _parse_key(each, name)) is not None)
+    return KeySet(
+        (_parse_key_id(each), key)
+        for each in found
+        for name in _list_algorithms(each)
+        if (key := _parse_key(each, name)) is not None
+    )
 
 
 def parse_jwks(text: bytes) -> KeySet:
@@ -136,7 +163,9 @@ def _parse_key_id(document: Mapping[str, object]) -> str | None:
 def _list_algorithms(document: Mapping[str, object]) -> frozenset[str]:
     if document.get("use", "sig") != "sig" or "d" in document:
         return frozenset()
-    algorithms = _ALGORITHMS_BY_KEY_TYPE.get((document.get("kty"), document.get("crv")), frozenset())
+    algorithms = _ALGORITHMS_BY_KEY_TYPE.get(
+        (document.get("kty"), document.get("crv")), frozenset()
+    )
     only = document.get("alg")
     return algorithms if only is None else algorithms & {str(only)}
 

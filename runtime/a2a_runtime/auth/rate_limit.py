@@ -4,10 +4,12 @@
     RateLimiter({"SendMessage": RateLimit(10, 60)}, shared=True)                         counted in the agent's store, by all processes together
     RateLimiter({"SendMessage": RateLimit(10, 60)}, count)                               counted by a function of your own, e.g. one INCR in Redis
 
-An operation without a limit counts for ``ANY_OPERATION``. Anonymous callers are counted by their address. Before a body is read, each process also
-counts all requests of a caller, and rejects those beyond the sum of all limits unread.
+An operation without a limit counts for ``ANY_OPERATION``. Anonymous callers are counted by their
+address. Before a body is read, each process also counts all requests of a caller, and rejects those
+beyond the sum of all limits unread.
 
-A window begins with the first request of a caller. At the boundary of two windows a caller can send up to twice the limit within one window's time.
+A window begins with the first request of a caller. At the boundary of two windows a caller can send
+up to twice the limit within one window's time.
 """
 
 from __future__ import annotations
@@ -37,7 +39,10 @@ class RateLimit:
 
     def __post_init__(self) -> None:
         if self.requests < 1 or self.seconds <= 0:
-            raise ValueError(f"RateLimit: {self.requests} requests in {self.seconds} s are not allowed; both numbers must be positive")
+            raise ValueError(
+                f"RateLimit: {self.requests} requests in {self.seconds} s are not allowed; "
+                "both numbers must be positive"
+            )
 
 
 class TooManyRequestsError(RateLimitedError):
@@ -45,11 +50,16 @@ class TooManyRequestsError(RateLimitedError):
 
     def __init__(self, seconds: float) -> None:
         self.retry_after_seconds = max(1, round(seconds + 0.5))
-        super().__init__(f"Too many requests; retry after {self.retry_after_seconds} s", details={"retry_after": str(self.retry_after_seconds)})
+        super().__init__(
+            f"Too many requests; retry after {self.retry_after_seconds} s",
+            details={"retry_after": str(self.retry_after_seconds)},
+        )
 
 
 class TooManyFailedAttemptsError(InvalidCredentialsError):
-    """Credentials that are not checked, because too many invalid ones came from the same address."""
+    """Credentials that are not checked, because too many invalid ones came from the same
+    address.
+    """
 
     def __init__(self, seconds: float) -> None:
         super().__init__("Too many failed attempts")
@@ -57,15 +67,27 @@ class TooManyFailedAttemptsError(InvalidCredentialsError):
 
 
 Count: TypeAlias = Callable[[str, float], WindowCount | Awaitable[WindowCount]]
-"""Adds one to the count of a key within a window of some seconds; the first one of a key starts its window."""
+"""Adds one to the count of a key within a window of some seconds; the first one of a key starts its
+window.
+"""
 
 
 class RateLimiter:
     """The rate limits of a surface; ``shared`` ones are counted in the agent's store."""
 
-    def __init__(self, limits: Mapping[str, RateLimit], count: Count | None = None, *, shared: bool = False, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        limits: Mapping[str, RateLimit],
+        count: Count | None = None,
+        *,
+        shared: bool = False,
+        clock: Clock | None = None,
+    ) -> None:
         if shared and count is not None:
-            raise ValueError("RateLimiter: shared limits are counted in the store; leave out count or shared=True")
+            raise ValueError(
+                "RateLimiter: shared limits are counted in the store; leave out count or "
+                "shared=True"
+            )
         self.shared = shared
         self._limits, self._request_counter = limits, MemoryCounter(clock or SystemClock())
         self._count = count or self._request_counter.add
@@ -78,7 +100,9 @@ class RateLimiter:
     def check_request(self, surface: str, caller: str) -> None:
         """Count a request whose operation is not known yet against the sum of all limits."""
         if self._combined_limit is not None:
-            count = self._request_counter.add(build_counter_key(surface, caller), self._combined_limit.seconds)
+            count = self._request_counter.add(
+                build_counter_key(surface, caller), self._combined_limit.seconds
+            )
             if count.number > self._combined_limit.requests:
                 raise TooManyRequestsError(count.seconds_left)
 
@@ -95,11 +119,16 @@ class RateLimiter:
 
 
 def _combine_limits(limits: Mapping[str, RateLimit]) -> RateLimit | None:
-    """Find a limit that only a caller exceeds who exceeds one of the given ones; none if an operation is unlimited."""
+    """Find a limit that only a caller exceeds who exceeds one of the given ones; none if an
+    operation is unlimited.
+    """
     if ANY_OPERATION not in limits:
         return None
     longest = max(each.seconds for each in limits.values())
-    return RateLimit(sum(each.requests * (math.ceil(longest / each.seconds) + 1) for each in limits.values()), longest)
+    return RateLimit(
+        sum(each.requests * (math.ceil(longest / each.seconds) + 1) for each in limits.values()),
+        longest,
+    )
 
 
 def build_counter_key(*names: str) -> str:
@@ -114,26 +143,39 @@ class FailedAttemptLimiter:
         FailedAttemptLimiter(per_name=RateLimit(5, 300), per_address=RateLimit(20, 300))
         FailedAttemptLimiter(per_name=None, per_address=None)     no limit
 
-    Only the address that fails is blocked, so no caller can lock out one at another address. Callers behind one proxy may share an address: valid
-    credentials that were accepted from it before are still accepted, and the same invalid ones count once. An IPv6 address counts as its /64
-    network, because its owner has all addresses of it.
+    Only the address that fails is blocked, so no caller can lock out one at another address.
+    Callers behind one proxy may share an address: valid credentials that were accepted from it
+    before are still accepted, and the same invalid ones count once. An IPv6 address counts as its
+    /64 network, because its owner has all addresses of it.
 
-    Credentials are remembered by a ``fingerprint`` that does not reveal them. Attempts are counted in this process: N replicas allow N times as many.
+    Credentials are remembered by a ``fingerprint`` that does not reveal them. Attempts are counted
+    in this process: N replicas allow N times as many.
     """
 
     def __init__(
-        self, per_name: RateLimit | None = RateLimit(10, 60), per_address: RateLimit | None = RateLimit(50, 60), clock: Clock | None = None
+        self,
+        per_name: RateLimit | None = RateLimit(10, 60),
+        per_address: RateLimit | None = RateLimit(50, 60),
+        clock: Clock | None = None,
     ) -> None:
-        self._per_name, self._per_address, self._clock = per_name, per_address, clock or SystemClock()
+        self._per_name, self._per_address, self._clock = (
+            per_name,
+            per_address,
+            clock or SystemClock(),
+        )
         self._counter = MemoryCounter(self._clock)
         self._accepted: dict[tuple[str, bytes], None] = {}
         self._rejected: dict[tuple[str, bytes], None] = {}
-        self._longest_window_seconds = max((each.seconds for each in (per_name, per_address) if each), default=0.0)
+        self._longest_window_seconds = max(
+            (each.seconds for each in (per_name, per_address) if each), default=0.0
+        )
         self._counting_until = float("-inf")
 
     def check(self, headers: Mapping[str, str], name: str, fingerprint: bytes) -> None:
         """Raise ``TooManyFailedAttemptsError`` if the address of a request is blocked."""
-        if self._clock.monotonic() >= self._counting_until:  # the common case: no attempt failed lately
+        if (
+            self._clock.monotonic() >= self._counting_until
+        ):  # the common case: no attempt failed lately
             return
         host = _get_client_host(headers)
         if (host, fingerprint) in self._accepted:

@@ -1,13 +1,16 @@
-"""Skills of a remote agent as tools: names, JSON Schemas and a function that calls them, for any framework.
+"""Skills of a remote agent as tools: names, JSON Schemas and a function that calls them, for any
+framework.
 
     async with RemoteTools("https://agent.example.com") as agent:
         tools = await agent.list_tools()                     name, description, parameters of each
         result = await agent.call("book-flight", {"to": "Oslo"}, on_progress=print)
 
-A call follows its task to the end: it reports progress, answers questions with ``on_ask``, and cancels the task when it is canceled or its time is
-over. Without ``on_ask`` a question raises ``InputRequiredError``; ``answer`` goes on with its task, also in another process.
+A call follows its task to the end: it reports progress, answers questions with ``on_ask``, and
+cancels the task when it is canceled or its time is over. Without ``on_ask`` a question raises
+``InputRequiredError``; ``answer`` goes on with its task, also in another process.
 
-Parameters are an object, as tools of models need it. A skill with another input has one parameter ``input``; one of plain text, ``message``.
+Parameters are an object, as tools of models need it. A skill with another input has one parameter
+``input``; one of plain text, ``message``.
 """
 
 from __future__ import annotations
@@ -30,12 +33,20 @@ from a2a_runtime.skills.schema import SchemaMismatchError, SchemaValidator, wrap
 from a2a_runtime.texts import join_texts
 from a2a_runtime.typed_client.client import SkillClient, build_skill_metadata
 from a2a_runtime.typed_client.conversation import CallOptions
-from a2a_runtime.typed_client.results import PendingQuestion, build_answer, build_error, is_completed, parse_question
+from a2a_runtime.typed_client.results import (
+    PendingQuestion,
+    build_answer,
+    build_error,
+    is_completed,
+    parse_question,
+)
 
 TEXT_PARAMETER, INPUT_PARAMETER = "message", "input"
 _TEXT_PARAMETERS: JsonObject = {
     "type": "object",
-    "properties": {TEXT_PARAMETER: {"type": "string", "description": "Message to the agent, in plain words"}},
+    "properties": {
+        TEXT_PARAMETER: {"type": "string", "description": "Message to the agent, in plain words"}
+    },
     "required": [TEXT_PARAMETER],
     "additionalProperties": False,
 }
@@ -95,25 +106,41 @@ class RemoteTools(SkillClient):
     _tools: Mapping[str, CheckedTool] | None = None
 
     async def list_tools(self, *, refresh: bool = False) -> Sequence[RemoteTool]:
-        """List the skills on the card as tools. Schemas are read from the agent itself; ``refresh`` reads all of it again."""
+        """List the skills on the card as tools.
+
+        Schemas are read from the agent itself; ``refresh`` reads all of it again.
+        """
         return [each.tool for each in (await self._load_tools(refresh=refresh)).values()]
 
-    async def call(self, name: str, arguments: Mapping[str, object], **options: Unpack[CallOptions]) -> RemoteResult:
-        """Call a tool. Arguments that do not match its schema are an ``InvalidParamsError`` with the field errors."""
+    async def call(
+        self, name: str, arguments: Mapping[str, object], **options: Unpack[CallOptions]
+    ) -> RemoteResult:
+        """Call a tool.
+
+        Arguments that do not match its schema are an ``InvalidParamsError`` with the field errors.
+        """
         tools = await self._load_tools()
         if name not in tools:
             raise ValueError(f"tool {name!r}: unknown; known: {', '.join(tools) or 'none'}")
         return await self.call_tool(tools[name], arguments, **options)
 
-    async def call_tool(self, tool: CheckedTool, arguments: Mapping[str, object], **options: Unpack[CallOptions]) -> RemoteResult:
+    async def call_tool(
+        self, tool: CheckedTool, arguments: Mapping[str, object], **options: Unpack[CallOptions]
+    ) -> RemoteResult:
         """Call a tool that the caller has built."""
-        return build_result(await self._finish(_build_message(tool, arguments, options.get("context_id")), options))
+        return build_result(
+            await self._finish(_build_message(tool, arguments, options.get("context_id")), options)
+        )
 
-    async def begin_tool(self, tool: CheckedTool, arguments: Mapping[str, object]) -> Task | Message:
+    async def begin_tool(
+        self, tool: CheckedTool, arguments: Mapping[str, object]
+    ) -> Task | Message:
         """Begin a call and return its task, which goes on, or the message that answers at once."""
         return await self.untyped.send(_build_message(tool, arguments, None), wait=False)
 
-    async def answer(self, question: PendingQuestion, value: object, **options: Unpack[CallOptions]) -> RemoteResult:
+    async def answer(
+        self, question: PendingQuestion, value: object, **options: Unpack[CallOptions]
+    ) -> RemoteResult:
         """Answer the question of a task, and follow it to its end."""
         return build_result(await self._finish(build_answer(question, value), options))
 
@@ -124,9 +151,15 @@ class RemoteTools(SkillClient):
     async def _load_tools(self, *, refresh: bool = False) -> Mapping[str, CheckedTool]:
         if self._tools is None or refresh:
             card = await self.untyped.get_card(refresh=refresh)
-            tools = {each.tool.name: each for each in [await self._to_tool(card, skill) for skill in card.skills]}
+            tools = {
+                each.tool.name: each
+                for each in [await self._to_tool(card, skill) for skill in card.skills]
+            }
             if len(tools) < len(card.skills):
-                raise ValueError(f"{card.name}: two skills have names that are one as tools; call the agent with A2AClient")
+                raise ValueError(
+                    f"{card.name}: two skills have names that are one as tools; call the "
+                    "agent with A2AClient"
+                )
             self._tools = tools
         return self._tools
 
@@ -134,7 +167,9 @@ class RemoteTools(SkillClient):
         schema = await self._fetch_schema(card, skill.id)
         name = _NAME_CHARACTERS.sub("_", skill.id)[:_MAX_NAME_LENGTH]
         description = clean_text(skill.description or skill.name)
-        return build_tool(name, description, skill.id, None if schema is None else clean_schema(schema))
+        return build_tool(
+            name, description, skill.id, None if schema is None else clean_schema(schema)
+        )
 
     async def _fetch_schema(self, card: AgentCard, skill_id: str) -> JsonObject | None:
         params = find_params(card, SKILL_SCHEMAS)
@@ -146,8 +181,14 @@ class RemoteTools(SkillClient):
 
 
 def clean_text(text: str) -> str:
-    """Shorten a text of another party for a model, without characters that people do not see: a model would read instructions there."""
-    seen = [each for each in text if each in _KEPT_CHARACTERS or category(each) not in _HIDDEN_CATEGORIES]
+    """Shorten a text of another party for a model, without characters that people do not see: a
+    model would read instructions there.
+    """
+    seen = [
+        each
+        for each in text
+        if each in _KEPT_CHARACTERS or category(each) not in _HIDDEN_CATEGORIES
+    ]
     shortened = "".join(seen[:_MAX_DESCRIPTION_LENGTH])
     return shortened if len(seen) <= _MAX_DESCRIPTION_LENGTH else f"{shortened}…"
 
@@ -167,17 +208,29 @@ def _clean_member(name: str, value: object) -> object:
     return [_clean_member("", each) for each in value] if is_json_array(value) else value
 
 
-def build_tool(name: str, description: str, skill_id: str, schema: JsonObject | None) -> CheckedTool:
+def build_tool(
+    name: str, description: str, skill_id: str, schema: JsonObject | None
+) -> CheckedTool:
     """Build a tool of a skill; without a schema its input is plain text."""
     tool = RemoteTool(name, description, _build_parameters(schema), skill_id, schema)
-    return CheckedTool(tool, SchemaValidator(tool.parameters), None if schema is None else SchemaValidator(schema))
+    return CheckedTool(
+        tool, SchemaValidator(tool.parameters), None if schema is None else SchemaValidator(schema)
+    )
 
 
 def wrap_schema(schema: JsonObject, name: str) -> JsonObject:
-    """Build the schema of an object whose only member has a schema; definitions stay at the root, where references find them."""
+    """Build the schema of an object whose only member has a schema; definitions stay at the root,
+    where references find them.
+    """
     definitions = {each: schema[each] for each in _AT_THE_ROOT if each in schema}
     member = {each: value for each, value in schema.items() if each not in definitions}
-    return {"type": "object", "properties": {name: member}, "required": [name], "additionalProperties": False, **definitions}
+    return {
+        "type": "object",
+        "properties": {name: member},
+        "required": [name],
+        "additionalProperties": False,
+        **definitions,
+    }
 
 
 def _build_parameters(schema: JsonObject | None) -> JsonObject:
@@ -186,7 +239,9 @@ def _build_parameters(schema: JsonObject | None) -> JsonObject:
     return schema if schema.get("type") == "object" else wrap_schema(schema, INPUT_PARAMETER)
 
 
-def _build_message(tool: CheckedTool, arguments: Mapping[str, object], context_id: str | None) -> Message:
+def _build_message(
+    tool: CheckedTool, arguments: Mapping[str, object], context_id: str | None
+) -> Message:
     return Message(
         message_id=str(uuid4()),
         role=Role.USER,
@@ -201,11 +256,15 @@ def _build_part(checked: CheckedTool, arguments: Mapping[str, object]) -> Part:
     try:
         checked.parameters.check(dict(arguments))
     except SchemaMismatchError as error:
-        raise InvalidParamsError(f"arguments: do not match the parameters of {tool.name}", fields=error.fields) from error
+        raise InvalidParamsError(
+            f"arguments: do not match the parameters of {tool.name}", fields=error.fields
+        ) from error
     if checked.input is None:
         return Part(text=str(arguments[TEXT_PARAMETER]))
     is_wrapped = tool.parameters is not tool.input_schema
-    return wrap_payload(arguments[INPUT_PARAMETER] if is_wrapped else dict(arguments), checked.input)
+    return wrap_payload(
+        arguments[INPUT_PARAMETER] if is_wrapped else dict(arguments), checked.input
+    )
 
 
 def build_result(answer: Task | Message) -> RemoteResult:
@@ -214,8 +273,14 @@ def build_result(answer: Task | Message) -> RemoteResult:
         raise build_error(answer)
     contents = [answer] if isinstance(answer, Message) else _list_contents(answer)
     parts = [part for content in contents for part in content.parts]
-    files = [RemoteFile(part.filename, part.media_type, part.raw, part.url) for part in parts if part.raw is not None or part.url is not None]
-    data: list[Any] = [None if part.data is JSON_NULL else part.data for part in parts if part.data is not None]
+    files = [
+        RemoteFile(part.filename, part.media_type, part.raw, part.url)
+        for part in parts
+        if part.raw is not None or part.url is not None
+    ]
+    data: list[Any] = [
+        None if part.data is JSON_NULL else part.data for part in parts if part.data is not None
+    ]
     text = "".join(map(join_texts, contents))
     if not data:
         return RemoteResult(text, files, answer)

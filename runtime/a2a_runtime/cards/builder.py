@@ -3,8 +3,9 @@
     Surface ── build_card ──► AgentCard ── writer of a dialect ──► document, signed
                                                                      └── all of them merged ──► combined document
 
-The document of a dialect has the members of its schema. The combined document has those of several dialects: clients ignore unknown members, and
-where dialects share a name (``securitySchemes``, ``skills``, ``capabilities``), the members inside have different names. The mesh has a document of
+The document of a dialect has the members of its schema. The combined document has those of several
+dialects: clients ignore unknown members, and where dialects share a name (``securitySchemes``,
+``skills``, ``capabilities``), the members inside have different names. The mesh has a document of
 its own: one skill, a URL if one is known, and no empty texts.
 """
 
@@ -34,32 +35,45 @@ from a2a_runtime.surface import Surface
 
 Document: TypeAlias = dict[str, object]
 
-_SIGNATURES, _SECURITY_SCHEMES = AgentCard.wire_name("signatures"), AgentCard.wire_name("security_schemes")
+_SIGNATURES, _SECURITY_SCHEMES = (
+    AgentCard.wire_name("signatures"),
+    AgentCard.wire_name("security_schemes"),
+)
 _HISTORY = V03AgentCapabilities.wire_name("state_transition_history")
 """Capability of 0.3 without a meaning there, which the apcore SRS wants on every card."""
 _MESH_MODES = ("application/json",)
-_FULL_VERSION_03: str = V03AgentCard.model_fields["protocol_version"].default  # cards of 0.3 have the patch level too
+_FULL_VERSION_03: str = V03AgentCard.model_fields[
+    "protocol_version"
+].default  # cards of 0.3 have the patch level too
 
 
-def build_card(surface: Surface, base_url: str, dialect: str = CANONICAL.name, reader: Caller = ANONYMOUS) -> AgentCard:
-    """Build the card of a surface for clients of a dialect; for an authenticated reader, the extended card.
+def build_card(
+    surface: Surface, base_url: str, dialect: str = CANONICAL.name, reader: Caller = ANONYMOUS
+) -> AgentCard:
+    """Build the card of a surface for clients of a dialect; for an authenticated reader, the
+    extended card.
 
-    For clients of 1.0 it lists the interfaces of all dialects, for others only their own. A configured URL overrides ``base_url``. Without either,
-    the card lists the interfaces that are not below it.
+    For clients of 1.0 it lists the interfaces of all dialects, for others only their own. A
+    configured URL overrides ``base_url``. Without either, the card lists the interfaces that are
+    not below it.
     """
     agent, url = surface.agent, resolve_url(surface, base_url)
     skills = [skill for skill in surface.skills.values() if skill.is_visible_to(reader)]
     return AgentCard(
         name=agent.name,
-        description=agent.description or next(filter(None, (source.summarize(len(skills)) for source in agent.sources)), ""),
-        supported_interfaces=list(_build_interfaces(surface, url, DIALECTS[DIALECTS[dialect].home])),
+        description=agent.description
+        or next(filter(None, (source.summarize(len(skills)) for source in agent.sources)), ""),
+        supported_interfaces=list(
+            _build_interfaces(surface, url, DIALECTS[DIALECTS[dialect].home])
+        ),
         provider=agent.provider,
         version=agent.version,
         documentation_url=agent.documentation_url,
         capabilities=AgentCapabilities(
             streaming=surface.is_streaming,
             push_notifications=agent.capabilities.push_notifications,
-            extensions=[*agent.capabilities.extensions, *build_extensions(surface, skills, url)] or None,
+            extensions=[*agent.capabilities.extensions, *build_extensions(surface, skills, url)]
+            or None,
             extended_agent_card=agent.capabilities.extended_agent_card,
         ),
         security_schemes=dict(surface.security_schemes) or None,
@@ -78,18 +92,38 @@ def resolve_url(surface: Surface, base_url: str) -> str:
 
 def _build_interfaces(surface: Surface, url: str, reader: Dialect) -> Iterator[AgentInterface]:
     for dialect in DIALECTS.values():  # the canonical one first
-        if dialect.name not in surface.dialects or dialect.version is None or reader.name not in {CANONICAL.name, dialect.name}:
+        if (
+            dialect.name not in surface.dialects
+            or dialect.version is None
+            or reader.name not in {CANONICAL.name, dialect.name}
+        ):
             continue
         version = _FULL_VERSION_03 if reader.name == V0_3.name else dialect.version
         if dialect.jsonrpc and url:
-            yield AgentInterface(url=url, protocol_binding=TransportProtocol.JSONRPC.value, protocol_version=version)
+            yield AgentInterface(
+                url=url, protocol_binding=TransportProtocol.JSONRPC.value, protocol_version=version
+            )
         if dialect.http_prefixes and dialect.form_of is None and url:
-            yield AgentInterface(url=url, protocol_binding=TransportProtocol.HTTP_JSON.value, protocol_version=version)
+            yield AgentInterface(
+                url=url,
+                protocol_binding=TransportProtocol.HTTP_JSON.value,
+                protocol_version=version,
+            )
         if surface.grpc is not None and surface.grpc.on_card and has_grpc(dialect.name):
-            address = surface.grpc.card_url(url) if reader.name == V0_3.name else surface.grpc.card_address(url)
-            yield AgentInterface(url=address, protocol_binding=TransportProtocol.GRPC.value, protocol_version=version)
+            address = (
+                surface.grpc.card_url(url)
+                if reader.name == V0_3.name
+                else surface.grpc.card_address(url)
+            )
+            yield AgentInterface(
+                url=address, protocol_binding=TransportProtocol.GRPC.value, protocol_version=version
+            )
     if reader.version is not None:
-        yield from (each for each in surface.other_interfaces if reader is CANONICAL or each.protocol_version.startswith(reader.version))
+        yield from (
+            each
+            for each in surface.other_interfaces
+            if reader is CANONICAL or each.protocol_version.startswith(reader.version)
+        )
 
 
 def _build_skill(skill: SkillDefinition) -> AgentSkill:
@@ -106,7 +140,9 @@ def _build_skill(skill: SkillDefinition) -> AgentSkill:
 
 
 def build_mesh_card(surface: Surface, base_url: str) -> Document:
-    """Build the card that consumers of mcp-mesh read; a missing text falls back to the next best one."""
+    """Build the card that consumers of mcp-mesh read; a missing text falls back to the next best
+    one.
+    """
     agent, skill = surface.agent, next(iter(surface.skills.values()))
     inputs = _resolve_mesh_modes(skill.input_modes, agent.default_input_modes)
     outputs = _resolve_mesh_modes(skill.output_modes, agent.default_output_modes)
@@ -118,7 +154,11 @@ def build_mesh_card(surface: Surface, base_url: str) -> Document:
         input_modes=inputs,
         output_modes=outputs,
     )
-    interface = AgentInterface(url=resolve_url(surface, base_url), protocol_binding=TransportProtocol.JSONRPC.value, protocol_version="")
+    interface = AgentInterface(
+        url=resolve_url(surface, base_url),
+        protocol_binding=TransportProtocol.JSONRPC.value,
+        protocol_version="",
+    )
     card = build_card(surface, base_url, MESH.name).model_copy(
         update={
             "description": agent.description or agent.name,
@@ -133,12 +173,16 @@ def build_mesh_card(surface: Surface, base_url: str) -> Document:
     if skill.input_schema is not None:
         skills = document["skills"]
         if is_json_array(skills) and is_json_object(skills[0]):
-            skills[0]["metadata"] = SkillMetadata.model_validate({"input_schema": skill.input_schema}).to_dict()
+            skills[0]["metadata"] = SkillMetadata.model_validate(
+                {"input_schema": skill.input_schema}
+            ).to_dict()
     return document
 
 
 def _resolve_mesh_modes(modes: Sequence[str], of_agent: Sequence[str]) -> list[str]:
-    """Return the media types of a skill, or those that its agent declares; else the default of the mesh, as at the registry."""
+    """Return the media types of a skill, or those that its agent declares; else the default of the
+    mesh, as at the registry.
+    """
     return list(modes) or (list(_MESH_MODES) if of_agent is DEFAULT_MODES else list(of_agent))
 
 
@@ -156,24 +200,52 @@ def build_document(surface: Surface, dialect: str, base_url: str) -> Document:
     """Build the card of a surface as a dialect defines it, signed if the agent signs."""
     if write := SEPARATE_WRITERS.get(dialect):
         return write(surface, base_url)
-    document = COMBINABLE_WRITERS[dialect](sign_card(build_card(surface, base_url, dialect), surface, dialect))
-    if dialect == V0_3.name and surface.srs_forms and surface.signer is None and is_json_object(capabilities := document["capabilities"]):
+    document = COMBINABLE_WRITERS[dialect](
+        sign_card(build_card(surface, base_url, dialect), surface, dialect)
+    )
+    if (
+        dialect == V0_3.name
+        and surface.srs_forms
+        and surface.signer is None
+        and is_json_object(capabilities := document["capabilities"])
+    ):
         document["capabilities"] = {_HISTORY: False, **capabilities}
-    if dialect == V0_3.name and surface.signer is None and is_json_array(skills := document["skills"]):
-        document["skills"] = [{**skill, **(surface.skills[str(skill["id"])].card_members or {})} for skill in skills if is_json_object(skill)]
+    if (
+        dialect == V0_3.name
+        and surface.signer is None
+        and is_json_array(skills := document["skills"])
+    ):
+        document["skills"] = [
+            {**skill, **(surface.skills[str(skill["id"])].card_members or {})}
+            for skill in skills
+            if is_json_object(skill)
+        ]
     return document
 
 
 def build_combined_document(surface: Surface, base_url: str) -> Document:
-    """Build one card for clients of all combinable dialects of a surface, with the signatures of each dialect's document."""
-    cards = [build_document(surface, dialect, base_url) for dialect in COMBINABLE_WRITERS if dialect in surface.dialects]
-    signatures = [each for card in cards if is_json_array(found := card.pop(_SIGNATURES, [])) for each in found]
+    """Build one card for clients of all combinable dialects of a surface, with the signatures of
+    each dialect's document.
+    """
+    cards = [
+        build_document(surface, dialect, base_url)
+        for dialect in COMBINABLE_WRITERS
+        if dialect in surface.dialects
+    ]
+    signatures = [
+        each
+        for card in cards
+        if is_json_array(found := card.pop(_SIGNATURES, []))
+        for each in found
+    ]
     merged: Document = reduce(_merge_documents, cards)
     return {**merged, _SIGNATURES: signatures} if signatures else merged
 
 
 def write_card_in_both_forms(card: JsonMembers) -> Document:
-    """Write a card for clients of either form of 0.3, which only differ in the security schemes; a signature covers the documented form alone."""
+    """Write a card for clients of either form of 0.3, which only differ in the security schemes; a
+    signature covers the documented form alone.
+    """
     document, schemes = write_v0_3_card(card), card.get(_SECURITY_SCHEMES)
     if schemes and _SIGNATURES not in card:
         proto = {name: write_proto_security_scheme(scheme) for name, scheme in schemes.items()}
@@ -185,11 +257,19 @@ def sign_card(card: AgentCard, surface: Surface, dialect: str) -> AgentCard:
     """Sign a card as a dialect defines it, if the surface has a signer."""
     if surface.signer is None:
         return card
-    return card.model_copy(update={"signatures": surface.signer.sign(COMBINABLE_WRITERS[dialect](card), dialect)})
+    return card.model_copy(
+        update={"signatures": surface.signer.sign(COMBINABLE_WRITERS[dialect](card), dialect)}
+    )
 
 
 def _merge_documents(first: Document, second: Document) -> Document:
-    return {**first, **{name: _merge_values(first[name], value) if name in first else value for name, value in second.items()}}
+    return {
+        **first,
+        **{
+            name: _merge_values(first[name], value) if name in first else value
+            for name, value in second.items()
+        },
+    }
 
 
 def _merge_values(first: object, second: object) -> object:

@@ -11,7 +11,12 @@ from pydantic_core import to_json
 
 from a2a_contract.dialects import DIALECTS
 from a2a_runtime.agent import SkillDefinition
-from a2a_runtime.cards.builder import COMBINABLE_WRITERS, SEPARATE_WRITERS, build_combined_document, build_document
+from a2a_runtime.cards.builder import (
+    COMBINABLE_WRITERS,
+    SEPARATE_WRITERS,
+    build_combined_document,
+    build_document,
+)
 from a2a_runtime.clock import Clock, SystemClock
 from a2a_runtime.surface import COMBINED, Surface
 
@@ -34,7 +39,8 @@ class CardDocument:
 class CardCache:
     """The cards of a surface, serialized once per dialect and base URL.
 
-    Dialects do not change while the server runs, so every card was last modified when the server started, or when a source changed its skills.
+    Dialects do not change while the server runs, so every card was last modified when the server
+    started, or when a source changed its skills.
     """
 
     def __init__(self, surface: Surface, clock: Clock | None = None) -> None:
@@ -44,17 +50,27 @@ class CardCache:
         self._last_modified = formatdate(self._modified, usegmt=True)
         self._documents: dict[tuple[str, str], CardDocument] = {}
         self._skills: Mapping[str, SkillDefinition] | None = None
-        self._combinable = tuple(dialect for dialect in COMBINABLE_WRITERS if dialect in surface.dialects)
-        self._shared_key = self._combinable[0] if len(self._combinable) == 1 else surface.shared_card
+        self._combinable = tuple(
+            dialect for dialect in COMBINABLE_WRITERS if dialect in surface.dialects
+        )
+        self._shared_key = (
+            self._combinable[0] if len(self._combinable) == 1 else surface.shared_card
+        )
         self.has_shared = bool(self._combinable)
         """True if there is a card for the clients of all dialects."""
 
     def has(self, dialect: str) -> bool:
-        """Return whether the surface has a card in a dialect, or in the one that it is a form of."""
-        return _resolve_form(dialect) in self._combinable or (dialect in SEPARATE_WRITERS and dialect in self._surface.dialects)
+        """Return whether the surface has a card in a dialect, or in the one that it is a form
+        of.
+        """
+        return _resolve_form(dialect) in self._combinable or (
+            dialect in SEPARATE_WRITERS and dialect in self._surface.dialects
+        )
 
     def get(self, dialect: str | None = None, base_url: str = "") -> CardDocument:
-        """Return the card of a dialect, or the shared one; a configured URL overrides ``base_url``."""
+        """Return the card of a dialect, or the shared one; a configured URL overrides
+        ``base_url``.
+        """
         if self._surface.skills is not self._skills:
             if self._skills is not None:
                 self._modified = self._clock.millis() // 1000
@@ -64,14 +80,25 @@ class CardCache:
         document = self._documents.get(key)
         if document is None:
             document = self._serialize(*key)
-            if len(self._documents) < _MAX_CARDS:  # clients choose the base URL by their Host header
+            if (
+                len(self._documents) < _MAX_CARDS
+            ):  # clients choose the base URL by their Host header
                 self._documents[key] = document
         return document
 
     def _serialize(self, name: str, base_url: str) -> CardDocument:
         combined = name == COMBINED
-        body = to_json(build_combined_document(self._surface, base_url) if combined else build_document(self._surface, name, base_url))
-        return CardDocument(body, f'"{blake2b(body, digest_size=12).hexdigest()}"', self._modified, self._last_modified)
+        body = to_json(
+            build_combined_document(self._surface, base_url)
+            if combined
+            else build_document(self._surface, name, base_url)
+        )
+        return CardDocument(
+            body,
+            f'"{blake2b(body, digest_size=12).hexdigest()}"',
+            self._modified,
+            self._last_modified,
+        )
 
 
 def _resolve_form(dialect: str) -> str:
@@ -90,4 +117,11 @@ class PublicUrls:
 
     def get(self, surface: Surface) -> str | None:
         """Return the URL of a surface, if it has one."""
-        return next((url for skill_id in surface.skills if (url := self._urls.get((surface.path, skill_id)))), None)
+        return next(
+            (
+                url
+                for skill_id in surface.skills
+                if (url := self._urls.get((surface.path, skill_id)))
+            ),
+            None,
+        )

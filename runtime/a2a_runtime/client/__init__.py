@@ -1,4 +1,6 @@
-"""Client for agents of A2A 1.0 and 0.3, over JSON-RPC or HTTP+JSON, in one canonical model. It does not import Litestar.
+"""Client for agents of A2A 1.0 and 0.3, over JSON-RPC or HTTP+JSON, in one canonical model.
+
+It does not import Litestar.
 
 client ──► connection ──► interface (choice) ──► protocols (encoding) ──► transport (HTTP, limits, retries) ──► grpc (calls)
              │
@@ -37,8 +39,24 @@ from a2a_runtime.client.errors import (
     UnexpectedStatusError,
     UntrustedOriginError,
 )
-from a2a_runtime.client.oauth import ClientCredentials, FileToken, JwtAssertion, OnBehalfOf, PrivateKeyJwt
-from a2a_runtime.client.options import GRPC, HTTP_JSON, JSONRPC, ClientOptions, Pin, ResponseLimits, RetryPolicy, SendOptions, VerifiesCards
+from a2a_runtime.client.oauth import (
+    ClientCredentials,
+    FileToken,
+    JwtAssertion,
+    OnBehalfOf,
+    PrivateKeyJwt,
+)
+from a2a_runtime.client.options import (
+    GRPC,
+    HTTP_JSON,
+    JSONRPC,
+    ClientOptions,
+    Pin,
+    ResponseLimits,
+    RetryPolicy,
+    SendOptions,
+    VerifiesCards,
+)
 from a2a_runtime.client.stream import TaskEvent, TaskStream
 from a2a_runtime.client.trusted_issuers import TrustedIssuers
 

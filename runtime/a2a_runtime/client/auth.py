@@ -7,8 +7,9 @@
     A2AClient(url, auth=TrustedIssuers({"https://id.example": ("me", secret)}))           of the issuer that the agent names, if it is one of these
     A2AClient(url, auth={"bearer": "eyJ…", "apiKey": "k-123", "basic": ("ada", "…"), "mtls": ssl_context})     chosen by the card
 
-Each is an ``httpx.Auth``; any other one works too. The caller decides which server receives secrets: a card chooses among the given credentials by
-the names of its schemes, and its token URLs are not followed.
+Each is an ``httpx.Auth``; any other one works too. The caller decides which server receives
+secrets: a card chooses among the given credentials by the names of its schemes, and its token URLs
+are not followed.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from a2a_runtime.client.trusted_issuers import TrustedIssuers
 from a2a_runtime.extensions import find_params
 
 Credential: TypeAlias = str | tuple[str, str] | httpx.Auth | ssl.SSLContext
-"""A token or key, a user name with its password, an ``httpx.Auth``, or a TLS context with a client certificate."""
+"""A token or key, a user name with its password, an ``httpx.Auth``, or a TLS context with a client
+certificate.
+"""
 
 _BASIC = "basic"
 
@@ -60,7 +63,9 @@ class ApiKeyAuth(httpx.Auth):
                 request.url = request.url.copy_set_param(self._name, self._key)
             case "cookie":
                 others = request.headers.get("cookie")
-                request.headers["cookie"] = "; ".join(filter(None, (others, f"{self._name}={self._key}")))
+                request.headers["cookie"] = "; ".join(
+                    filter(None, (others, f"{self._name}={self._key}"))
+                )
             case _:
                 request.headers[self._name] = self._key
         yield request
@@ -75,7 +80,9 @@ class CombinedAuth(httpx.Auth):
     def __init__(self, *auths: httpx.Auth) -> None:
         self._auths = auths
 
-    def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
+    def async_auth_flow(
+        self, request: httpx.Request
+    ) -> AsyncGenerator[httpx.Request, httpx.Response]:
         """Let each add its part."""
         for auth in self._auths[:-1]:
             request = next(auth.auth_flow(request))
@@ -92,13 +99,17 @@ class CardAuth(httpx.Auth):
     @property
     def ssl_context(self) -> ssl.SSLContext | None:
         """The TLS context, if one is given: connections present the certificate, not requests."""
-        return next((each for each in self._credentials.values() if isinstance(each, ssl.SSLContext)), None)
+        return next(
+            (each for each in self._credentials.values() if isinstance(each, ssl.SSLContext)), None
+        )
 
     def choose(self, card: AgentCard) -> None:
         """Choose the credentials for following requests."""
         self._auth = choose_auth(card, self._credentials) or httpx.Auth()
 
-    def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
+    def async_auth_flow(
+        self, request: httpx.Request
+    ) -> AsyncGenerator[httpx.Request, httpx.Response]:
         """Add the chosen credentials."""
         return self._auth.async_auth_flow(request)
 
@@ -119,9 +130,15 @@ def choose_auth(card: AgentCard, credentials: Mapping[str, Credential]) -> httpx
     if not requirements:
         return None
     schemes = card.security_schemes or {}
-    for names in sorted(requirements, key=lambda each: not each):  # anonymous only if nothing else matches
+    for names in sorted(
+        requirements, key=lambda each: not each
+    ):  # anonymous only if nothing else matches
         if all(name in credentials and name in schemes for name in names):
-            auths = [auth for name in names if (auth := _build_scheme_auth(name, schemes[name], credentials[name])) is not None]
+            auths = [
+                auth
+                for name in names
+                if (auth := _build_scheme_auth(name, schemes[name], credentials[name])) is not None
+            ]
             auths.sort(key=lambda each: isinstance(each, TokenAuth | TrustedIssuers))
             return None if not auths else auths[0] if len(auths) == 1 else CombinedAuth(*auths)
     required = " or ".join(" with ".join(names) for names in requirements)
@@ -129,10 +146,14 @@ def choose_auth(card: AgentCard, credentials: Mapping[str, Credential]) -> httpx
     fix = f'pass auth={{"{requirements[0][0]}": …}}, with the name that the card has'
     discovery = find_params(card, AUTH_DISCOVERY)
     issuers = f", a token of {' or '.join(discovery.authorization_servers)}" if discovery else ""
-    raise MissingCredentialsError(f"{card.name} requires {required}; given are credentials for {given}; {fix}{issuers}")
+    raise MissingCredentialsError(
+        f"{card.name} requires {required}; given are credentials for {given}; {fix}{issuers}"
+    )
 
 
-def _build_scheme_auth(name: str, scheme: SecurityScheme, credential: Credential) -> httpx.Auth | None:
+def _build_scheme_auth(
+    name: str, scheme: SecurityScheme, credential: Credential
+) -> httpx.Auth | None:
     """Build the auth of one scheme; ``None`` for a certificate, which the connection presents."""
     key, http = scheme.api_key_security_scheme, scheme.http_auth_security_scheme
     is_basic = http is not None and http.scheme.lower() == _BASIC
@@ -142,7 +163,10 @@ def _build_scheme_auth(name: str, scheme: SecurityScheme, credential: Credential
         case httpx.Auth():
             return credential
         case str() if key is not None and key.location == "query":
-            raise MissingCredentialsError(f"{name}: the card wants the key in the URL, where logs keep it; pass ApiKeyAuth(…, {key.name!r}, 'query')")
+            raise MissingCredentialsError(
+                f"{name}: the card wants the key in the URL, where logs keep it; pass "
+                f"ApiKeyAuth(…, {key.name!r}, 'query')"
+            )
         case str() if key is not None:
             return ApiKeyAuth(credential, key.name, key.location)
         case str() if not is_basic and scheme.mtls_security_scheme is None:
@@ -150,5 +174,13 @@ def _build_scheme_auth(name: str, scheme: SecurityScheme, credential: Credential
         case (user, password) if is_basic:
             return httpx.BasicAuth(user, password)
         case _:
-            expected = "a (name, password) tuple" if is_basic else "an ssl.SSLContext" if scheme.mtls_security_scheme is not None else "a str"
-            raise MissingCredentialsError(f"{name}: wrong kind of credentials; pass {expected}, or any httpx.Auth")
+            expected = (
+                "a (name, password) tuple"
+                if is_basic
+                else "an ssl.SSLContext"
+                if scheme.mtls_security_scheme is not None
+                else "a str"
+            )
+            raise MissingCredentialsError(
+                f"{name}: wrong kind of credentials; pass {expected}, or any httpx.Auth"
+            )

@@ -1,7 +1,8 @@
 """Agent card discovery, with HTTP caching and verification.
 
-A URL that ends in ``.json`` is that of a card. Otherwise cards are looked up below the URL, then at the root of its host (RFC 8615). A card at the
-root counts only if it lists the URL, because one host may serve many agents.
+A URL that ends in ``.json`` is that of a card. Otherwise cards are looked up below the URL, then at
+the root of its host (RFC 8615). A card at the root counts only if it lists the URL, because one
+host may serve many agents.
 """
 
 from __future__ import annotations
@@ -25,7 +26,12 @@ from a2a_contract.routes.cards import CARDS
 from a2a_contract.translate import mesh as from_mesh
 from a2a_contract.translate import v0_3 as from_v0_3
 from a2a_contract.v1_0 import AgentCard
-from a2a_runtime.client.errors import CardNotFoundError, InvalidCardError, TransportError, error_from_http
+from a2a_runtime.client.errors import (
+    CardNotFoundError,
+    InvalidCardError,
+    TransportError,
+    error_from_http,
+)
 from a2a_runtime.client.grpc import is_grpc_url
 from a2a_runtime.client.options import ClientOptions
 from a2a_runtime.client.protocols import OutgoingRequest, describe_error
@@ -43,7 +49,9 @@ _NO_CACHE = re.compile(r"(?:^|[,\s])no-(?:store|cache)")
 _CARD_SUFFIX = ".json"
 STATUS = "status"
 """Detail of an error of the contract: the HTTP status of the response without a card."""
-_NOT_FOUND_STATUSES = frozenset((HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.GONE))
+_NOT_FOUND_STATUSES = frozenset(
+    (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.GONE)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +77,17 @@ class CachedCard:
 class CardResolver:
     """Resolves and caches the card of the agent at a URL."""
 
-    def __init__(self, url: str, transport: HttpTransport, options: ClientOptions, headers: Mapping[str, str]) -> None:
+    def __init__(
+        self, url: str, transport: HttpTransport, options: ClientOptions, headers: Mapping[str, str]
+    ) -> None:
         self.url, self._transport, self._options, self._headers = url, transport, options, headers
         self._cached: CachedCard | None = None
         self._lock = asyncio.Lock()
 
     async def get(self, *, refresh: bool = False) -> ResolvedCard:
-        """Return the card from the cache, or fetch it after its expiry; ``refresh`` always revalidates it."""
+        """Return the card from the cache, or fetch it after its expiry; ``refresh`` always
+        revalidates it.
+        """
         async with self._lock:
             if self._cached is None:
                 self._cached = await self._discover()
@@ -99,14 +111,18 @@ class CardResolver:
                     return self._build_cached(resolved, response)
                 tried[-1] = f"{url} (a card of an agent at other URLs)"
             elif response.status not in _NOT_FOUND_STATUSES:
-                error = error_from_http(CANONICAL.name, GET_EXTENDED_AGENT_CARD, response.status, response.body)
+                error = error_from_http(
+                    CANONICAL.name, GET_EXTENDED_AGENT_CARD, response.status, response.body
+                )
                 error.add_note(f"{url}: status {response.status}")
                 if isinstance(error, A2AError):
                     error.details = {**error.details, STATUS: str(response.status)}
                 first_error = first_error or error
         if first_error is not None:
             raise first_error
-        missing = CardNotFoundError(f"No card at {', '.join(tried)}; check the URL, or pass the URL of the card itself")
+        missing = CardNotFoundError(
+            f"No card at {', '.join(tried)}; check the URL, or pass the URL of the card itself"
+        )
         missing.status = status
         raise missing
 
@@ -114,26 +130,55 @@ class CardResolver:
         response = await self._fetch(cached.resolved.url, cached.conditional_headers)
         if response.status == HTTPStatus.NOT_MODIFIED:
             return self._build_cached(cached.resolved, response, cached.conditional_headers)
-        return self._build_cached(await self.verify(self._parse(response)), response) if response.is_success else await self._discover()
+        return (
+            self._build_cached(await self.verify(self._parse(response)), response)
+            if response.is_success
+            else await self._discover()
+        )
 
     async def _revalidate_or_keep(self, cached: CachedCard) -> CachedCard:
         """Keep a stale card while the agent is unreachable; the next request reports that."""
         try:
             return await self._revalidate(cached)
         except TransportError:
-            return CachedCard(cached.resolved, self._options.clock.monotonic() + self._options.card_max_age, cached.conditional_headers)
+            return CachedCard(
+                cached.resolved,
+                self._options.clock.monotonic() + self._options.card_max_age,
+                cached.conditional_headers,
+            )
 
     async def _fetch(self, url: str, conditional_headers: Mapping[str, str]) -> ClientResponse:
-        headers = {**self._headers, "accept": "application/json", **conditional_headers, **inject_trace()}
+        headers = {
+            **self._headers,
+            "accept": "application/json",
+            **conditional_headers,
+            **inject_trace(),
+        }
         return await self._transport.fetch(
-            OutgoingRequest("GET", url, follow_redirects=True), RetrySafety.READ, headers, max_bytes=self._options.limits.card_bytes
+            OutgoingRequest("GET", url, follow_redirects=True),
+            RetrySafety.READ,
+            headers,
+            max_bytes=self._options.limits.card_bytes,
         )
 
-    def _build_cached(self, resolved: ResolvedCard, response: ClientResponse, conditional_headers: Mapping[str, str] | None = None) -> CachedCard:
+    def _build_cached(
+        self,
+        resolved: ResolvedCard,
+        response: ClientResponse,
+        conditional_headers: Mapping[str, str] | None = None,
+    ) -> CachedCard:
         tags = {"if-none-match": "etag", "if-modified-since": "last-modified"}
-        validators = {name: response.headers[header] for name, header in tags.items() if header in response.headers}
+        validators = {
+            name: response.headers[header]
+            for name, header in tags.items()
+            if header in response.headers
+        }
         max_age = _parse_max_age(response.headers, self._options.card_max_age)
-        return CachedCard(resolved, self._options.clock.monotonic() + max_age, validators or conditional_headers or {})
+        return CachedCard(
+            resolved,
+            self._options.clock.monotonic() + max_age,
+            validators or conditional_headers or {},
+        )
 
     async def verify(self, resolved: ResolvedCard) -> ResolvedCard:
         """Reduce a card to its signed content, if a card verifier is set."""
@@ -147,7 +192,9 @@ class CardResolver:
     def _parse(self, response: ClientResponse) -> ResolvedCard:
         """Parse a card in the first dialect in which it lists an interface."""
         first_error: ValueError | None = None
-        for dialect, reader in sorted(_CARD_READERS, key=lambda each: each[0].name != self._options.pin.dialect):
+        for dialect, reader in sorted(
+            _CARD_READERS, key=lambda each: each[0].name != self._options.pin.dialect
+        ):
             try:
                 card = JsonRpcResponseParser(reader).parse(response.body)
             except ValueError as error:
@@ -156,7 +203,9 @@ class CardResolver:
             if card and any(each.url for each in card.supported_interfaces):
                 return ResolvedCard(card, dialect, response.url, response.body)
         reason = describe_error(first_error) if first_error else "it lists no interface"
-        raise InvalidCardError(f"{response.url}: not a usable agent card ({reason}); pass the URL of a card") from first_error
+        raise InvalidCardError(
+            f"{response.url}: not a usable agent card ({reason}); pass the URL of a card"
+        ) from first_error
 
 
 def is_http_url(url: str) -> bool:
@@ -176,9 +225,14 @@ def to_origin(url: str) -> str:
 
 
 def _list_card_urls(url: str) -> Iterator[tuple[str, bool]]:
-    """List the URLs of a card, each with a flag: at the root of the host rather than below the given URL."""
+    """List the URLs of a card, each with a flag: at the root of the host rather than below the
+    given URL.
+    """
     if is_grpc_url(url):
-        raise CardNotFoundError(f"{url}: cards are not read over gRPC; pass the URL of the agent or of its card, with Pin(transport=GRPC)")
+        raise CardNotFoundError(
+            f"{url}: cards are not read over gRPC; pass the URL of the agent or of its card, "
+            "with Pin(transport=GRPC)"
+        )
     parts = urlsplit(url)
     if not (parts.scheme and parts.netloc):
         raise CardNotFoundError(f"{url!r}: not a URL; begin it with https:// or http://")
@@ -193,7 +247,9 @@ def _list_card_urls(url: str) -> Iterator[tuple[str, bool]]:
 
 
 def _lists_interface(resolved: ResolvedCard, url: str) -> bool:
-    return any(each.url.rstrip("/") == url.rstrip("/") for each in resolved.card.supported_interfaces)
+    return any(
+        each.url.rstrip("/") == url.rstrip("/") for each in resolved.card.supported_interfaces
+    )
 
 
 def _parse_max_age(headers: httpx.Headers, default: float) -> float:

@@ -4,7 +4,8 @@
         async with A2AClient(each.url) as client:
             …
 
-Credentials for the host of the catalog are not those for the agents that it lists: give each client its own.
+Credentials for the host of the catalog are not those for the agents that it lists: give each client
+its own.
 """
 
 from __future__ import annotations
@@ -29,9 +30,15 @@ async def read_catalog(
     options: ClientOptions | None = None,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> list[CatalogEntry]:
-    """Read the A2A agents in the catalog at a URL, or below it, or at the root of its host; entries of other kinds are left out."""
+    """Read the A2A agents in the catalog at a URL, or below it, or at the root of its host; entries
+    of other kinds are left out.
+    """
     options = options or ClientOptions()
-    http = HttpTransport(httpx.AsyncClient(auth=None if auth is None else build_auth(auth), transport=transport), options, timeout)
+    http = HttpTransport(
+        httpx.AsyncClient(auth=None if auth is None else build_auth(auth), transport=transport),
+        options,
+        timeout,
+    )
     try:
         response = await _fetch(url, http, options)
     finally:
@@ -41,19 +48,30 @@ async def read_catalog(
     except ValueError:
         entries = None
     if entries is None:
-        raise InvalidResponseError(f"{response.url}: not a catalog, which has a list of entries; check the URL")
+        raise InvalidResponseError(
+            f"{response.url}: not a catalog, which has a list of entries; check the URL"
+        )
     return entries
 
 
 async def _fetch(url: str, http: HttpTransport, options: ClientOptions) -> ClientResponse:
     is_document = httpx.URL(url).path.endswith(".json")
-    candidates = (url,) if is_document else tuple(dict.fromkeys((url.rstrip("/") + CATALOG_PATH, to_origin(url) + CATALOG_PATH)))
+    candidates = (
+        (url,)
+        if is_document
+        else tuple(dict.fromkeys((url.rstrip("/") + CATALOG_PATH, to_origin(url) + CATALOG_PATH)))
+    )
     headers = {**options.headers, "accept": "application/json"}
     status = 0
     for candidate in candidates:
         request = OutgoingRequest("GET", candidate, follow_redirects=True)
-        response = await http.fetch(request, RetrySafety.READ, headers, max_bytes=options.limits.card_bytes)
+        response = await http.fetch(
+            request, RetrySafety.READ, headers, max_bytes=options.limits.card_bytes
+        )
         if response.is_success:
             return response
         status = response.status
-    raise CardNotFoundError(f"No catalog at {', '.join(candidates)} (status {status}); check the URL, or pass the URL of the catalog itself")
+    raise CardNotFoundError(
+        f"No catalog at {', '.join(candidates)} (status {status}); check the URL, or pass "
+        "the URL of the catalog itself"
+    )

@@ -69,21 +69,31 @@ class PushConfigs:
     def __init__(self, connection: ClientConnection) -> None:
         self._connection = connection
 
-    async def create(self, task: TaskOrId, config: TaskPushNotificationConfig) -> TaskPushNotificationConfig:
+    async def create(
+        self, task: TaskOrId, config: TaskPushNotificationConfig
+    ) -> TaskPushNotificationConfig:
         """Create a config that delivers the updates of a task to a URL; the result has its id."""
         request = config.model_copy(update={"task_id": to_task_id(task)})
-        return await self._connection.call(operations.CREATE_TASK_PUSH_NOTIFICATION_CONFIG, request, TaskPushNotificationConfig)
+        return await self._connection.call(
+            operations.CREATE_TASK_PUSH_NOTIFICATION_CONFIG, request, TaskPushNotificationConfig
+        )
 
     async def get(self, task: TaskOrId, config_id: str) -> TaskPushNotificationConfig:
         """Read one config."""
         request = GetTaskPushNotificationConfigRequest(task_id=to_task_id(task), id=config_id)
-        return await self._connection.call(operations.GET_TASK_PUSH_NOTIFICATION_CONFIG, request, TaskPushNotificationConfig)
+        return await self._connection.call(
+            operations.GET_TASK_PUSH_NOTIFICATION_CONFIG, request, TaskPushNotificationConfig
+        )
 
     async def list(self, task: TaskOrId) -> AsyncIterator[TaskPushNotificationConfig]:
         """Yield all configs of a task, page by page."""
         request = ListTaskPushNotificationConfigsRequest(task_id=to_task_id(task))
         while True:
-            page = await self._connection.call(operations.LIST_TASK_PUSH_NOTIFICATION_CONFIGS, request, ListTaskPushNotificationConfigsResponse)
+            page = await self._connection.call(
+                operations.LIST_TASK_PUSH_NOTIFICATION_CONFIGS,
+                request,
+                ListTaskPushNotificationConfigsResponse,
+            )
             for config in page.configs or ():
                 yield config
             if not page.next_page_token or page.next_page_token == request.page_token:
@@ -93,25 +103,41 @@ class PushConfigs:
     async def delete(self, task: TaskOrId, config_id: str) -> None:
         """Delete a config."""
         await self._connection.execute(
-            operations.DELETE_TASK_PUSH_NOTIFICATION_CONFIG, DeleteTaskPushNotificationConfigRequest(task_id=to_task_id(task), id=config_id)
+            operations.DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
+            DeleteTaskPushNotificationConfigRequest(task_id=to_task_id(task), id=config_id),
         )
 
 
-Content: TypeAlias = "str | Part | Message | Mapping[str, object] | Sequence[Part | str | Mapping[str, object]]"
-"""Content of a message: a text, data (an object), a part, a sequence of these, or a complete message."""
+Content: TypeAlias = (
+    "str | Part | Message | Mapping[str, object] | Sequence[Part | str | Mapping[str, object]]"
+)
+"""Content of a message: a text, data (an object), a part, a sequence of these, or a complete
+message.
+"""
 
 _NO_OPTIONS = SendOptions()
 
 
-def build_message(content: Content, task: Task | str | None = None, context_id: str | None = None, options: SendOptions = _NO_OPTIONS) -> Message:
-    """Build a message of the user, about a task or in a context; members that a complete message has are kept."""
+def build_message(
+    content: Content,
+    task: Task | str | None = None,
+    context_id: str | None = None,
+    options: SendOptions = _NO_OPTIONS,
+) -> Message:
+    """Build a message of the user, about a task or in a context; members that a complete message
+    has are kept.
+    """
     if isinstance(task, Task):
         context_id = context_id or task.context_id
         task = task.id
     if isinstance(content, Message):
         return _complete_message(content, task, context_id, options)
-    contents: Sequence[Part | str | Mapping[str, object]] = [content] if isinstance(content, str | Part | Mapping) else content
-    return _complete_message(Message(parts=[build_part(each) for each in contents]), task, context_id, options)
+    contents: Sequence[Part | str | Mapping[str, object]] = (
+        [content] if isinstance(content, str | Part | Mapping) else content
+    )
+    return _complete_message(
+        Message(parts=[build_part(each) for each in contents]), task, context_id, options
+    )
 
 
 def build_part(content: str | Part | Mapping[str, object]) -> Part:
@@ -121,7 +147,9 @@ def build_part(content: str | Part | Mapping[str, object]) -> Part:
     return Part(text=content) if isinstance(content, str) else Part(data=dict(content))
 
 
-def _complete_message(message: Message, task_id: str | None, context_id: str | None, options: SendOptions) -> Message:
+def _complete_message(
+    message: Message, task_id: str | None, context_id: str | None, options: SendOptions
+) -> Message:
     missing: dict[str, object] = {
         "message_id": message.message_id or options.message_id or str(uuid4()),
         "role": Role.USER if message.role is Role.UNSPECIFIED else message.role,
@@ -135,16 +163,19 @@ def _complete_message(message: Message, task_id: str | None, context_id: str | N
     return message.model_copy(update=missing)
 
 
-_POOL_LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=20)  # a stream holds its connection while the task runs
+_POOL_LIMITS = httpx.Limits(
+    max_connections=None, max_keepalive_connections=20
+)  # a stream holds its connection while the task runs
 
 
 class A2AClient:
     """A client of the agent at a URL.
 
-    ``url`` is that of the agent or of its card. ``auth`` is a bearer token, an ``httpx.Auth``, or credentials by scheme name, among which the card
-    chooses (``client.auth``). ``timeout`` is the time in seconds for the complete response to a message, by default as long as the agent takes;
-    everything else has ``ClientOptions.read_timeout`` or less. ``transport`` is for tests and special networks: ``httpx.ASGITransport(app)`` calls an
-    app in the same process.
+    ``url`` is that of the agent or of its card. ``auth`` is a bearer token, an ``httpx.Auth``, or
+    credentials by scheme name, among which the card chooses (``client.auth``). ``timeout`` is the
+    time in seconds for the complete response to a message, by default as long as the agent takes;
+    everything else has ``ClientOptions.read_timeout`` or less. ``transport`` is for tests and
+    special networks: ``httpx.ASGITransport(app)`` calls an app in the same process.
     """
 
     def __init__(
@@ -159,12 +190,18 @@ class A2AClient:
         options = complete_options(url, timeout, options or ClientOptions())
         http_auth = None if auth is None else build_auth(auth)
         card_auth = http_auth if isinstance(http_auth, CardAuth) else None
-        calls = GrpcTransport(options.grpc_credentials, max(options.limits.response_bytes, options.limits.event_bytes))
+        calls = GrpcTransport(
+            options.grpc_credentials, max(options.limits.response_bytes, options.limits.event_bytes)
+        )
         verify = (card_auth and card_auth.ssl_context) or load_ssl_context()
-        http = GrpcCapableClient(calls, auth=http_auth, transport=transport, limits=_POOL_LIMITS, verify=verify)
+        http = GrpcCapableClient(
+            calls, auth=http_auth, transport=transport, limits=_POOL_LIMITS, verify=verify
+        )
         http_transport = HttpTransport(http, options, timeout)
         resolver = CardResolver(url, http_transport, options, options.headers)
-        self._connection: ClientConnection = AgentConnection(http_transport, resolver, options, card_auth)
+        self._connection: ClientConnection = AgentConnection(
+            http_transport, resolver, options, card_auth
+        )
         self.push_configs = PushConfigs(self._connection)
 
     @classmethod
@@ -177,7 +214,12 @@ class A2AClient:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         await self.aclose()
 
     async def aclose(self) -> None:
@@ -189,7 +231,9 @@ class A2AClient:
         return await self._connection.get_card(refresh=refresh)
 
     async def find_extension(self, extension: Extension[Params]) -> Params | None:
-        """Read the parameters of an extension (``a2a_contract.extension_table``); ``None`` if the card does not declare it."""
+        """Read the parameters of an extension (``a2a_contract.extension_table``); ``None`` if the
+        card does not declare it.
+        """
         return find_params(await self.get_card(), extension)
 
     async def get_extended_card(self) -> AgentCard:
@@ -210,13 +254,22 @@ class A2AClient:
         if_generation: int | None = None,
         options: SendOptions | None = None,
     ) -> Task | Message:
-        """Send a message and wait for the result; ``wait=False`` returns as soon as the task exists.
+        """Send a message and wait for the result; ``wait=False`` returns as soon as the task
+        exists.
 
-        With ``if_generation`` the message is refused (``TaskGenerationMismatchError``) if the task has changed since that generation was read.
+        With ``if_generation`` the message is refused (``TaskGenerationMismatchError``) if the task
+        has changed since that generation was read.
         """
         options = _add_generation(options, if_generation)
-        request = _build_request(build_message(content, task, context_id, options), options, wait=wait)
-        response = await self._connection.call(operations.SEND_MESSAGE, request, SendMessageResponse, options.idempotency_key or str(uuid4()))
+        request = _build_request(
+            build_message(content, task, context_id, options), options, wait=wait
+        )
+        response = await self._connection.call(
+            operations.SEND_MESSAGE,
+            request,
+            SendMessageResponse,
+            options.idempotency_key or str(uuid4()),
+        )
         result = response.task or response.message
         if result is None:
             raise InvalidResponseError("Response to SendMessage: neither a task nor a message")
@@ -231,20 +284,36 @@ class A2AClient:
         if_generation: int | None = None,
         options: SendOptions | None = None,
     ) -> TaskStream:
-        """Send a message when the iteration begins, and yield events until the task ends; ``if_generation`` is as in ``send``."""
+        """Send a message when the iteration begins, and yield events until the task ends;
+        ``if_generation`` is as in ``send``.
+        """
         options = _add_generation(options, if_generation)
-        request = _build_request(build_message(content, task, context_id, options), options, wait=True)
+        request = _build_request(
+            build_message(content, task, context_id, options), options, wait=True
+        )
         key = options.idempotency_key or str(uuid4())
-        return TaskStream(self._connection, operations.SEND_STREAMING_MESSAGE, request, idempotency_key=key)
+        return TaskStream(
+            self._connection, operations.SEND_STREAMING_MESSAGE, request, idempotency_key=key
+        )
 
     def subscribe(self, task: TaskOrId, *, cursor: str | None = None) -> TaskStream:
         """Yield events of a task from now on, or after the event with the number ``cursor``."""
         request = SubscribeToTaskRequest(id=to_task_id(task))
-        return TaskStream(self._connection, operations.SUBSCRIBE_TO_TASK, request, task_id=to_task_id(task), cursor=cursor)
+        return TaskStream(
+            self._connection,
+            operations.SUBSCRIBE_TO_TASK,
+            request,
+            task_id=to_task_id(task),
+            cursor=cursor,
+        )
 
     async def get(self, task: TaskOrId, *, history_length: int | None = None) -> Task:
         """Read the current state of a task."""
-        return await self._connection.call(operations.GET_TASK, GetTaskRequest(id=to_task_id(task), history_length=history_length), Task)
+        return await self._connection.call(
+            operations.GET_TASK,
+            GetTaskRequest(id=to_task_id(task), history_length=history_length),
+            Task,
+        )
 
     async def list(
         self,
@@ -275,7 +344,9 @@ class A2AClient:
 
     async def cancel(self, task: TaskOrId, *, metadata: Mapping[str, object] | None = None) -> Task:
         """Cancel a task."""
-        request = CancelTaskRequest(id=to_task_id(task), metadata=None if metadata is None else dict(metadata))
+        request = CancelTaskRequest(
+            id=to_task_id(task), metadata=None if metadata is None else dict(metadata)
+        )
         return await self._connection.call(operations.CANCEL_TASK, request, Task)
 
 
@@ -284,11 +355,17 @@ def complete_options(url: str, timeout: float | None, options: ClientOptions) ->
     origins = (("trusted_origins", each) for each in options.trusted_origins)
     for name, each in (("url", url), ("interface_url", options.interface_url or url), *origins):
         if not is_http_url(each) and not is_grpc_url(each):
-            raise ValueError(f"A2AClient: {name}: {each!r} is not a URL; begin it with https:// or http://, followed by a host")
+            raise ValueError(
+                f"A2AClient: {name}: {each!r} is not a URL; begin it with https:// or "
+                "http://, followed by a host"
+            )
     if is_grpc_url(url) and options.interface_url is None:
         options = replace(options, interface_url=url)  # such an address has no card
     if timeout is not None and not timeout > 0:
-        raise ValueError(f"A2AClient: timeout: {timeout} is not above 0; give seconds, or None to wait as long as the agent takes")
+        raise ValueError(
+            f"A2AClient: timeout: {timeout} is not above 0; give seconds, or None to wait as "
+            "long as the agent takes"
+        )
     if not options.card_keys:
         return options
     if options.card_verifier is not None:
@@ -314,4 +391,6 @@ def _build_request(message: Message, options: SendOptions, *, wait: bool) -> Sen
     if options.skill is not None:
         metadata = {**(metadata or {}), SKILL_ID: options.skill}
     request = SendMessageRequest(message=message, configuration=configuration, metadata=metadata)
-    return request if options.if_generation is None else add_generation(request, options.if_generation)
+    return (
+        request if options.if_generation is None else add_generation(request, options.if_generation)
+    )

@@ -1,6 +1,7 @@
 """Errors between a client and an agent, and the mapping of errors on the wire to exceptions.
 
-An agent that understood the request and rejects it raises one of the contract's errors (``a2a_contract.errors``). All other failures:
+An agent that understood the request and rejects it raises one of the contract's errors
+(``a2a_contract.errors``). All other failures:
 
     A2AClientError
      ├─ DiscoveryError               no usable card or interface
@@ -44,14 +45,18 @@ class A2AClientError(Exception):
 
 
 class DiscoveryError(A2AClientError):
-    """The agent's interface is unknown; pass its URL as ``ClientOptions(interface_url=...)`` if you know it."""
+    """The agent's interface is unknown; pass its URL as ``ClientOptions(interface_url=...)`` if you
+    know it.
+    """
 
     status: int | None = None
     """HTTP status of the response without a card, if there was one."""
 
 
 class CardNotFoundError(DiscoveryError):
-    """No card at the URLs where cards are published; check the URL, or pass the URL of the card itself."""
+    """No card at the URLs where cards are published; check the URL, or pass the URL of the card
+    itself.
+    """
 
 
 class InvalidCardError(DiscoveryError):
@@ -59,11 +64,15 @@ class InvalidCardError(DiscoveryError):
 
 
 class MissingCredentialsError(DiscoveryError):
-    """The card requires security schemes without credentials; pass credentials for one of those in the text."""
+    """The card requires security schemes without credentials; pass credentials for one of those in
+    the text.
+    """
 
 
 class UntrustedOriginError(DiscoveryError):
-    """The card leads to an origin that may not receive credentials; add it to ``ClientOptions(trusted_origins=...)`` if it belongs to the agent."""
+    """The card leads to an origin that may not receive credentials; add it to
+    ``ClientOptions(trusted_origins=...)`` if it belongs to the agent.
+    """
 
 
 class TokenError(A2AClientError):
@@ -71,7 +80,9 @@ class TokenError(A2AClientError):
 
 
 class NoInterfaceError(DiscoveryError):
-    """The card lists no interface of a version and binding that this client may use; loosen the pin."""
+    """The card lists no interface of a version and binding that this client may use; loosen the
+    pin.
+    """
 
 
 class TransportError(A2AClientError, ConnectionError):
@@ -79,21 +90,32 @@ class TransportError(A2AClientError, ConnectionError):
 
 
 class ConnectError(TransportError):
-    """No connection could be opened, so nothing was sent; check the URL and that the agent runs, then retry."""
+    """No connection could be opened, so nothing was sent; check the URL and that the agent runs,
+    then retry.
+    """
 
 
 class ResponseTimeoutError(TransportError, TimeoutError):
-    """No response in time; the agent may still work on it. Raise the timeout, stream, or send with ``wait=False`` and poll."""
+    """No response in time; the agent may still work on it.
+
+    Raise the timeout, stream, or send with ``wait=False`` and poll.
+    """
 
 
 class ConnectionLostError(TransportError):
-    """The connection broke before the response was complete; the request may have been processed."""
+    """The connection broke before the response was complete; the request may have been
+    processed.
+    """
 
 
 class StreamLostError(ConnectionLostError):
-    """A stream broke and could not be resumed; ``task_id`` and ``cursor`` allow a later ``subscribe`` or ``get``."""
+    """A stream broke and could not be resumed; ``task_id`` and ``cursor`` allow a later
+    ``subscribe`` or ``get``.
+    """
 
-    def __init__(self, message: str, *, task_id: str | None = None, cursor: str | None = None) -> None:
+    def __init__(
+        self, message: str, *, task_id: str | None = None, cursor: str | None = None
+    ) -> None:
         super().__init__(message)
         self.task_id, self.cursor = task_id, cursor
 
@@ -115,30 +137,42 @@ class InvalidResponseError(ResponseError):
 
 
 class ResponseTooLargeError(ResponseError):
-    """A response, or one event of a stream, exceeds ``ResponseLimits``; raise them if you trust the agent."""
+    """A response, or one event of a stream, exceeds ``ResponseLimits``; raise them if you trust the
+    agent.
+    """
 
 
 class UnexpectedStatusError(ResponseError):
-    """An HTTP ``status`` without a meaning in the protocol, often of a proxy; ``excerpt`` is the beginning of the body."""
+    """An HTTP ``status`` without a meaning in the protocol, often of a proxy; ``excerpt`` is the
+    beginning of the body.
+    """
 
     def __init__(self, status: int, message: str, excerpt: str = "") -> None:
         super().__init__(message, excerpt)
         self.status = status
 
 
-# Wire errors to exceptions: the reason decides, then the code, then the HTTP status. Agents write errors in many shapes; missing parts are derived
-# from the rest. A response without a JSON object is not from an agent: its status counts only if it means the same for every HTTP server.
+# Wire errors to exceptions: the reason decides, then the code, then the HTTP status. Agents write
+# errors in many shapes; missing parts are derived from the rest. A response without a JSON object
+# is not from an agent: its status counts only if it means the same for every HTTP server.
 
 _EXCERPT_BYTES = 200
 _NO_REASON = "The agent rejects the request without a reason"
 
-# The statuses of errors that are more than an error object: authentication, limits, availability. Any web server sends 405 and 408.
+# The statuses of errors that are more than an error object: authentication, limits, availability.
+# Any web server sends 405 and 408.
 _COMMON_STATUSES = (HTTPStatus.OK, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.REQUEST_TIMEOUT)
 _TRANSPORT_STATUSES: Mapping[int, type[A2AError]] = {
-    row.jsonrpc_status: error for error, row in reversed([*ERRORS.items()]) if row.jsonrpc_status not in _COMMON_STATUSES
+    row.jsonrpc_status: error
+    for error, row in reversed([*ERRORS.items()])
+    if row.jsonrpc_status not in _COMMON_STATUSES
 }
 _AGENT_STATUSES: Mapping[int, type[A2AError]] = {
-    **{row.http: error for error, row in reversed([*ERRORS.items()]) if row.http not in {HTTPStatus.CONFLICT, HTTPStatus.BAD_GATEWAY}},
+    **{
+        row.http: error
+        for error, row in reversed([*ERRORS.items()])
+        if row.http not in {HTTPStatus.CONFLICT, HTTPStatus.BAD_GATEWAY}
+    },
     HTTPStatus.BAD_REQUEST: errors.InvalidRequestError,
     HTTPStatus.UNPROCESSABLE_ENTITY: errors.InvalidParamsError,
     HTTPStatus.NOT_IMPLEMENTED: errors.UnsupportedOperationError,
@@ -146,7 +180,9 @@ _AGENT_STATUSES: Mapping[int, type[A2AError]] = {
 
 
 def _build_reasons() -> Mapping[str, type[A2AError]]:
-    """List errors by the contract's reasons, and by their names as peers write them where the contract has no reason."""
+    """List errors by the contract's reasons, and by their names as peers write them where the
+    contract has no reason.
+    """
     found: dict[str, type[A2AError]] = {}
     for error, row in ERRORS.items():
         name = to_snake(error.__name__).upper()
@@ -159,8 +195,13 @@ _REASONS = _build_reasons()
 
 
 def _find_error(dialect: str, reason: str | None, code: int | None) -> type[A2AError] | None:
-    """Find an error by reason, else by code; of those that share a code, the first one needs no reason."""
-    return _REASONS.get(reason or "") or next((error for error, row in ERRORS.items() if row.in_dialect(dialect).code == (code or 0)), None)
+    """Find an error by reason, else by code; of those that share a code, the first one needs no
+    reason.
+    """
+    return _REASONS.get(reason or "") or next(
+        (error for error, row in ERRORS.items() if row.in_dialect(dialect).code == (code or 0)),
+        None,
+    )
 
 
 def error_from_jsonrpc(dialect: str, error: ErrorObject, status: int = HTTPStatus.OK) -> A2AError:
@@ -173,8 +214,12 @@ def error_from_jsonrpc(dialect: str, error: ErrorObject, status: int = HTTPStatu
     return kind(error.message or default, details=details, fields=fields)
 
 
-def error_from_http(dialect: str, operation: Operation, status: int, body: bytes, *, has_task: bool = True) -> Exception:
-    """Build the exception of an HTTP error response, whatever its body is; a bare 404 to a request about no task is that of a web framework."""
+def error_from_http(
+    dialect: str, operation: Operation, status: int, body: bytes, *, has_task: bool = True
+) -> Exception:
+    """Build the exception of an HTTP error response, whatever its body is; a bare 404 to a request
+    about no task is that of a web framework.
+    """
     try:
         document: object = from_json(body)
     except ValueError:
@@ -182,7 +227,13 @@ def error_from_http(dialect: str, operation: Operation, status: int, body: bytes
     if not is_json_object(document):
         known = _TRANSPORT_STATUSES.get(status)
         return (
-            known() if known else UnexpectedStatusError(status, f"Unexpected HTTP status {status}", body[:_EXCERPT_BYTES].decode("utf-8", "replace"))
+            known()
+            if known
+            else UnexpectedStatusError(
+                status,
+                f"Unexpected HTTP status {status}",
+                body[:_EXCERPT_BYTES].decode("utf-8", "replace"),
+            )
         )
     inner = document.get("error")
     error = inner if is_json_object(inner) else document
@@ -190,7 +241,11 @@ def error_from_http(dialect: str, operation: Operation, status: int, body: bytes
     details, fields, reason = _parse_details(error.get("details", error.get("data")))
     known = _find_error(dialect, reason, parsed.code)
     if known is None and status == HTTPStatus.NOT_FOUND and not has_task:
-        return UnexpectedStatusError(status, f"Unexpected HTTP status {status}", body[:_EXCERPT_BYTES].decode("utf-8", "replace"))
+        return UnexpectedStatusError(
+            status,
+            f"Unexpected HTTP status {status}",
+            body[:_EXCERPT_BYTES].decode("utf-8", "replace"),
+        )
     kind = known or _select_by_status(operation, status, has_fields=bool(fields))
     return kind(parsed.message or _find_text(document), details=details, fields=fields)
 
@@ -212,11 +267,20 @@ def _select_by_status(operation: Operation, status: int, *, has_fields: bool) ->
 
 def _find_text(error: Mapping[str, object]) -> str:
     """Find a message in one of the members where frameworks write it."""
-    return next((text for name in ("message", "detail", "error", "title") if isinstance(text := error.get(name), str)), "")
+    return next(
+        (
+            text
+            for name in ("message", "detail", "error", "title")
+            if isinstance(text := error.get(name), str)
+        ),
+        "",
+    )
 
 
 def _parse_details(data: object) -> tuple[dict[str, str], tuple[tuple[str, str], ...], str | None]:
-    """Read details, field errors and the reason from a list of typed details, or from one free object."""
+    """Read details, field errors and the reason from a list of typed details, or from one free
+    object.
+    """
     details: dict[str, str] = {}
     fields: list[tuple[str, str]] = []
     reason: str | None = None
@@ -227,14 +291,24 @@ def _parse_details(data: object) -> tuple[dict[str, str], tuple[tuple[str, str],
         given = each.get("reason")
         reason = reason or (given if isinstance(given, str) else None)
         fields += _parse_fields(each.get("fieldViolations")) + _parse_fields(each.get("fields"))
-        metadata = each.get("metadata") if is_json_array(data) else {name: value for name, value in each.items() if name not in ("reason", "fields")}
-        details.update({to_snake(name): _to_text(value) for name, value in metadata.items()} if is_json_object(metadata) else {})
+        metadata = (
+            each.get("metadata")
+            if is_json_array(data)
+            else {name: value for name, value in each.items() if name not in ("reason", "fields")}
+        )
+        details.update(
+            {to_snake(name): _to_text(value) for name, value in metadata.items()}
+            if is_json_object(metadata)
+            else {}
+        )
     return details, tuple(fields), reason
 
 
 def _parse_fields(values: object) -> list[tuple[str, str]]:
     found = [each for each in values if is_json_object(each)] if is_json_array(values) else []
-    return [(_to_text(each.get("field", "")), _to_text(each.get("description", ""))) for each in found]
+    return [
+        (_to_text(each.get("field", "")), _to_text(each.get("description", ""))) for each in found
+    ]
 
 
 def _to_text(value: object) -> str:

@@ -14,13 +14,20 @@ from a2a_contract.base import WireModel
 from a2a_contract.dialects import V1_1_DRAFT, Dialect
 from a2a_contract.errors import UnsupportedOperationError
 from a2a_contract.v1_0 import SendMessageRequest, Task
-from a2a_contract.v1_1_draft import GetTaskRequest, SendMessageConfiguration, TaskArtifactUpdateEvent, TaskStatusUpdateEvent
+from a2a_contract.v1_1_draft import (
+    GetTaskRequest,
+    SendMessageConfiguration,
+    TaskArtifactUpdateEvent,
+    TaskStatusUpdateEvent,
+)
 from a2a_contract.v1_1_draft import SendMessageRequest as NumberedSendMessageRequest
 from a2a_contract.v1_1_draft import Task as NumberedTask
 from a2a_runtime.client.task_ids import check_task_id
 
 POLL_SECONDS = 1.0
-"""Pause between reads of a task at an agent that does not number changes, although its version has them."""
+"""Pause between reads of a task at an agent that does not number changes, although its version has
+them.
+"""
 
 
 def has_generations(dialect: Dialect) -> bool:
@@ -30,13 +37,19 @@ def has_generations(dialect: Dialect) -> bool:
 
 def find_generation(event: WireModel) -> int:
     """Return the generation of a task or of an event; 0 if it has none."""
-    return (event.generation or 0) if isinstance(event, NumberedTask | TaskStatusUpdateEvent | TaskArtifactUpdateEvent) else 0
+    return (
+        (event.generation or 0)
+        if isinstance(event, NumberedTask | TaskStatusUpdateEvent | TaskArtifactUpdateEvent)
+        else 0
+    )
 
 
 def add_generation(request: SendMessageRequest, generation: int) -> SendMessageRequest:
     """Return a request whose message is taken only if its task is at a generation."""
     configuration = {} if request.configuration is None else dict(request.configuration)
-    numbered = SendMessageConfiguration.model_validate({**configuration, "if_generation_match": generation})
+    numbered = SendMessageConfiguration.model_validate(
+        {**configuration, "if_generation_match": generation}
+    )
     return NumberedSendMessageRequest.model_validate({**dict(request), "configuration": numbered})
 
 
@@ -48,7 +61,10 @@ def build_long_poll(task_id: str, generation: int) -> GetTaskRequest:
 def check_generations(request: WireModel, dialect: Dialect) -> None:
     """Refuse a request with a generation for an agent that would ignore it."""
     if isinstance(request, NumberedSendMessageRequest) and not has_generations(dialect):
-        raise UnsupportedOperationError(f"if_generation: {dialect.title} has no generations; pin {V1_1_DRAFT.spelling}, or leave it out")
+        raise UnsupportedOperationError(
+            f"if_generation: {dialect.title} has no generations; pin {V1_1_DRAFT.spelling}, "
+            "or leave it out"
+        )
 
 
 class Arrival(Enum):

@@ -4,8 +4,8 @@
         200           the result, or server-sent events of a streaming method
         any other     {"error": {"status", "message", "details"}}, as in HTTP+JSON
 
-So credentials (any ``httpx.Auth``), retries, limits, resumed streams and errors of the client are those of its other bindings. Headers become
-metadata. Grpcio is imported with the first call.
+So credentials (any ``httpx.Auth``), retries, limits, resumed streams and errors of the client are
+those of its other bindings. Headers become metadata. Grpcio is imported with the first call.
 """
 
 from __future__ import annotations
@@ -24,7 +24,12 @@ from pydantic_core import to_json
 
 from a2a_contract.binding import Operation
 from a2a_contract.dialects import VERSION
-from a2a_contract.errors import ERRORS, InvalidParamsError, TaskNotCancelableError, UnsupportedOperationError
+from a2a_contract.errors import (
+    ERRORS,
+    InvalidParamsError,
+    TaskNotCancelableError,
+    UnsupportedOperationError,
+)
 from a2a_contract.operations import CANCEL_TASK
 from a2a_runtime.client.errors import InvalidResponseError, ResponseTooLargeError
 
@@ -40,14 +45,27 @@ if TYPE_CHECKING:
 PLAIN, TLS = "grpc", "grpcs"
 """Schemes of the URLs of this transport."""
 
-_HTTP_HEADERS = frozenset(("accept", "accept-encoding", "cache-control", "connection", "content-length", "content-type", "host", "user-agent"))
+_HTTP_HEADERS = frozenset(
+    (
+        "accept",
+        "accept-encoding",
+        "cache-control",
+        "connection",
+        "content-length",
+        "content-type",
+        "host",
+        "user-agent",
+    )
+)
 _ERROR_PREFIX = re.compile(r"(\w+Error): (.*)", re.DOTALL)
 _STATUSES = {
     **{row.grpc: row.http for row in reversed([*ERRORS.values()])},
     ERRORS[UnsupportedOperationError].grpc: int(HTTPStatus.NOT_IMPLEMENTED),
     ERRORS[TaskNotCancelableError].grpc: int(HTTPStatus.NOT_IMPLEMENTED),
 }
-"""HTTP statuses of errors without typed details, which come from agents of others: none means an error that only this project has."""
+"""HTTP statuses of errors without typed details, which come from agents of others: none means an
+error that only this project has.
+"""
 _NOT_SENT = ("failed to connect", "DNS resolution", "name resolution")
 _PING_INTERVAL_MILLIS = 310_000
 """Servers of gRPC close connections that are pinged more often than each five minutes."""
@@ -65,7 +83,8 @@ def is_grpc_url(url: str) -> bool:
 class GrpcCapableClient(httpx.AsyncClient):
     """A client of httpx whose requests to URLs of gRPC are calls.
 
-    A mount would be the documented way. But httpx prefers the mounts that it makes of ``NO_PROXY``, because they name a host, and then tries HTTP.
+    A mount would be the documented way. But httpx prefers the mounts that it makes of ``NO_PROXY``,
+    because they name a host, and then tries HTTP.
     """
 
     def __init__(self, calls: GrpcTransport | None, **options: Any) -> None:  # noqa: ANN401 - those of httpx
@@ -95,10 +114,15 @@ class GrpcTransport(httpx.AsyncBaseTransport):
         """Make the call that a request describes."""
         from a2a_contract import protobuf  # noqa: PLC0415 - many modules, for this binding only
 
-        method, url = protobuf.find_method(request.url.path, request.headers.get(VERSION.headers[0])), str(request.url)
+        method, url = (
+            protobuf.find_method(request.url.path, request.headers.get(VERSION.headers[0])),
+            str(request.url),
+        )
         assert method is not None, "the protocol makes the path"  # noqa: S101 - a fact of the caller
         data = _write(method.request, await request.aread())
-        metadata = [(name, value) for name, value in _decode_headers(request) if name not in _HTTP_HEADERS]
+        metadata = [
+            (name, value) for name, value in _decode_headers(request) if name not in _HTTP_HEADERS
+        ]
         seconds: float | None = request.extensions.get("timeout", {}).get("read")
         channel = self._open(request.url)
         if method.binding.operation.streams:
@@ -106,10 +130,16 @@ class GrpcTransport(httpx.AsyncBaseTransport):
         from grpc.aio import AioRpcError  # noqa: PLC0415 - an extra
 
         try:
-            result = await channel.unary_unary(method.path, None, None)(data, metadata=metadata, timeout=seconds)
+            result = await channel.unary_unary(method.path, None, None)(
+                data, metadata=metadata, timeout=seconds
+            )
         except AioRpcError as error:
             return _to_response(error, method.binding.operation, url)
-        return httpx.Response(HTTPStatus.OK, content=_read(method.response, result), headers={"content-type": "application/json"})
+        return httpx.Response(
+            HTTPStatus.OK,
+            content=_read(method.response, result),
+            headers={"content-type": "application/json"},
+        )
 
     async def aclose(self) -> None:
         """Close the channels."""
@@ -140,10 +170,19 @@ class GrpcTransport(httpx.AsyncBaseTransport):
 
 
 def _decode_headers(request: httpx.Request) -> list[tuple[str, str]]:
-    return [(name.decode("ascii").lower(), value.decode("latin-1")) for name, value in request.headers.raw]
+    return [
+        (name.decode("ascii").lower(), value.decode("latin-1"))
+        for name, value in request.headers.raw
+    ]
 
 
-async def _open_stream(channel: Channel, method: Method, data: bytes, metadata: list[tuple[str, str]], seconds: float | None) -> httpx.Response:
+async def _open_stream(
+    channel: Channel,
+    method: Method,
+    data: bytes,
+    metadata: list[tuple[str, str]],
+    seconds: float | None,
+) -> httpx.Response:
     """Open a stream; it is open when the agent has sent metadata or a message."""
     from grpc.aio import EOF, AioRpcError  # type: ignore[attr-defined]  # noqa: PLC0415 - an extra; the stubs lack EOF
 
@@ -174,7 +213,9 @@ async def _open_stream(channel: Channel, method: Method, data: bytes, metadata: 
         finally:
             call.cancel()
 
-    return httpx.Response(HTTPStatus.OK, stream=_EventStream(events()), headers={"content-type": "text/event-stream"})
+    return httpx.Response(
+        HTTPStatus.OK, stream=_EventStream(events()), headers={"content-type": "text/event-stream"}
+    )
 
 
 class _EventStream(httpx.AsyncByteStream):
@@ -214,7 +255,10 @@ def _write(codec: Codec, document: bytes) -> bytes:
     try:
         return write_message(codec, document)
     except UnwritableError as error:
-        raise InvalidParamsError("gRPC cannot carry the request; use another binding", fields=((error.path, error.reason),)) from error
+        raise InvalidParamsError(
+            "gRPC cannot carry the request; use another binding",
+            fields=((error.path, error.reason),),
+        ) from error
 
 
 def _read(codec: Codec, message: bytes) -> bytes:
@@ -229,7 +273,9 @@ def _read(codec: Codec, message: bytes) -> bytes:
 
 
 def _to_response(error: AioRpcError, operation: Operation, url: str) -> httpx.Response:
-    """Build the response of an error of the agent; raise an error of the connection as one of httpx."""
+    """Build the response of an error of the agent; raise an error of the connection as one of
+    httpx.
+    """
     from a2a_runtime.protobuf import STATUS_TRAILER, decode_details  # noqa: PLC0415 - for this binding only
 
     name, text = error.code().name, error.details() or ""
@@ -244,11 +290,15 @@ def _to_response(error: AioRpcError, operation: Operation, url: str) -> httpx.Re
     status = _select_status(name, operation)
     headers = {key: value for key, value in trailers.items() if isinstance(value, str)}
     body = to_json({"error": {"code": status, "status": name, "message": text, "details": details}})
-    return httpx.Response(status, content=body, headers={**headers, "content-type": "application/json"})
+    return httpx.Response(
+        status, content=body, headers={**headers, "content-type": "application/json"}
+    )
 
 
 def _select_status(name: str, operation: Operation) -> int:
-    """Select the HTTP status of an error: it depends on the operation what a task does not allow."""
+    """Select the HTTP status of an error: it depends on the operation what a task does not
+    allow.
+    """
     row = ERRORS[TaskNotCancelableError]
     if name == row.grpc and operation is CANCEL_TASK:
         return row.http
@@ -259,13 +309,17 @@ def _raise_connection_error(name: str, text: str, url: str) -> None:
     """Raise the error of httpx for a status that gRPC itself has made."""
     match name:
         case "UNAVAILABLE":
-            kind = httpx.ConnectError if any(each in text for each in _NOT_SENT) else httpx.ReadError
+            kind = (
+                httpx.ConnectError if any(each in text for each in _NOT_SENT) else httpx.ReadError
+            )
             raise kind(text)
         case "DEADLINE_EXCEEDED":
             raise httpx.ReadTimeout(text)
         case "CANCELLED":
             raise httpx.ReadError(text)
         case "RESOURCE_EXHAUSTED" if "CLIENT: " in text:
-            raise ResponseTooLargeError(f"{url}: {text}; raise ResponseLimits if you trust the agent")
+            raise ResponseTooLargeError(
+                f"{url}: {text}; raise ResponseLimits if you trust the agent"
+            )
         case _:
             return

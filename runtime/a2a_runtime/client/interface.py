@@ -1,7 +1,8 @@
 """Choice of an interface: from a card, or from the URL and the pin of a client.
 
-The first interface of the card that the client supports wins; the others are tried in their order if nothing answers there. 0.3 over HTTP+JSON
-has two forms, of which the official SDK and most agents use ProtoJSON. A pin excludes everything it does not name.
+The first interface of the card that the client supports wins; the others are tried in their order
+if nothing answers there. 0.3 over HTTP+JSON has two forms, of which the official SDK and most
+agents use ProtoJSON. A pin excludes everything it does not name.
 """
 
 from __future__ import annotations
@@ -39,19 +40,28 @@ class Interface:
 def interface_from_pin(url: str, pin: Pin) -> Interface:
     """Build the interface at a known URL."""
     transport = pin.transport or (GRPC if urlsplit(url).scheme in (PLAIN, TLS) else None)
-    dialect = DIALECTS.get(pin.dialect) or _find_by_version(pin.dialect, transport) if pin.dialect else CANONICAL
+    dialect = (
+        DIALECTS.get(pin.dialect) or _find_by_version(pin.dialect, transport)
+        if pin.dialect
+        else CANONICAL
+    )
     transport = transport or (JSONRPC if dialect.jsonrpc else HTTP_JSON)
     if transport == GRPC:
         if not is_grpc_installed():
             raise NoInterfaceError(f"{url}: {MISSING_EXTRA}")
         url = _to_grpc_url(url, "") or url
     if not _is_supported(dialect, transport):
-        raise NoInterfaceError(f"{dialect.title}: not available over {transport.value}; pin another dialect or transport")
+        raise NoInterfaceError(
+            f"{dialect.title}: not available over {transport.value}; pin another dialect or "
+            "transport"
+        )
     return Interface(url, dialect, transport)
 
 
 def _find_by_version(version: str, transport: TransportProtocol | None) -> Dialect:
-    """Find the dialect of a version, over HTTP+JSON and gRPC in its likeliest form; raise for an unknown one."""
+    """Find the dialect of a version, over HTTP+JSON and gRPC in its likeliest form; raise for an
+    unknown one.
+    """
     found = [each for each in DIALECTS.values() if version in (each.version, each.spelling)]
     if not found:
         known = ", ".join(dict.fromkeys(each.spelling for each in DIALECTS.values()))
@@ -59,10 +69,22 @@ def _find_by_version(version: str, transport: TransportProtocol | None) -> Diale
     return found[-1] if transport in (HTTP_JSON, GRPC) else found[0]
 
 
-def choose_interfaces(card: AgentCard, card_dialect: Dialect, card_url: str, pin: Pin) -> tuple[Interface, ...]:
-    """Choose the interfaces of a card that may be used, in the order of the card; each URL and transport once, in the likeliest form."""
-    usable = [interface for listed in card.supported_interfaces for interface in list_usable(listed, card_dialect, card_url)]
-    candidates = [each for each in usable if _is_pinned(each.dialect, pin) and pin.transport in (None, each.transport)]
+def choose_interfaces(
+    card: AgentCard, card_dialect: Dialect, card_url: str, pin: Pin
+) -> tuple[Interface, ...]:
+    """Choose the interfaces of a card that may be used, in the order of the card; each URL and
+    transport once, in the likeliest form.
+    """
+    usable = [
+        interface
+        for listed in card.supported_interfaces
+        for interface in list_usable(listed, card_dialect, card_url)
+    ]
+    candidates = [
+        each
+        for each in usable
+        if _is_pinned(each.dialect, pin) and pin.transport in (None, each.transport)
+    ]
     if not candidates:
         raise NoInterfaceError(_describe_mismatch(card, pin))
     distinct: dict[tuple[str, str, str | None], Interface] = {}
@@ -75,16 +97,22 @@ def _is_pinned(dialect: Dialect, pin: Pin) -> bool:
     return pin.dialect in (None, dialect.name, dialect.version, dialect.spelling)
 
 
-def list_usable(listed: AgentInterface, card_dialect: Dialect, card_url: str) -> Iterator[Interface]:
+def list_usable(
+    listed: AgentInterface, card_dialect: Dialect, card_url: str
+) -> Iterator[Interface]:
     """List the ways to use an interface; none if it leads from https to http."""
     binding = listed.protocol_binding.upper()
     url = _to_grpc_url(listed.url, card_url) if binding == GRPC else _join_url(card_url, listed.url)
     scheme = urlsplit(url).scheme
-    if scheme not in (_HTTPS, _HTTP, TLS, PLAIN) or (scheme in (_HTTP, PLAIN) and urlsplit(card_url).scheme == _HTTPS):
+    if scheme not in (_HTTPS, _HTTP, TLS, PLAIN) or (
+        scheme in (_HTTP, PLAIN) and urlsplit(card_url).scheme == _HTTPS
+    ):
         return
     version = ".".join(listed.protocol_version.strip().split(".")[:2])
     dialects = [each for each in DIALECTS.values() if each.version and each.version == version]
-    for dialect in sorted(dialects, key=lambda each: each.form_of is None) or ([card_dialect] if card_dialect is not CANONICAL else []):
+    for dialect in sorted(dialects, key=lambda each: each.form_of is None) or (
+        [card_dialect] if card_dialect is not CANONICAL else []
+    ):
         transport = TransportProtocol(binding)
         if _is_supported(dialect, transport):
             yield Interface(url, dialect, transport, listed.tenant or None)
@@ -93,7 +121,9 @@ def list_usable(listed: AgentInterface, card_dialect: Dialect, card_url: str) ->
 
 
 def find_base_below_prefix(url: str, dialect: Dialect, transport: TransportProtocol) -> str | None:
-    """Return a URL without the first step of the paths of its dialect: some cards of 0.3 have ``/v1`` in the URL already. ``None`` if it has none."""
+    """Return a URL without the first step of the paths of its dialect: some cards of 0.3 have
+    ``/v1`` in the URL already. ``None`` if it has none.
+    """
     for prefix in dialect.http_prefixes:
         if transport == HTTP_JSON and prefix and url.rstrip("/").endswith(prefix):
             return url.rstrip("/").removesuffix(prefix)
@@ -109,7 +139,10 @@ def _join_url(card_url: str, address: str) -> str:
 
 
 def _to_grpc_url(address: str, card_url: str) -> str:
-    """Build the URL of a gRPC address; without a scheme it uses TLS if the card does. Empty for what is no address of a host."""
+    """Build the URL of a gRPC address; without a scheme it uses TLS if the card does.
+
+    Empty for what is no address of a host.
+    """
     scheme, separator, rest = address.partition("://")
     if not separator:
         scheme, rest = urlsplit(card_url).scheme or _HTTP, address
@@ -134,9 +167,15 @@ def _get_base_dialect(dialect: Dialect) -> Dialect:
 
 
 def _describe_mismatch(card: AgentCard, pin: Pin) -> str:
-    listed = ", ".join(f"{each.protocol_version or '?'} over {each.protocol_binding} at {each.url}" for each in card.supported_interfaces)
+    listed = ", ".join(
+        f"{each.protocol_version or '?'} over {each.protocol_binding} at {each.url}"
+        for each in card.supported_interfaces
+    )
     pinned = ", ".join(filter(None, (pin.dialect, pin.transport and pin.transport.value)))
     reason = f"the client is pinned to {pinned}" if pinned else "this client supports none of them"
-    if any(each.protocol_binding.upper() == GRPC for each in card.supported_interfaces) and not is_grpc_installed():
+    if (
+        any(each.protocol_binding.upper() == GRPC for each in card.supported_interfaces)
+        and not is_grpc_installed()
+    ):
         reason += f"; for {GRPC.value}, {MISSING_EXTRA}"
     return f"The agent offers {listed or 'no interface'}, and {reason}"

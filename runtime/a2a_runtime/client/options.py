@@ -20,7 +20,9 @@ GRPC = TransportProtocol.GRPC
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """Restriction to a dialect (``1.0``, ``0.3``, ``mesh``, or a name in ``a2a_contract.dialects``), a transport, or both."""
+    """Restriction to a dialect (``1.0``, ``0.3``, ``mesh``, or a name in
+    ``a2a_contract.dialects``), a transport, or both.
+    """
 
     dialect: str | None = None
     transport: TransportProtocol | None = None
@@ -47,10 +49,14 @@ class RetryPolicy:
     max_delay: float = 10.0
     """Also the upper limit of an agent's ``Retry-After``."""
     idempotent: bool | None = None
-    """Whether the agent processes a message once if it arrives twice with one ``Idempotency-Key``; ``None`` follows its card."""
+    """Whether the agent processes a message once if it arrives twice with one ``Idempotency-Key``;
+    ``None`` follows its card.
+    """
     stream_seconds: float = 30.0
-    """How long a broken stream is resumed while its agent is away: as long as the agent may take to restart. Each new event starts the time again.
-    An agent that is there, but ends its stream again or refuses to resume it, is asked up to ``attempts`` times."""
+    """How long a broken stream is resumed while its agent is away: as long as the agent may take to
+    restart. Each new event starts the time again. An agent that is there, but ends its stream again
+    or refuses to resume it, is asked up to ``attempts`` times.
+    """
 
 
 class VerifiesCards(Protocol):
@@ -67,7 +73,9 @@ class ClientOptions:
 
     pin: Pin = Pin()
     interface_url: str | None = None
-    """URL of the agent's interface, used without a card; the pin names the dialect there, default 1.0 over JSON-RPC."""
+    """URL of the agent's interface, used without a card; the pin names the dialect there, default
+    1.0 over JSON-RPC.
+    """
     tenant: str | None = None
     """The tenant of every request; ``None`` follows the card."""
     extensions: tuple[str, ...] = ()
@@ -75,23 +83,40 @@ class ClientOptions:
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     """Additional headers of every request."""
     trusted_origins: tuple[str, ...] = ()
-    """Origins (``https://host:port``) besides the agent's own that may receive ``auth`` and ``headers`` if its card leads there."""
+    """Origins (``https://host:port``) besides the agent's own that may receive ``auth`` and
+    ``headers`` if its card leads there.
+    """
     limits: ResponseLimits = ResponseLimits()
     retry_policy: RetryPolicy = RetryPolicy()
     stream_idle_timeout: float = 60.0
-    """Seconds without a byte until a stream is considered lost and resumed; agents send a keep-alive every 15 seconds."""
+    """Seconds without a byte until a stream is considered lost and resumed; agents send a
+    keep-alive every 15 seconds.
+    """
     card_max_age: float = 300.0
     """Cache lifetime of a card without caching headers."""
     card_keys: tuple[str, ...] = ()
-    """Public keys (PEM) and URLs of key sets (``jku``) that may sign the card. With any of them, a card without such a signature is refused."""
+    """Public keys (PEM) and URLs of key sets (``jku``) that may sign the card.
+
+    With any of them, a card without such a signature is refused.
+    """
     card_verifier: VerifiesCards | None = None
-    """Verifies cards, e.g. ``client.signatures.CardVerifier``, instead of ``card_keys``; ``None`` skips verification if there are no keys either."""
+    """Verifies cards, e.g.
+
+    ``client.signatures.CardVerifier``, instead of ``card_keys``; ``None`` skips verification if
+    there are no keys either.
+    """
     double_base64: bool = False
-    """Write and read the bytes of files of 0.3 over HTTP+JSON and gRPC as agents of a2a-sdk for Python, which encode them twice."""
+    """Write and read the bytes of files of 0.3 over HTTP+JSON and gRPC as agents of a2a-sdk for
+    Python, which encode them twice.
+    """
     read_timeout: float = 30.0
-    """Time for the complete response to everything but a message: the card, get, list, cancel and push configurations."""
+    """Time for the complete response to everything but a message: the card, get, list, cancel and
+    push configurations.
+    """
     grpc_credentials: ChannelCredentials | None = None
-    """TLS of gRPC, where it needs authorities or a client certificate of its own (``grpc.ssl_channel_credentials``)."""
+    """TLS of gRPC, where it needs authorities or a client certificate of its own
+    (``grpc.ssl_channel_credentials``).
+    """
     clock: Clock = field(default_factory=SystemClock)
 
 
@@ -118,4 +143,6 @@ class SendOptions:
     idempotency_key: str | None = None
     """Identifies a repeated request; generated if omitted."""
     if_generation: int | None = None
-    """The generation that the task must have for the message to be taken, at an agent of a version that has generations."""
+    """The generation that the task must have for the message to be taken, at an agent of a version
+    that has generations.
+    """

@@ -1,6 +1,7 @@
 """Protocol of an interface: JSON-RPC, REST or gRPC encoding of operations.
 
-Differences between dialects are data of their bindings. This module adds the envelope, the URL and the shape of errors.
+Differences between dialects are data of their bindings. This module adds the envelope, the URL and
+the shape of errors.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ class OutgoingRequest:
     body: bytes | None = None
     media_type: str = ""
     should_authenticate: bool = True
-    """Whether the target may receive credentials: the agent may, another origin in a redirect may not."""
+    """Whether the target may receive credentials: the agent may, another origin in a redirect may
+    not.
+    """
     follow_redirects: bool = False
     is_message: bool = False
     """Whether the agent answers when its task has ended, which may take any time."""
@@ -63,7 +66,11 @@ class ClientProtocol(ABC):
     def encode(self, operation: Operation, request: WireModel) -> OutgoingRequest:
         """Encode a canonical request in the dialect."""
 
-    def encode_differently(self, operation: Operation, request: WireModel) -> OutgoingRequest | None:  # noqa: ARG002 - for those that have one
+    def encode_differently(
+        self,
+        operation: Operation,
+        request: WireModel,  # noqa: ARG002 - for those that have one
+    ) -> OutgoingRequest | None:
         """Encode a request in the other form that some servers want; ``None`` if there is none."""
         return None
 
@@ -76,7 +83,9 @@ class ClientProtocol(ABC):
         return body
 
     @abstractmethod
-    def to_error(self, operation: Operation, status: int, body: bytes, *, has_task: bool = True) -> Exception:
+    def to_error(
+        self, operation: Operation, status: int, body: bytes, *, has_task: bool = True
+    ) -> Exception:
         """Build the exception of an error response, to a request that is about a task or not."""
 
     @abstractmethod
@@ -86,7 +95,10 @@ class ClientProtocol(ABC):
     def _require_binding(self, operation: Operation) -> AnyBinding:
         binding = self.find_binding(operation)
         if binding is None:
-            text = f"{operation.name}: not available in {self.interface.dialect.title} over {self.interface.transport.value}"
+            text = (
+                f"{operation.name}: not available in {self.interface.dialect.title} over "
+                f"{self.interface.transport.value}"
+            )
             raise UnsupportedOperationError(text, details={"operation": operation.name})
         return binding
 
@@ -105,7 +117,9 @@ class JsonRpcProtocol(ClientProtocol):
         binding = self._require_binding(operation)
         method = operation.calls[binding.dialect].method or ""
         body = serialize_call(method, str(uuid4()), binding.encode_request(request))
-        return OutgoingRequest("POST", self.interface.url, body=body, media_type=self.interface.dialect.media_types[0])
+        return OutgoingRequest(
+            "POST", self.interface.url, body=body, media_type=self.interface.dialect.media_types[0]
+        )
 
     def decode(self, operation: Operation, body: bytes) -> WireModel | None:
         """Decode a response in an envelope."""
@@ -122,15 +136,21 @@ class JsonRpcProtocol(ClientProtocol):
         envelope: object = from_json(body)
         return to_json(envelope.get("result")) if is_json_object(envelope) else body
 
-    def to_error(self, operation: Operation, status: int, body: bytes, *, has_task: bool = True) -> Exception:
-        """Build the exception of an error object in an envelope, else of the plain HTTP response."""
+    def to_error(
+        self, operation: Operation, status: int, body: bytes, *, has_task: bool = True
+    ) -> Exception:
+        """Build the exception of an error object in an envelope, else of the plain HTTP
+        response.
+        """
         try:
             result = JsonRpcResponseParser[WireModel](None).parse_envelope(body)
         except ValueError:
             result = None
         if isinstance(result, ErrorObject):
             return error_from_jsonrpc(self.interface.dialect.name, result, status)
-        return error_from_http(self.interface.dialect.name, operation, status, body, has_task=has_task)
+        return error_from_http(
+            self.interface.dialect.name, operation, status, body, has_task=has_task
+        )
 
     def find_binding(self, operation: Operation) -> AnyBinding | None:
         """Find the binding of the method."""
@@ -140,7 +160,9 @@ class JsonRpcProtocol(ClientProtocol):
 
 
 class RestProtocol(ClientProtocol):
-    """HTTP+JSON: a path per operation; responses in another form of the same version are accepted."""
+    """HTTP+JSON: a path per operation; responses in another form of the same version are
+    accepted.
+    """
 
     def __init__(self, interface: Interface) -> None:
         super().__init__(interface)
@@ -148,24 +170,38 @@ class RestProtocol(ClientProtocol):
         family = dialect.form_of or dialect.name
         forms = [each for each in DIALECTS.values() if family in (each.name, each.form_of)]
         forms.sort(key=lambda each: each is not interface.dialect)
-        self._is_in_doubt = find_base_below_prefix(interface.url, dialect, interface.transport) is not None
-        self._path_builders: Mapping[str, PathBuilder] = {each.name: PathBuilder(each.name, PATHS[dialect.home]) for each in forms}
+        self._is_in_doubt = (
+            find_base_below_prefix(interface.url, dialect, interface.transport) is not None
+        )
+        self._path_builders: Mapping[str, PathBuilder] = {
+            each.name: PathBuilder(each.name, PATHS[dialect.home]) for each in forms
+        }
 
     def encode(self, operation: Operation, request: WireModel) -> OutgoingRequest:
         """Encode a request as path, query and body."""
         binding = self._require_binding(operation)
-        return self._address(self._path_builders[binding.dialect].build(operation, binding.encode_request(request)))
+        return self._address(
+            self._path_builders[binding.dialect].build(operation, binding.encode_request(request))
+        )
 
-    def encode_differently(self, operation: Operation, request: WireModel) -> OutgoingRequest | None:
-        """Encode a request whose body is one of its members, as servers with transcoding of gRPC want it."""
+    def encode_differently(
+        self, operation: Operation, request: WireModel
+    ) -> OutgoingRequest | None:
+        """Encode a request whose body is one of its members, as servers with transcoding of gRPC
+        want it.
+        """
         binding = self._require_binding(operation)
-        target = self._path_builders[binding.dialect].build_member(operation, binding.encode_request(request))
+        target = self._path_builders[binding.dialect].build_member(
+            operation, binding.encode_request(request)
+        )
         return None if target is None else self._address(target)
 
     def _address(self, target: RequestTarget) -> OutgoingRequest:
         method, path, query, body = target
         media_type = self.interface.dialect.media_types[0] if body is not None else ""
-        return OutgoingRequest(method, self.interface.url.rstrip("/") + path, query, body, media_type)
+        return OutgoingRequest(
+            method, self.interface.url.rstrip("/") + path, query, body, media_type
+        )
 
     def decode(self, operation: Operation, body: bytes) -> WireModel | None:
         """Decode a response in the form that it has."""
@@ -179,21 +215,50 @@ class RestProtocol(ClientProtocol):
                 raise self.to_error(operation, HTTPStatus.OK, body) from error
             raise _build_invalid_response(operation, error, body) from error
 
-    def to_error(self, operation: Operation, status: int, body: bytes, *, has_task: bool = True) -> Exception:
-        """Build the exception of a plain HTTP response; where the URL is in doubt, a bare 404 is about the path and not about a task."""
-        return error_from_http(self.interface.dialect.name, operation, status, body, has_task=has_task and not self._is_in_doubt)
+    def to_error(
+        self, operation: Operation, status: int, body: bytes, *, has_task: bool = True
+    ) -> Exception:
+        """Build the exception of a plain HTTP response; where the URL is in doubt, a bare 404 is
+        about the path and not about a task.
+        """
+        return error_from_http(
+            self.interface.dialect.name,
+            operation,
+            status,
+            body,
+            has_task=has_task and not self._is_in_doubt,
+        )
 
     def find_binding(self, operation: Operation) -> AnyBinding | None:
-        """Find the binding of the path, in another form of the dialect if only that has the operation."""
-        return next((found for builder in self._path_builders.values() if (found := builder.find_binding(operation))), None)
+        """Find the binding of the path, in another form of the dialect if only that has the
+        operation.
+        """
+        return next(
+            (
+                found
+                for builder in self._path_builders.values()
+                if (found := builder.find_binding(operation))
+            ),
+            None,
+        )
 
     def _detect_binding(self, operation: Operation, body: bytes) -> AnyBinding | None:
-        """Detect the form of a response: one with a ``kind``, a bare list or a card is of the documented form."""
+        """Detect the form of a response: one with a ``kind``, a bare list or a card is of the
+        documented form.
+        """
         if len(self._path_builders) == 1:
             return None
         document: object = from_json(body)
-        is_documented = operation is GET_EXTENDED_AGENT_CARD or is_json_array(document) or (is_json_object(document) and _has_kind(document))
-        name = next(name for name in self._path_builders if (DIALECTS[name].form_of is None) == is_documented)
+        is_documented = (
+            operation is GET_EXTENDED_AGENT_CARD
+            or is_json_array(document)
+            or (is_json_object(document) and _has_kind(document))
+        )
+        name = next(
+            name
+            for name in self._path_builders
+            if (DIALECTS[name].form_of is None) == is_documented
+        )
         return self._path_builders[name].find_binding(operation)
 
 
@@ -204,7 +269,12 @@ class GrpcProtocol(ClientProtocol):
         """Encode a request in the JSON of the dialect."""
         binding, dialect = self._require_binding(operation), self.interface.dialect
         path = next(path for path, each in self._methods().items() if each.binding is binding)
-        return OutgoingRequest("POST", self.interface.url + path, body=to_json(binding.encode_request(request)), media_type=dialect.media_types[0])
+        return OutgoingRequest(
+            "POST",
+            self.interface.url + path,
+            body=to_json(binding.encode_request(request)),
+            media_type=dialect.media_types[0],
+        )
 
     def decode(self, operation: Operation, body: bytes) -> WireModel | None:
         """Decode a result."""
@@ -216,20 +286,30 @@ class GrpcProtocol(ClientProtocol):
         except ValueError as error:
             raise _build_invalid_response(operation, error, body) from error
 
-    def to_error(self, operation: Operation, status: int, body: bytes, *, has_task: bool = True) -> Exception:
+    def to_error(
+        self, operation: Operation, status: int, body: bytes, *, has_task: bool = True
+    ) -> Exception:
         """Build the exception of a status."""
-        return error_from_http(self.interface.dialect.name, operation, status, body, has_task=has_task)
+        return error_from_http(
+            self.interface.dialect.name, operation, status, body, has_task=has_task
+        )
 
     def find_binding(self, operation: Operation) -> AnyBinding | None:
         """Find the binding of the method."""
-        methods = (each.binding for each in self._methods().values() if each.binding.operation is operation)
+        methods = (
+            each.binding for each in self._methods().values() if each.binding.operation is operation
+        )
         return next((each for each in methods if each.dialect == self.interface.dialect.name), None)
 
     def _methods(self) -> Mapping[str, Method]:
         from a2a_contract import protobuf  # noqa: PLC0415 - many modules, for this binding only
 
         dialect = self.interface.dialect
-        return protobuf.METHODS if dialect.extends is None else protobuf.EXTENDED_METHODS[dialect.version or ""]
+        return (
+            protobuf.METHODS
+            if dialect.extends is None
+            else protobuf.EXTENDED_METHODS[dialect.version or ""]
+        )
 
 
 class DoubleBase64Protocol(ClientProtocol):
@@ -243,7 +323,9 @@ class DoubleBase64Protocol(ClientProtocol):
         """Encode a request, and its files twice."""
         return _encode_files_twice(self._inner.encode(operation, request))
 
-    def encode_differently(self, operation: Operation, request: WireModel) -> OutgoingRequest | None:
+    def encode_differently(
+        self, operation: Operation, request: WireModel
+    ) -> OutgoingRequest | None:
         """Encode a request in the other form, and its files twice."""
         other = self._inner.encode_differently(operation, request)
         return None if other is None else _encode_files_twice(other)
@@ -256,7 +338,9 @@ class DoubleBase64Protocol(ClientProtocol):
         """Strip the envelope of a response."""
         return self._inner.extract_result(body)
 
-    def to_error(self, operation: Operation, status: int, body: bytes, *, has_task: bool = True) -> Exception:
+    def to_error(
+        self, operation: Operation, status: int, body: bytes, *, has_task: bool = True
+    ) -> Exception:
         """Build the exception of an error response."""
         return self._inner.to_error(operation, status, body, has_task=has_task)
 
@@ -282,7 +366,9 @@ def build_protocol(interface: Interface, *, double_base64: bool = False) -> Clie
 
 
 def _has_kind(value: Mapping[str, object]) -> bool:
-    return _KIND_MEMBER in value or any(is_json_object(each) and _KIND_MEMBER in each for each in value.values())
+    return _KIND_MEMBER in value or any(
+        is_json_object(each) and _KIND_MEMBER in each for each in value.values()
+    )
 
 
 def _is_error(body: bytes) -> bool:
@@ -290,15 +376,24 @@ def _is_error(body: bytes) -> bool:
         document: object = from_json(body)
     except ValueError:
         return False
-    return is_json_object(document) and ("error" in document or ("message" in document and "code" in document))
+    return is_json_object(document) and (
+        "error" in document or ("message" in document and "code" in document)
+    )
 
 
 def describe_error(error: ValueError) -> str:
     """Describe in one line why a document is invalid, with field paths."""
     if not isinstance(error, ValidationError):
         return str(error)
-    return "; ".join(f"{path}: {text}" if path else text for path, text in field_paths(error)[:_MAX_FIELDS])
+    return "; ".join(
+        f"{path}: {text}" if path else text for path, text in field_paths(error)[:_MAX_FIELDS]
+    )
 
 
-def _build_invalid_response(operation: Operation, error: ValueError, body: bytes) -> InvalidResponseError:
-    return InvalidResponseError(f"Response to {operation.name}: invalid ({describe_error(error)})", body[:_EXCERPT_BYTES].decode("utf-8", "replace"))
+def _build_invalid_response(
+    operation: Operation, error: ValueError, body: bytes
+) -> InvalidResponseError:
+    return InvalidResponseError(
+        f"Response to {operation.name}: invalid ({describe_error(error)})",
+        body[:_EXCERPT_BYTES].decode("utf-8", "replace"),
+    )

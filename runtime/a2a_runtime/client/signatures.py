@@ -24,28 +24,43 @@ from a2a_runtime.auth.jwks import JwksKeys
 from a2a_runtime.auth.keys import KeyResolver, KeySet, UnknownKeyError, keys_from_pem
 from a2a_runtime.client.errors import DiscoveryError
 from a2a_runtime.client.options import VerifiesCards
-from a2a_runtime.crypto.card_signatures import ALGORITHMS, TrustStore, UntrustedCardError, verify_card
+from a2a_runtime.crypto.card_signatures import (
+    ALGORITHMS,
+    TrustStore,
+    UntrustedCardError,
+    verify_card,
+)
 from a2a_runtime.net.target import is_web_url
 
 log = logging.getLogger(__name__)
 
 
 class CardNotTrustedError(DiscoveryError):
-    """The card has no signature by a trusted key; ask the operator of the agent for their keys, or trust those in the text."""
+    """The card has no signature by a trusted key; ask the operator of the agent for their keys, or
+    trust those in the text.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class CardVerifier:
-    """Requires a signature by a trusted key; with ``required=False`` an unsigned card only logs a warning."""
+    """Requires a signature by a trusted key; with ``required=False`` an unsigned card only logs a
+    warning.
+    """
 
     trust_store: TrustStore
     required: bool = True
 
     async def verify(self, card: bytes, dialect: str, url: str) -> bytes:
-        """Return the signed content of a card, or the unverified card if no signature is required."""
+        """Return the signed content of a card, or the unverified card if no signature is
+        required.
+        """
         document: object = from_json(card)
         try:
-            return to_json(await verify_card(document if is_json_object(document) else {}, self.trust_store, dialect))
+            return to_json(
+                await verify_card(
+                    document if is_json_object(document) else {}, self.trust_store, dialect
+                )
+            )
         except UntrustedCardError as error:
             if self.required:
                 raise CardNotTrustedError(f"{url}: {error}") from error
@@ -54,9 +69,14 @@ class CardVerifier:
 
 
 def build_card_verifier(keys: Sequence[str]) -> VerifiesCards:
-    """Build the verifier that trusts public keys (PEM) and the keys at URLs, or raise ``ValueError`` for what is neither."""
+    """Build the verifier that trusts public keys (PEM) and the keys at URLs, or raise
+    ``ValueError`` for what is neither.
+    """
     by_url = {each: JwksKeys(each) for each in keys if is_web_url(each)}
-    resolvers: list[KeyResolver] = [*by_url.values(), *(_PinnedKey(each) for each in keys if each not in by_url)]
+    resolvers: list[KeyResolver] = [
+        *by_url.values(),
+        *(_PinnedKey(each) for each in keys if each not in by_url),
+    ]
     return _AnyVerifier(tuple(CardVerifier(TrustStore(each, by_url)) for each in resolvers))
 
 
@@ -67,7 +87,9 @@ class _AnyVerifier:
     verifiers: Sequence[CardVerifier]
 
     async def verify(self, card: bytes, dialect: str, url: str) -> bytes:
-        """Return the content of a card that one of them trusts, or raise the error of the last one."""
+        """Return the content of a card that one of them trusts, or raise the error of the last
+        one.
+        """
         *others, last = self.verifiers
         for each in others:
             with suppress(CardNotTrustedError):
@@ -84,7 +106,10 @@ class _PinnedKey:
             with suppress(InvalidKeyError, ValueError, TypeError):
                 self._keys[algorithm] = keys_from_pem(pem, algorithm)
         if not self._keys:
-            raise ValueError(f"card_keys: {pem[:40]!r} is neither a URL nor a public key; give an https:// URL of a key set, or a key in PEM")
+            raise ValueError(
+                f"card_keys: {pem[:40]!r} is neither a URL nor a public key; give an "
+                "https:// URL of a key set, or a key in PEM"
+            )
 
     def find(self, key_id: str | None, algorithm: str) -> PyJWK:  # noqa: ARG002 - a pinned key has any id
         """Find the key if it fits the algorithm."""

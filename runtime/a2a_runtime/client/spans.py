@@ -1,10 +1,13 @@
-"""Spans of the requests of a client, in a process that has chosen a provider of OpenTelemetry. Elsewhere nothing is imported for them.
+"""Spans of the requests of a client, in a process that has chosen a provider of OpenTelemetry.
+
+Elsewhere nothing is imported for them.
 
     run of a handler            invoke_agent office
       single request            SendMessage, with its retries          ──► traceparent ──► span of the server
       connection of a stream    SendStreamingMessage, until it ends    ──► traceparent ──► span of the server
 
-The reader of a stream has the events in between, so the span of a stream is the current one only while its request is built.
+The reader of a stream has the events in between, so the span of a stream is the current one only
+while its request is built.
 """
 
 from __future__ import annotations
@@ -30,7 +33,9 @@ def trace_request(operation: Operation, interface: Interface) -> Generator[None]
 
 @contextmanager
 def trace_connection(operation: Operation, interface: Interface) -> Generator[ClientSpan | None]:
-    """Make a span of what is done inside, below the current one; ``None`` in a process without a provider."""
+    """Make a span of what is done inside, below the current one; ``None`` in a process without a
+    provider.
+    """
     if "opentelemetry.trace" not in sys.modules:
         yield None
         return

@@ -1,7 +1,8 @@
 """Incremental parser of server-sent events.
 
-Lines end at CR, LF or CR LF only: JSON may contain U+2028, U+2029 and U+0085, where ``str.splitlines`` would split too. Data stays bytes until an
-event is complete, so that no character is split. An event that is incomplete at the end of the stream is dropped.
+Lines end at CR, LF or CR LF only: JSON may contain U+2028, U+2029 and U+0085, where
+``str.splitlines`` would split too. Data stays bytes until an event is complete, so that no
+character is split. An event that is incomplete at the end of the stream is dropped.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ MESSAGE = "message"
 
 
 class ServerEvent(NamedTuple):
-    """One event; ``last_event_id`` is the cursor to resume after, its own or that of an earlier event."""
+    """One event; ``last_event_id`` is the cursor to resume after, its own or that of an earlier
+    event.
+    """
 
     name: str
     data: bytes
@@ -74,7 +77,10 @@ class EventParser:
 
     def _check_size(self, size: int) -> None:
         if size > self._max_bytes:
-            raise ResponseTooLargeError(f"Stream: event larger than {self._max_bytes} bytes; raise ResponseLimits.event_bytes if you trust the agent")
+            raise ResponseTooLargeError(
+                f"Stream: event larger than {self._max_bytes} bytes; raise "
+                "ResponseLimits.event_bytes if you trust the agent"
+            )
 
     def _complete_line(self, end: bytes) -> bytes:
         self._buffer_line(end)

@@ -8,10 +8,12 @@
               ▼
             get the task ──► its final state, as the last event         also before giving up
 
-An agent that numbers the changes of a task cannot lose events unnoticed: after a gap the task is read, and repeated events are left out. Without
-streams, such an agent is asked for the task again and again, and answers when it has changed.
+An agent that numbers the changes of a task cannot lose events unnoticed: after a gap the task is
+read, and repeated events are left out. Without streams, such an agent is asked for the task again
+and again, and answers when it has changed.
 
-If the card declares resumption, no event is lost or duplicated. Otherwise the snapshot that the stream resumes with contains the missed events.
+If the card declares resumption, no event is lost or duplicated. Otherwise the snapshot that the
+stream resumes with contains the missed events.
 """
 
 from __future__ import annotations
@@ -28,7 +30,13 @@ from a2a_contract.base import WireModel
 from a2a_contract.binding import Operation
 from a2a_contract.errors import A2AError, UnauthenticatedError, UnavailableError
 from a2a_contract.lifecycle import INTERRUPTED, TERMINAL
-from a2a_contract.operations import CANCEL_TASK, GET_TASK, SEND_MESSAGE, SEND_STREAMING_MESSAGE, SUBSCRIBE_TO_TASK
+from a2a_contract.operations import (
+    CANCEL_TASK,
+    GET_TASK,
+    SEND_MESSAGE,
+    SEND_STREAMING_MESSAGE,
+    SUBSCRIBE_TO_TASK,
+)
 from a2a_contract.v1_0 import (
     CancelTaskRequest,
     Message,
@@ -68,13 +76,18 @@ _MAX_REMEMBERED_EVENTS = 1000
 
 
 class _ResumptionRefusedError(ConnectionLostError):
-    """The agent is there, but does not resume the stream: of a running task, or with these credentials."""
+    """The agent is there, but does not resume the stream: of a running task, or with these
+    credentials.
+    """
 
 
 class TaskStream:
-    """Events of one task: ``async for event in stream``. Leaving the loop releases the connection; entering it again resumes.
+    """Events of one task: ``async for event in stream``.
 
-    ``task_id``, ``state`` and ``cursor`` (the number of the last event, if the agent numbers them) are those of the last event.
+    Leaving the loop releases the connection; entering it again resumes.
+
+    ``task_id``, ``state`` and ``cursor`` (the number of the last event, if the agent numbers them)
+    are those of the last event.
     """
 
     def __init__(
@@ -92,7 +105,12 @@ class TaskStream:
         self.state: TaskState | None = None
         self._generations = GenerationTracker()
         self.is_over = False
-        self._connection, self._operation, self._request, self._idempotency_key = connection, operation, request, idempotency_key
+        self._connection, self._operation, self._request, self._idempotency_key = (
+            connection,
+            operation,
+            request,
+            idempotency_key,
+        )
         self._has_started = False
         self._idle = asyncio.Event()
         self._idle.set()
@@ -100,7 +118,9 @@ class TaskStream:
 
     @property
     def generation(self) -> int:
-        """The generation of the task after the last event; 0 if the agent does not number changes."""
+        """The generation of the task after the last event; 0 if the agent does not number
+        changes.
+        """
         return self._generations.last
 
     def __aiter__(self) -> AsyncIterator[TaskEvent]:
@@ -112,7 +132,12 @@ class TaskStream:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         await self.aclose()
 
     async def aclose(self) -> None:
@@ -120,7 +145,9 @@ class TaskStream:
         iteration = self._iteration() if self._iteration else None
         if iteration is not None:
             await iteration.aclose()
-        await self._idle.wait()  # the event loop may still be closing an iteration that was left before
+        await (
+            self._idle.wait()
+        )  # the event loop may still be closing an iteration that was left before
 
     async def _iterate(self) -> AsyncGenerator[TaskEvent, None]:
         if self.is_over:
@@ -137,16 +164,35 @@ class TaskStream:
             self._idle.set()
 
     async def _cancel_task(self) -> None:
-        """Cancel the task of a handler's call, as the handler that reads it is canceled; a task that it did not begin goes on."""
-        if current_origin.get() is None or self._operation is not SEND_STREAMING_MESSAGE or self.task_id is None or self.is_over:
+        """Cancel the task of a handler's call, as the handler that reads it is canceled; a task
+        that it did not begin goes on.
+        """
+        if (
+            current_origin.get() is None
+            or self._operation is not SEND_STREAMING_MESSAGE
+            or self.task_id is None
+            or self.is_over
+        ):
             return
         with suppress(A2AError, A2AClientError, TimeoutError):
             async with asyncio.timeout(_CANCEL_SECONDS):
-                await self._connection.call(CANCEL_TASK, CancelTaskRequest(id=check_task_id(self.task_id)), Task)
+                await self._connection.call(
+                    CANCEL_TASK, CancelTaskRequest(id=check_task_id(self.task_id)), Task
+                )
 
-    async def _keep_first(self, events: AsyncGenerator[ServerEvent, None]) -> AsyncIterator[ServerEvent]:
-        """Yield events. If a handler is canceled before the first one, which names its task, that one is awaited: the task exists by then."""
-        if current_origin.get() is not None and self._operation is SEND_STREAMING_MESSAGE and self.task_id is None:
+    async def _keep_first(
+        self, events: AsyncGenerator[ServerEvent, None]
+    ) -> AsyncIterator[ServerEvent]:
+        """Yield events.
+
+        If a handler is canceled before the first one, which names its task, that one is awaited:
+        the task exists by then.
+        """
+        if (
+            current_origin.get() is not None
+            and self._operation is SEND_STREAMING_MESSAGE
+            and self.task_id is None
+        ):
             reading = asyncio.ensure_future(_read_next(events))
             try:
                 await asyncio.shield(reading)
@@ -163,19 +209,30 @@ class TaskStream:
         """Wait a moment for the first event, and read from it which task is to be canceled."""
         try:
             await asyncio.wait({reading}, timeout=_FIRST_EVENT_SECONDS)
-            if reading.done() and not reading.cancelled() and reading.exception() is None and (event := reading.result()) is not None:
+            if (
+                reading.done()
+                and not reading.cancelled()
+                and reading.exception() is None
+                and (event := reading.result()) is not None
+            ):
                 with suppress(A2AError, A2AClientError):
                     await self._decode(self._operation, event)
         finally:
             reading.cancel()
-            while not reading.done():  # the connection can be closed only when nothing reads from it
+            while (
+                not reading.done()
+            ):  # the connection can be closed only when nothing reads from it
                 with suppress(asyncio.CancelledError):
                     await asyncio.wait({reading})
 
     async def _decode(self, operation: Operation, server_event: ServerEvent) -> TaskEvent | None:
-        """Decode an event, and note what it says of the task; where events are missing the task is read. ``None`` for a repeated event."""
+        """Decode an event, and note what it says of the task; where events are missing the task is
+        read. ``None`` for a repeated event.
+        """
         response = await self._connection.decode_event(operation, server_event)
-        event = response.task or response.message or response.status_update or response.artifact_update
+        event = (
+            response.task or response.message or response.status_update or response.artifact_update
+        )
         assert event is not None, "the contract allows no empty event"  # noqa: S101 - a fact of the contract
         arrival = self._generations.classify(event)
         if arrival is Arrival.AFTER_GAP:
@@ -196,20 +253,33 @@ class TaskStream:
                     async for event in events:
                         outage = Outage() if duplicates.is_new(event, self.cursor) else outage
                         yield event
-            except (ConnectionLostError, ResponseTimeoutError, ConnectError, UnavailableError) as error:
+            except (
+                ConnectionLostError,
+                ResponseTimeoutError,
+                ConnectError,
+                UnavailableError,
+            ) as error:
                 problem = error
             except UnexpectedStatusError as error:
                 if not self._has_started or not is_retryable_status(RetrySafety.READ, error.status):
                     raise
                 problem = error  # of a proxy, in front of an agent that restarts
-            if problem is None and (self.is_over or str(self.state) in INTERRUPTED_STATES):  # 0.3 ends a subscription too when the task waits
+            if problem is None and (
+                self.is_over or str(self.state) in INTERRUPTED_STATES
+            ):  # 0.3 ends a subscription too when the task waits
                 return
-            self._has_started = self._has_started or (problem is None and self.task_id is not None)  # the task exists, without events
+            self._has_started = self._has_started or (
+                problem is None and self.task_id is not None
+            )  # the task exists, without events
             is_refusal = problem is None or isinstance(problem, _ResumptionRefusedError)
             lost_at = outage.lost_at if outage.failures else self._connection.monotonic()
             outage = Outage(lost_at, outage.failures + 1, outage.refusals + is_refusal)
             # Some agents break each connection to a task that has ended.
-            final = await self._try_fetch_final_task() if outage.failures == _FAILURES_UNTIL_READ else None
+            final = (
+                await self._try_fetch_final_task()
+                if outage.failures == _FAILURES_UNTIL_READ
+                else None
+            )
             if final is None and not await self._wait(outage, problem, began_at):
                 final = await self._try_fetch_final_task()
                 if final is None:
@@ -219,10 +289,15 @@ class TaskStream:
                 return
 
     async def _wait(self, outage: Outage, problem: Exception | None, began_at: float) -> bool:
-        """Wait before the next connection; ``False`` if there is none. Resuming is always safe; repeating the first request is not."""
+        """Wait before the next connection; ``False`` if there is none.
+
+        Resuming is always safe; repeating the first request is not.
+        """
         if self._has_started:
             return await self._connection.wait_before_resuming(outage)
-        if problem is None or not self._connection.can_retry(self._operation, problem, self._idempotency_key):
+        if problem is None or not self._connection.can_retry(
+            self._operation, problem, self._idempotency_key
+        ):
             return False
         return await self._connection.wait_before_retry(outage.failures, began_at)
 
@@ -237,9 +312,13 @@ class TaskStream:
         except UnauthenticatedError as error:
             if is_resuming or self.task_id is None:
                 raise
-            raise _ResumptionRefusedError("Stream: the agent no longer accepts the credentials") from error  # an httpx.Auth may renew them
+            raise _ResumptionRefusedError(
+                "Stream: the agent no longer accepts the credentials"
+            ) from error  # an httpx.Auth may renew them
         except UnavailableError:
-            self.cursor = None if is_resuming else self.cursor  # the agent's event log may no longer reach back to the cursor
+            self.cursor = (
+                None if is_resuming else self.cursor
+            )  # the agent's event log may no longer reach back to the cursor
             raise
         except A2AError:
             if not is_resuming:
@@ -250,31 +329,47 @@ class TaskStream:
         """Read the events of one connection."""
         operation, request, key = self._operation, self._request, self._idempotency_key
         if is_resuming:
-            operation, request, key = SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=check_task_id(self.task_id or "")), None
+            operation, request, key = (
+                SUBSCRIBE_TO_TASK,
+                SubscribeToTaskRequest(id=check_task_id(self.task_id or "")),
+                None,
+            )
         is_known = self.cursor == self._given_cursor or self._connection.can_continue()
         cursor = self.cursor if self.task_id and is_known else None
-        async with aclosing(self._connection.stream_events(operation, request, cursor, key)) as server_events:
+        async with aclosing(
+            self._connection.stream_events(operation, request, cursor, key)
+        ) as server_events:
             async for server_event in self._keep_first(server_events):
                 event = await self._decode(operation, server_event)
                 if event is None:
                     continue
                 yield event
-                if self.is_over or (self._is_question(event) and (is_resuming or not isinstance(event, Task))):  # not the task before the message
+                if self.is_over or (
+                    self._is_question(event) and (is_resuming or not isinstance(event, Task))
+                ):  # not the task before the message
                     return
 
     async def _poll(self, *, is_resuming: bool) -> AsyncGenerator[TaskEvent, None]:
         """Follow the task at an agent without streams: reads that wait for its next change."""
         event: TaskEvent | None = None
         if not is_resuming and isinstance(self._request, SendMessageRequest):
-            configuration = (self._request.configuration or SendMessageConfiguration()).model_copy(update={"return_immediately": True})
+            configuration = (self._request.configuration or SendMessageConfiguration()).model_copy(
+                update={"return_immediately": True}
+            )
             request = self._request.model_copy(update={"configuration": configuration})
-            response = await self._connection.call(SEND_MESSAGE, request, SendMessageResponse, self._idempotency_key)
+            response = await self._connection.call(
+                SEND_MESSAGE, request, SendMessageResponse, self._idempotency_key
+            )
             event = response.task or response.message
         while True:
             known, is_message = self.generation, isinstance(self._request, SendMessageRequest)
             if event is None:
-                with suppress(ResponseTimeoutError):  # nothing has changed for as long as this client waits
-                    event = await self._connection.call(GET_TASK, build_long_poll(self.task_id or "", known), Task)
+                with suppress(
+                    ResponseTimeoutError
+                ):  # nothing has changed for as long as this client waits
+                    event = await self._connection.call(
+                        GET_TASK, build_long_poll(self.task_id or "", known), Task
+                    )
             if event is not None:
                 self._generations.classify(event)
                 if not known or self.generation != known:
@@ -301,21 +396,31 @@ class TaskStream:
         self.is_over = self.is_over or str(self.state) in TERMINAL_STATES
 
     def _is_question(self, event: TaskEvent) -> bool:
-        """Tell whether an event ends the stream of a message, which a subscription outlasts: the task waits for the client."""
+        """Tell whether an event ends the stream of a message, which a subscription outlasts: the
+        task waits for the client.
+        """
         is_status = isinstance(event, Task | TaskStatusUpdateEvent)
-        return is_status and self._operation is not SUBSCRIBE_TO_TASK and str(self.state) in INTERRUPTED_STATES
+        return (
+            is_status
+            and self._operation is not SUBSCRIBE_TO_TASK
+            and str(self.state) in INTERRUPTED_STATES
+        )
 
     async def _fetch_final_task(self) -> Task:
         """Read the final state of a task that is no longer streamed."""
         task = await self._connection.get_task(self.task_id or "")
         self.state = task.status.state
         if str(self.state) not in TERMINAL_STATES | INTERRUPTED_STATES:
-            raise _ResumptionRefusedError("Stream: the agent refuses to resume the stream of a running task")
+            raise _ResumptionRefusedError(
+                "Stream: the agent refuses to resume the stream of a running task"
+            )
         self.is_over = True
         return task
 
     async def _try_fetch_final_task(self) -> Task | None:
-        """Read the task a last time before giving up: some agents break the connection when the task ends."""
+        """Read the task a last time before giving up: some agents break the connection when the
+        task ends.
+        """
         try:
             return await self._fetch_final_task() if self._has_started else None
         except (A2AClientError, A2AError):
@@ -344,7 +449,9 @@ class _DuplicateFilter:
         self._previous, self._current = self._current or self._previous, set()
 
     def is_new(self, event: TaskEvent, cursor: str | None) -> bool:
-        """Remember an event, by its number if it has one; ``False`` if the connection before had it too."""
+        """Remember an event, by its number if it has one; ``False`` if the connection before had it
+        too.
+        """
         mark = cursor or blake2b(event.to_json(), digest_size=16).digest()
         if cursor:
             self._current = {cursor}

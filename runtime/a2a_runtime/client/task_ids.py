@@ -13,5 +13,7 @@ def check_task_id(task_id: str) -> str:
     """Return the id of a task, or raise ``InvalidParamsError`` if it has control characters."""
     if _CONTROL.search(task_id):
         problem = "it has control characters, so no request can name it"
-        raise InvalidParamsError(f"task id {task_id[:80]!r}: {problem}; report it to the operator of the agent")
+        raise InvalidParamsError(
+            f"task id {task_id[:80]!r}: {problem}; report it to the operator of the agent"
+        )
     return task_id

@@ -1,7 +1,8 @@
 """HTTP requests to one agent over httpx, with limits and retries.
 
-Retry rules are pure: no connection, no clock, no randomness of their own. Reads may always be repeated. A message with an ``Idempotency-Key`` may be
-repeated to agents that promise to take it once. All other requests are repeated only if they certainly did not arrive.
+Retry rules are pure: no connection, no clock, no randomness of their own. Reads may always be
+repeated. A message with an ``Idempotency-Key`` may be repeated to agents that promise to take it
+once. All other requests are repeated only if they certainly did not arrive.
 
 No exception of httpx leaves this module: one table maps each of them to an error of the client.
 """
@@ -57,7 +58,9 @@ _READ_OPERATIONS = (
     operations.GET_EXTENDED_AGENT_CARD.name,
 )
 _OVERLOAD_STATUSES = frozenset((HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE))
-_GATEWAY_STATUSES = frozenset((*_OVERLOAD_STATUSES, HTTPStatus.BAD_GATEWAY, HTTPStatus.GATEWAY_TIMEOUT))
+_GATEWAY_STATUSES = frozenset(
+    (*_OVERLOAD_STATUSES, HTTPStatus.BAD_GATEWAY, HTTPStatus.GATEWAY_TIMEOUT)
+)
 _RETRYABLE_STATUSES = {
     RetrySafety.READ: _GATEWAY_STATUSES,
     RetrySafety.IDEMPOTENT: _OVERLOAD_STATUSES,
@@ -69,16 +72,24 @@ def get_retry_safety(operation: Operation, idempotency_key: str | None) -> Retry
     """Classify an operation; pass a key only if the agent supports idempotency."""
     if operation.name in _READ_OPERATIONS:
         return RetrySafety.READ
-    return RetrySafety.IDEMPOTENT if idempotency_key and operation.name in _SEND_OPERATIONS else RetrySafety.UNSAFE
+    return (
+        RetrySafety.IDEMPOTENT
+        if idempotency_key and operation.name in _SEND_OPERATIONS
+        else RetrySafety.UNSAFE
+    )
 
 
 def is_retryable_error(safety: RetrySafety, error: Exception) -> bool:
-    """Tell whether a request may be repeated after an error; after a timeout the agent may still process it, so only reads are."""
+    """Tell whether a request may be repeated after an error; after a timeout the agent may still
+    process it, so only reads are.
+    """
     if isinstance(error, ConnectError):
         return True
     if isinstance(error, ResponseTimeoutError):
         return safety is RetrySafety.READ
-    return safety is not RetrySafety.UNSAFE and isinstance(error, ConnectionLostError | UnavailableError)
+    return safety is not RetrySafety.UNSAFE and isinstance(
+        error, ConnectionLostError | UnavailableError
+    )
 
 
 def is_retryable_status(safety: RetrySafety, status: int) -> bool:
@@ -97,11 +108,14 @@ class Outage(NamedTuple):
     """Those of them to an agent that was there: it ended the stream, or refused to resume it."""
 
 
-def get_retry_delay(policy: RetryPolicy, attempt: int, random_fraction: float, retry_after: float | None = None) -> float | None:
-    """Compute the seconds to wait after a failed attempt (counted from 1); ``None`` after the last one.
+def get_retry_delay(
+    policy: RetryPolicy, attempt: int, random_fraction: float, retry_after: float | None = None
+) -> float | None:
+    """Compute the seconds to wait after a failed attempt (counted from 1); ``None`` after the last
+    one.
 
-    ``random_fraction`` lies between 0 and 1 and spreads clients that failed together. ``retry_after`` is the agent's own request; one that exceeds
-    ``max_delay`` ends the retries.
+    ``random_fraction`` lies between 0 and 1 and spreads clients that failed together.
+    ``retry_after`` is the agent's own request; one that exceeds ``max_delay`` ends the retries.
     """
     if attempt >= policy.attempts:
         return None
@@ -111,8 +125,11 @@ def get_retry_delay(policy: RetryPolicy, attempt: int, random_fraction: float, r
     return min(doubled * (1.0 + random_fraction), policy.max_delay)
 
 
-def get_resume_delay(policy: RetryPolicy, outage: Outage, random_fraction: float, now: float) -> float | None:
-    """Compute the seconds to wait before a broken stream is resumed; ``None`` after the time of the policy.
+def get_resume_delay(
+    policy: RetryPolicy, outage: Outage, random_fraction: float, now: float
+) -> float | None:
+    """Compute the seconds to wait before a broken stream is resumed; ``None`` after the time of the
+    policy.
 
     The waits stay short, so that a reader is back soon after its agent.
     """
@@ -165,13 +182,20 @@ class ClientResponse(NamedTuple):
 class HttpTransport:
     """A connection pool for one agent."""
 
-    def __init__(self, http: httpx.AsyncClient, options: ClientOptions, timeout: float | None) -> None:
+    def __init__(
+        self, http: httpx.AsyncClient, options: ClientOptions, timeout: float | None
+    ) -> None:
         self._http, self._options = http, options
         self.message_seconds = timeout
         """Time of one message with all of its attempts."""
-        self._read_seconds = options.read_timeout if timeout is None else min(timeout, options.read_timeout)
+        self._read_seconds = (
+            options.read_timeout if timeout is None else min(timeout, options.read_timeout)
+        )
         connect = min(self._read_seconds, _CONNECT_TIMEOUT)
-        self._message_timeout, self._read_timeout = httpx.Timeout(timeout, connect=connect), httpx.Timeout(self._read_seconds, connect=connect)
+        self._message_timeout, self._read_timeout = (
+            httpx.Timeout(timeout, connect=connect),
+            httpx.Timeout(self._read_seconds, connect=connect),
+        )
         self._stream_timeout = httpx.Timeout(options.stream_idle_timeout, connect=connect)
 
     @property
@@ -179,9 +203,22 @@ class HttpTransport:
         """True if requests carry credentials or headers of the caller."""
         return self._http.auth is not None or bool(self._options.headers)
 
-    async def fetch(self, request: OutgoingRequest, safety: RetrySafety, headers: Mapping[str, str], *, max_bytes: int) -> ClientResponse:
-        """Send a request and read the response, with retries as far as they are safe; the timeout is that of all attempts together."""
-        seconds, timeouts = (self.message_seconds, self._message_timeout) if request.is_message else (self._read_seconds, self._read_timeout)
+    async def fetch(
+        self,
+        request: OutgoingRequest,
+        safety: RetrySafety,
+        headers: Mapping[str, str],
+        *,
+        max_bytes: int,
+    ) -> ClientResponse:
+        """Send a request and read the response, with retries as far as they are safe; the timeout
+        is that of all attempts together.
+        """
+        seconds, timeouts = (
+            (self.message_seconds, self._message_timeout)
+            if request.is_message
+            else (self._read_seconds, self._read_timeout)
+        )
         clock, attempt = self._options.clock, 0
         began_at = clock.monotonic()
         while True:
@@ -191,7 +228,9 @@ class HttpTransport:
                 async with _translate_errors(request.url, left, seconds):
                     response = await self._fetch_once(request, headers, max_bytes, timeouts)
             except TransportError as error:
-                if not is_retryable_error(safety, error) or not await self.wait_before_retry(attempt, None, began_at, seconds):
+                if not is_retryable_error(safety, error) or not await self.wait_before_retry(
+                    attempt, None, began_at, seconds
+                ):
                     raise
             else:
                 retry_after = parse_retry_after(response.headers.get("retry-after"))
@@ -200,10 +239,20 @@ class HttpTransport:
                 if not await self.wait_before_retry(attempt, retry_after, began_at, seconds):
                     return response
 
-    async def wait_before_retry(self, attempt: int, retry_after: float | None = None, began_at: float = 0.0, seconds: float | None = None) -> bool:
-        """Wait before the next attempt; ``False`` if there is none, or if it would begin after the seconds of the call."""
+    async def wait_before_retry(
+        self,
+        attempt: int,
+        retry_after: float | None = None,
+        began_at: float = 0.0,
+        seconds: float | None = None,
+    ) -> bool:
+        """Wait before the next attempt; ``False`` if there is none, or if it would begin after the
+        seconds of the call.
+        """
         delay = get_retry_delay(self._options.retry_policy, attempt, random.random(), retry_after)  # noqa: S311 - jitter, no secret
-        if delay is None or (seconds is not None and self._options.clock.monotonic() + delay >= began_at + seconds):
+        if delay is None or (
+            seconds is not None and self._options.clock.monotonic() + delay >= began_at + seconds
+        ):
             return False
         await self._options.clock.sleep(delay)
         return True
@@ -211,13 +260,20 @@ class HttpTransport:
     async def wait_before_resuming(self, outage: Outage) -> bool:
         """Wait before a broken stream is resumed; ``False`` if its time is over."""
         clock = self._options.clock
-        delay = get_resume_delay(self._options.retry_policy, outage, random.random(), clock.monotonic())  # noqa: S311 - jitter, no secret
+        delay = get_resume_delay(
+            self._options.retry_policy,
+            outage,
+            random.random(),  # noqa: S311 - jitter, no secret
+            clock.monotonic(),
+        )
         if delay is None:
             return False
         await clock.sleep(delay)
         return True
 
-    def open_stream(self, request: OutgoingRequest, headers: Mapping[str, str]) -> AbstractAsyncContextManager[httpx.Response]:
+    def open_stream(
+        self, request: OutgoingRequest, headers: Mapping[str, str]
+    ) -> AbstractAsyncContextManager[httpx.Response]:
         """Open a streaming response; its connection is released on exit."""
         return self._send(request, headers, self._stream_timeout, self.message_seconds)
 
@@ -229,7 +285,10 @@ class HttpTransport:
             async for part in response.aiter_bytes():
                 size += len(part)
                 if size > max_bytes:
-                    raise ResponseTooLargeError(f"Response body: more than {max_bytes} bytes; raise ResponseLimits if you trust the agent")
+                    raise ResponseTooLargeError(
+                        f"Response body: more than {max_bytes} bytes; raise ResponseLimits "
+                        "if you trust the agent"
+                    )
                 parts.append(part)
         return b"".join(parts)
 
@@ -243,13 +302,26 @@ class HttpTransport:
         """Close every connection."""
         await self._http.aclose()
 
-    async def _fetch_once(self, request: OutgoingRequest, headers: Mapping[str, str], max_bytes: int, timeouts: httpx.Timeout) -> ClientResponse:
+    async def _fetch_once(
+        self,
+        request: OutgoingRequest,
+        headers: Mapping[str, str],
+        max_bytes: int,
+        timeouts: httpx.Timeout,
+    ) -> ClientResponse:
         for _ in range(_MAX_REDIRECTS):
             async with self._send(request, headers, timeouts) as response:
                 if not request.follow_redirects or not response.has_redirect_location:
-                    return ClientResponse(response.status_code, response.headers, await self.read_body(response, max_bytes), str(response.url))
+                    return ClientResponse(
+                        response.status_code,
+                        response.headers,
+                        await self.read_body(response, max_bytes),
+                        str(response.url),
+                    )
                 request, headers = self._follow_redirect(request, headers, response)
-        raise InvalidResponseError(f"{request.url}: more than {_MAX_REDIRECTS} redirects; pass the URL of the last one")
+        raise InvalidResponseError(
+            f"{request.url}: more than {_MAX_REDIRECTS} redirects; pass the URL of the last one"
+        )
 
     def _follow_redirect(
         self, request: OutgoingRequest, headers: Mapping[str, str], response: httpx.Response
@@ -257,22 +329,46 @@ class HttpTransport:
         """Build the request for a redirect, without credentials if it leads to another origin."""
         url = response.url.join(response.headers["location"])
         if response.url.scheme == _HTTPS != url.scheme:
-            raise InvalidResponseError(f"{request.url}: redirect from https to {url.scheme}, which can be forged; pass an https URL")
-        is_same = (url.scheme, url.host, url.port) == (response.url.scheme, response.url.host, response.url.port)
-        kept = headers if is_same else {name: text for name, text in headers.items() if name not in self._options.headers}
-        return replace(request, url=str(url), should_authenticate=request.should_authenticate and is_same), kept
+            raise InvalidResponseError(
+                f"{request.url}: redirect from https to {url.scheme}, which can be forged; "
+                "pass an https URL"
+            )
+        is_same = (url.scheme, url.host, url.port) == (
+            response.url.scheme,
+            response.url.host,
+            response.url.port,
+        )
+        kept = (
+            headers
+            if is_same
+            else {name: text for name, text in headers.items() if name not in self._options.headers}
+        )
+        return replace(
+            request, url=str(url), should_authenticate=request.should_authenticate and is_same
+        ), kept
 
     @asynccontextmanager
     async def _send(
-        self, request: OutgoingRequest, headers: Mapping[str, str], timeouts: httpx.Timeout, seconds: float | None = None
+        self,
+        request: OutgoingRequest,
+        headers: Mapping[str, str],
+        timeouts: httpx.Timeout,
+        seconds: float | None = None,
     ) -> AsyncGenerator[httpx.Response, None]:
         if self._http.is_closed:
             raise ClosedError("Client: already closed; create a new one")
         headers = {**headers, "content-type": request.media_type} if request.media_type else headers
-        raw = [(name.encode(), text.encode()) for name, text in headers.items()]  # httpx would refuse a cursor that is not ASCII
+        raw = [
+            (name.encode(), text.encode()) for name, text in headers.items()
+        ]  # httpx would refuse a cursor that is not ASCII
         async with _translate_errors(request.url, seconds):
             outgoing = self._http.build_request(
-                request.method, request.url, params=request.query or None, content=request.body, headers=raw, timeout=timeouts
+                request.method,
+                request.url,
+                params=request.query or None,
+                content=request.body,
+                headers=raw,
+                timeout=timeouts,
             )
             auth = self._http.auth if request.should_authenticate else None
             response = await self._http.send(outgoing, stream=True, auth=auth)
@@ -283,8 +379,11 @@ class HttpTransport:
 
 
 @asynccontextmanager
-async def _translate_errors(url: str, seconds: float | None = None, whole_seconds: float | None = None) -> AsyncGenerator[None, None]:
-    """Map the errors of httpx to those of the client, and limit the time: httpx limits the pauses between two reads only.
+async def _translate_errors(
+    url: str, seconds: float | None = None, whole_seconds: float | None = None
+) -> AsyncGenerator[None, None]:
+    """Map the errors of httpx to those of the client, and limit the time: httpx limits the pauses
+    between two reads only.
 
     ``whole_seconds`` is the time of the call of which these seconds are left.
     """
@@ -295,7 +394,11 @@ async def _translate_errors(url: str, seconds: float | None = None, whole_second
     except TimeoutError as error:
         if not limit.expired():  # raised inside, not by this limit
             raise
-        raise ResponseTimeoutError(f"No complete response in {whole_seconds or seconds:g} s ({url})") from error
+        raise ResponseTimeoutError(
+            f"No complete response in {whole_seconds or seconds:g} s ({url})"
+        ) from error
     except (httpx.RequestError, httpx.InvalidURL) as error:
-        kind, text = next((kind, text) for each, kind, text in _ERROR_TABLE if isinstance(error, each))
+        kind, text = next(
+            (kind, text) for each, kind, text in _ERROR_TABLE if isinstance(error, each)
+        )
         raise kind(f"{text} ({url}): {str(error) or type(error).__name__}") from error

@@ -4,8 +4,9 @@
 
     request ──► 401 with resource_metadata="…" ──► metadata of the agent ──► an issuer of both ──► its token ──► request
 
-The agent selects from the given issuers and names the scopes. It never decides where a secret goes: an issuer that is not given gets none. A token is
-requested for one resource (RFC 8707) and sent to nothing else.
+The agent selects from the given issuers and names the scopes. It never decides where a secret goes:
+an issuer that is not given gets none. A token is requested for one resource (RFC 8707) and sent to
+nothing else.
 """
 
 from __future__ import annotations
@@ -20,7 +21,13 @@ import httpx
 
 from a2a_contract.json_types import is_json_array
 from a2a_runtime.client.errors import MissingCredentialsError, TokenError
-from a2a_runtime.client.oauth import ClientProof, TokenAuth, build_client_credentials, parse_json_object, require_https
+from a2a_runtime.client.oauth import (
+    ClientProof,
+    TokenAuth,
+    build_client_credentials,
+    parse_json_object,
+    require_https,
+)
 
 _METADATA_URL = re.compile(r'\bresource_metadata\s*=\s*"([^"]+)"')
 _MAX_LISTED = 5
@@ -29,18 +36,32 @@ _MAX_LISTED = 5
 class TrustedIssuers(httpx.Auth):
     """Credentials of a client at some issuers, by the names of the issuers."""
 
-    def __init__(self, issuers: Mapping[str, tuple[str, ClientProof]], *, scopes: Sequence[str] = ()) -> None:
-        """Take a client id and its proof for each issuer; without ``scopes`` those that the agent names are requested."""
+    def __init__(
+        self, issuers: Mapping[str, tuple[str, ClientProof]], *, scopes: Sequence[str] = ()
+    ) -> None:
+        """Take a client id and its proof for each issuer; without ``scopes`` those that the agent
+        names are requested.
+        """
         if not issuers:
-            raise ValueError('TrustedIssuers: no issuer given; pass at least one, e.g. {"https://id.example": ("me", secret)}')
+            raise ValueError(
+                "TrustedIssuers: no issuer given; pass at least one, e.g. "
+                '{"https://id.example": ("me", secret)}'
+            )
         for issuer in issuers:
             require_https(issuer)
-        self._issuers, self._scopes = {name.rstrip("/"): client for name, client in issuers.items()}, scopes
+        self._issuers, self._scopes = (
+            {name.rstrip("/"): client for name, client in issuers.items()},
+            scopes,
+        )
         self._auths: dict[str, TokenAuth] = {}
         self._lock = asyncio.Lock()
 
-    async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
-        """Send the token for the resource of a request; find out its issuer if the agent wants one."""
+    async def async_auth_flow(
+        self, request: httpx.Request
+    ) -> AsyncGenerator[httpx.Request, httpx.Response]:
+        """Send the token for the resource of a request; find out its issuer if the agent wants
+        one.
+        """
         auth = self._find(request.url)
         if auth is None:
             response = yield request
@@ -49,7 +70,12 @@ class TrustedIssuers(httpx.Auth):
                 return
             async with self._lock:  # concurrent requests share the metadata
                 if (auth := self._find(request.url)) is None:
-                    response = yield httpx.Request("GET", metadata_url, headers={"Accept": "application/json"}, extensions=request.extensions)
+                    response = yield httpx.Request(
+                        "GET",
+                        metadata_url,
+                        headers={"Accept": "application/json"},
+                        extensions=request.extensions,
+                    )
                     await response.aread()
                     auth = self._select(request.url, response)
         async with aclosing(auth.async_auth_flow(request)) as flow:
@@ -60,10 +86,17 @@ class TrustedIssuers(httpx.Auth):
                     outgoing = await flow.asend(response)
                 except StopAsyncIteration:
                     break
-        if response.status_code == HTTPStatus.UNAUTHORIZED:  # the agent may have another issuer by now
-            self._auths = {resource: each for resource, each in self._auths.items() if each is not auth}
+        if (
+            response.status_code == HTTPStatus.UNAUTHORIZED
+        ):  # the agent may have another issuer by now
+            self._auths = {
+                resource: each for resource, each in self._auths.items() if each is not auth
+            }
 
-    def sync_auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:  # noqa: ARG002 - signature of httpx
+    def sync_auth_flow(
+        self,
+        request: httpx.Request,  # noqa: ARG002 - signature of httpx
+    ) -> Generator[httpx.Request, httpx.Response, None]:
         """Raise: tokens are shared by tasks, not by threads."""
         raise RuntimeError("TrustedIssuers: no support for httpx.Client; use httpx.AsyncClient")
 
@@ -74,19 +107,31 @@ class TrustedIssuers(httpx.Auth):
     def _select(self, url: httpx.URL, response: httpx.Response) -> TokenAuth:
         """Select the first issuer of the metadata that is trusted."""
         document, where = parse_json_object(response), response.request.url
-        resource, listed, scopes = (document.get(name) for name in ("resource", "authorization_servers", "scopes_supported"))
+        resource, listed, scopes = (
+            document.get(name) for name in ("resource", "authorization_servers", "scopes_supported")
+        )
         if response.status_code != HTTPStatus.OK or not isinstance(resource, str):
-            raise TokenError(f"{where}: no metadata of a protected resource ({response.status_code}); pass credentials that need none")
+            raise TokenError(
+                f"{where}: no metadata of a protected resource ({response.status_code}); "
+                "pass credentials that need none"
+            )
         if not _covers(resource, url):
-            raise TokenError(f"{where}: the metadata is of {resource!r}, not of {url.copy_with(query=None)}; pass credentials that need none")
+            raise TokenError(
+                f"{where}: the metadata is of {resource!r}, not of "
+                f"{url.copy_with(query=None)}; pass credentials that need none"
+            )
         servers = _list_texts(listed)
         issuer = next((each for each in servers if each.rstrip("/") in self._issuers), None)
         if issuer is None:
             foreign, own = ", ".join(servers[:_MAX_LISTED]) or "no server", ", ".join(self._issuers)
             fix = "add one of its issuers, if you trust it"
-            raise MissingCredentialsError(f"{resource}: its tokens come from {foreign}; given are credentials at {own}; {fix}")
+            raise MissingCredentialsError(
+                f"{resource}: its tokens come from {foreign}; given are credentials at {own}; {fix}"
+            )
         client_id, proof = self._issuers[issuer.rstrip("/")]
-        auth = build_client_credentials(issuer, client_id, proof, self._scopes or _list_texts(scopes), resource)
+        auth = build_client_credentials(
+            issuer, client_id, proof, self._scopes or _list_texts(scopes), resource
+        )
         self._auths[resource] = auth
         return auth
 
@@ -95,7 +140,9 @@ class TrustedIssuers(httpx.Auth):
 
 
 def _find_metadata_url(response: httpx.Response) -> httpx.URL | None:
-    """Find the metadata that a 401 names, if it is on the same origin: other agents do not speak for this one."""
+    """Find the metadata that a 401 names, if it is on the same origin: other agents do not speak
+    for this one.
+    """
     if response.status_code != HTTPStatus.UNAUTHORIZED:
         return None
     found = _METADATA_URL.search(", ".join(response.headers.get_list("www-authenticate")))
@@ -105,9 +152,14 @@ def _find_metadata_url(response: httpx.Response) -> httpx.URL | None:
     try:
         metadata_url = url.join(found[1])
     except httpx.InvalidURL as error:
-        raise TokenError(f"{url.host}: the metadata that it names is at no URL; pass credentials that need none") from error
+        raise TokenError(
+            f"{url.host}: the metadata that it names is at no URL; pass credentials that need none"
+        ) from error
     if not _is_same_origin(metadata_url, url):
-        raise TokenError(f"{url.host}: its metadata would be at {metadata_url.host}, another origin; pass credentials that need none")
+        raise TokenError(
+            f"{url.host}: its metadata would be at {metadata_url.host}, another origin; pass "
+            "credentials that need none"
+        )
     return metadata_url
 
 

@@ -1,4 +1,6 @@
-"""The commands that the runtime adds to ``a2a-gen``: one module each, imported only when the command is named."""
+"""The commands that the runtime adds to ``a2a-gen``: one module each, imported only when the
+command is named.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,8 @@ import click
 
 
 class CommandError(click.ClickException):
-    """A command with valid arguments that cannot be run: an invalid setting, an unusable store, a package that is not installed."""
+    """A command with valid arguments that cannot be run: an invalid setting, an unusable store, a
+    package that is not installed.
+    """
 
     exit_code = 2

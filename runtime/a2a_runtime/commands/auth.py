@@ -1,4 +1,6 @@
-"""``a2a-gen auth``: API keys and password hashes for the gates of an ``a2a.toml``, which stores neither keys nor passwords."""
+"""``a2a-gen auth``: API keys and password hashes for the gates of an ``a2a.toml``, which stores
+neither keys nor passwords.
+"""
 
 from __future__ import annotations
 
@@ -40,16 +42,22 @@ def password() -> None:
     """Print the hash of a password that is typed or piped in."""
     typed = _read_secret("Password", is_new=True)
     if len(typed) < _MIN_PASSWORD_CHARS:
-        raise click.UsageError(f"password: too short; use at least {_MIN_PASSWORD_CHARS} characters")
+        raise click.UsageError(
+            f"password: too short; use at least {_MIN_PASSWORD_CHARS} characters"
+        )
     click.echo(hash_password(typed))
 
 
 def _read_secret(name: str, *, is_new: bool) -> str:
-    """Read a secret without an echo; never as an argument, which other users of the machine can see."""
+    """Read a secret without an echo; never as an argument, which other users of the machine can
+    see.
+    """
     if sys.stdin.isatty():
         secret = str(click.prompt(name, hide_input=True, confirmation_prompt=is_new))
     else:
         secret = sys.stdin.buffer.readline().decode(errors="surrogateescape").rstrip("\r\n")
     if not secret or not secret.isprintable():
-        raise click.UsageError(f"{name.lower()}: not one line of printable text; type or pipe one in")
+        raise click.UsageError(
+            f"{name.lower()}: not one line of printable text; type or pipe one in"
+        )
     return secret

@@ -34,11 +34,16 @@ Examples:
 
 @click.command(cls=StrictCommand, epilog=_EXAMPLES)
 @order_options
-@click.option("--no-wait", is_flag=True, help="Print the id of the task as soon as it exists, and leave it running.")
+@click.option(
+    "--no-wait",
+    is_flag=True,
+    help="Print the id of the task as soon as it exists, and leave it running.",
+)
 def command(order: Order, *, no_wait: bool) -> None:
     """Call a skill of an agent and print its result.
 
-    URL is that of an agent, of its card, or grpc://host:port. Questions of the agent are asked here, on a terminal. Ctrl-C cancels the task.
+    URL is that of an agent, of its card, or grpc://host:port. Questions of the agent are asked
+    here, on a terminal. Ctrl-C cancels the task.
     """
     run(_start(order) if no_wait else _call(order))
 
@@ -47,9 +52,13 @@ async def _call(order: Order) -> None:
     report = CallReport(as_json=order.as_json, output=order.output)
     async with order.target.open() as client:
         message, last = await order.build_message(client), None
-        conversation = CallConversation(client, order.build_options(), streams=None if order.target.has_card else False)
+        conversation = CallConversation(
+            client, order.build_options(), streams=None if order.target.has_card else False
+        )
         try:
-            async with aclosing(with_deadline(conversation.run(message), order.target.timeout)) as events:
+            async with aclosing(
+                with_deadline(conversation.run(message), order.target.timeout)
+            ) as events:
                 async for event in events:
                     last = event if isinstance(event, Task | Message) else last
         except InputRequiredError as error:
@@ -64,10 +73,15 @@ async def _call(order: Order) -> None:
 async def _start(order: Order) -> None:
     """Send a message, and leave its task."""
     async with order.target.open() as client:
-        started = await client.send(await order.build_message(client), wait=False, options=SendOptions())
+        started = await client.send(
+            await order.build_message(client), wait=False, options=SendOptions()
+        )
     report = CallReport(as_json=order.as_json, output=order.output)
     if order.as_json or isinstance(started, Message):
         report.print_result(started)
         return
     click.echo(to_safe_line(started.id))
-    print_line(f"follow it with: a2a-gen tasks follow {to_safe_line(order.target.url)} {to_safe_line(started.id)}")
+    print_line(
+        f"follow it with: a2a-gen tasks follow {to_safe_line(order.target.url)} "
+        f"{to_safe_line(started.id)}"
+    )

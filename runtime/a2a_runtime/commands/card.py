@@ -1,6 +1,7 @@
 """``a2a-gen card``: show the card of an agent, sign cards and verify signatures.
 
-Each subcommand needs the libraries of its own extra only: one that is missing is named when the subcommand runs.
+Each subcommand needs the libraries of its own extra only: one that is missing is named when the
+subcommand runs.
 """
 
 from __future__ import annotations
@@ -13,7 +14,12 @@ from a2a_runtime.commands.terminal.address import is_address
 from a2a_runtime.importing import MissingLibraryError, explain_missing
 
 _SIGNING, _SHOWING = "a2a_runtime.commands.card_signing", "a2a_runtime.commands.terminal.card"
-_MODULES = {"keygen": (_SIGNING, "auth"), "show": (_SHOWING, "client"), "sign": (_SIGNING, "auth"), "verify": (_SIGNING, "auth")}
+_MODULES = {
+    "keygen": (_SIGNING, "auth"),
+    "show": (_SHOWING, "client"),
+    "sign": (_SIGNING, "auth"),
+    "verify": (_SIGNING, "auth"),
+}
 _SHOW = "show"
 _EXAMPLES = """\b
 Examples:
@@ -51,7 +57,9 @@ class CardGroup(click.Group):
         assert isinstance(found, click.Command), "of our own module"  # noqa: S101 - a fact of this package
         return found
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         """Take a URL as that of an agent to show."""
         return super().resolve_command(ctx, [_SHOW, *args] if is_address(args[0]) else args)
 

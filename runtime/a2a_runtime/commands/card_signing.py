@@ -18,7 +18,12 @@ with explain_missing("a2a-gen card", "auth"):
 
     from a2a_runtime.auth.jwks import DocumentFetchError, check_key_url, fetch_document
     from a2a_runtime.auth.keys import parse_jwks
-    from a2a_runtime.crypto.card_signatures import CardSigner, TrustStore, UntrustedCardError, verify_card
+    from a2a_runtime.crypto.card_signatures import (
+        CardSigner,
+        TrustStore,
+        UntrustedCardError,
+        verify_card,
+    )
     from a2a_runtime.crypto.jcs import CanonicalizationError
     from a2a_runtime.crypto.keys import SigningKey, build_jwks
 from a2a_runtime.settings import FILE_SUFFIX
@@ -29,7 +34,11 @@ _OWNER_ONLY_MODE = 0o600
 _KEY_VARIABLE = "A2A_CARD_KEY"
 
 _version_option = click.option(
-    "--version", type=click.Choice(list(_VERSIONS)), default=CANONICAL.version, show_default=True, help="Protocol version of the card."
+    "--version",
+    type=click.Choice(list(_VERSIONS)),
+    default=CANONICAL.version,
+    show_default=True,
+    help="Protocol version of the card.",
 )
 
 
@@ -42,7 +51,9 @@ def keygen(file: Path) -> None:
     """
     key = SigningKey.generate()
     try:
-        with os.fdopen(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _OWNER_ONLY_MODE), "w") as out:
+        with os.fdopen(
+            os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _OWNER_ONLY_MODE), "w"
+        ) as out:
             out.write(key.to_pem())
     except FileExistsError:
         raise click.UsageError(f"{file}: exists already; name a new file") from None
@@ -60,7 +71,9 @@ def keygen(file: Path) -> None:
     multiple=True,
     help="PEM file of a private key.",
 )
-@click.option("--key-pem", envvar=_KEY_VARIABLE, show_envvar=True, help="The private key itself, as PEM.")
+@click.option(
+    "--key-pem", envvar=_KEY_VARIABLE, show_envvar=True, help="The private key itself, as PEM."
+)
 @click.option("--kid", help="Id of the key. [default: its thumbprint]")
 @click.option("--jku", help="URL of the published public keys.")
 @_version_option
@@ -70,7 +83,9 @@ def sign(card: click.File, keys: tuple[Path, ...], **options: str | None) -> Non
     Adds signatures to CARD (a file, or - for standard input), and prints it.
     """
     if os.environ.get(_KEY_VARIABLE) and os.environ.get(f"{_KEY_VARIABLE}{FILE_SUFFIX}"):
-        raise click.UsageError(f"{_KEY_VARIABLE}{FILE_SUFFIX}: {_KEY_VARIABLE} is set too; set one of them")
+        raise click.UsageError(
+            f"{_KEY_VARIABLE}{FILE_SUFFIX}: {_KEY_VARIABLE} is set too; set one of them"
+        )
     document = _parse_object(card.read(), "the card")  # type: ignore[attr-defined]  # click passes an open file
     try:
         signer = CardSigner(_load_keys(keys, options["key_pem"], options["kid"], options["jku"]))
@@ -78,13 +93,18 @@ def sign(card: click.File, keys: tuple[Path, ...], **options: str | None) -> Non
     except (CanonicalizationError, ValueError) as error:
         raise click.UsageError(str(error)) from error
     former = document.get("signatures")
-    document["signatures"] = [*(former if is_json_array(former) else ()), *(each.to_dict() for each in signatures)]
+    document["signatures"] = [
+        *(former if is_json_array(former) else ()),
+        *(each.to_dict() for each in signatures),
+    ]
     click.echo(json.dumps(document, ensure_ascii=False, indent=2))
 
 
 @click.command()
 @click.argument("card")
-@click.option("--keys", "keys", required=True, help="Key set with the trusted keys: a file or an https URL.")
+@click.option(
+    "--keys", "keys", required=True, help="Key set with the trusted keys: a file or an https URL."
+)
 @_version_option
 @click.pass_context
 def verify(context: click.Context, card: str, keys: str, version: str) -> None:
@@ -93,22 +113,36 @@ def verify(context: click.Context, card: str, keys: str, version: str) -> None:
     Checks that CARD (a file or a URL) is signed by a trusted key.
     """
     try:
-        known = asyncio.run(verify_card(_parse_object(_read_document(card), "the card"), _load_trust_store(keys), _VERSIONS[version]))
+        known = asyncio.run(
+            verify_card(
+                _parse_object(_read_document(card), "the card"),
+                _load_trust_store(keys),
+                _VERSIONS[version],
+            )
+        )
     except UntrustedCardError as error:
         click.echo(f"not trusted: {error}", err=True)
         context.exit(_EXIT_UNTRUSTED)
     click.echo(f"signed by a trusted key: {known.get('name')}")
 
 
-def _load_keys(files: tuple[Path, ...], pem: str | None, key_id: str | None, jku: str | None) -> list[SigningKey]:
+def _load_keys(
+    files: tuple[Path, ...], pem: str | None, key_id: str | None, jku: str | None
+) -> list[SigningKey]:
 
     if key_id and len(files) + bool(pem) > 1:
-        raise click.UsageError("--kid: names one key, but several are given; sign with one key at a time, or leave it out")
+        raise click.UsageError(
+            "--kid: names one key, but several are given; sign with one key at a time, or "
+            "leave it out"
+        )
     found = [SigningKey.from_file(file, key_id, jku) for file in files]
     if pem:
         found.append(SigningKey.from_pem(pem, key_id, jku))
     if not found:
-        raise click.UsageError(f"--key: not given; use --key FILE, or set {_KEY_VARIABLE}{FILE_SUFFIX} or {_KEY_VARIABLE}")
+        raise click.UsageError(
+            f"--key: not given; use --key FILE, or set {_KEY_VARIABLE}{FILE_SUFFIX} or "
+            f"{_KEY_VARIABLE}"
+        )
     return found
 
 

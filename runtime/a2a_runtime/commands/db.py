@@ -80,7 +80,9 @@ class StoreSelection:
 
         found = _run(run_for_scopes())
         if not found:
-            raise click.ClickException("store: nothing found; check --owner, --tenant and --surface")
+            raise click.ClickException(
+                "store: nothing found; check --owner, --tenant and --surface"
+            )
         return found
 
 
@@ -103,19 +105,32 @@ def _selection_options(function: Callable[..., None]) -> Callable[..., None]:
     """Add the options of a ``StoreSelection``, and pass it as ``selection``."""
 
     @wraps(function)
-    def select(url: str, surface: str | None, tenant: str | None, owner: str | None, **options: object) -> None:
+    def select(
+        url: str, surface: str | None, tenant: str | None, owner: str | None, **options: object
+    ) -> None:
         function(selection=StoreSelection(url, surface, tenant, owner), **options)
 
     decorated: Callable[..., None] = select
     surface = "Only tasks of the surface at this path, or of this agent."
-    for name, text in (("owner", "Only tasks of this caller."), ("tenant", "Only tasks of this tenant."), ("surface", surface)):
+    for name, text in (
+        ("owner", "Only tasks of this caller."),
+        ("tenant", "Only tasks of this tenant."),
+        ("surface", surface),
+    ):
         decorated = click.option(f"--{name}", help=text)(decorated)
     return _store_option(decorated)
 
 
 def _store_option(function: Callable[..., None]) -> Callable[..., None]:
     text = "URL of the store. [default: the one of the a2a.toml here]"
-    return click.option("--store", "url", envvar=f"{PREFIX}STORE", show_envvar=True, help=text, callback=_resolve_url)(function)
+    return click.option(
+        "--store",
+        "url",
+        envvar=f"{PREFIX}STORE",
+        show_envvar=True,
+        help=text,
+        callback=_resolve_url,
+    )(function)
 
 
 def _resolve_url(ctx: click.Context, _param: click.Parameter, value: str | None) -> str:
@@ -124,18 +139,33 @@ def _resolve_url(ctx: click.Context, _param: click.Parameter, value: str | None)
     except ProjectConfigError as error:
         raise CommandError(str(error)) from error
     if url is None:
-        raise click.UsageError(f"--store: not given; pass it, or set {PREFIX}STORE, or store in an a2a.toml", ctx)
+        raise click.UsageError(
+            f"--store: not given; pass it, or set {PREFIX}STORE, or store in an a2a.toml", ctx
+        )
     if is_object_name(url):
-        raise click.UsageError(f"--store: {url!r} is a store of your own; use its own tools, or give the URL of a SQLite file or of Postgres", ctx)
+        raise click.UsageError(
+            (
+                f"--store: {url!r} is a store of your own; use its own tools, or give the URL of "
+                "a SQLite file or of Postgres"
+            ),
+            ctx,
+        )
     return to_plain_url(url)
 
 
 @command.command()
 @_store_option
-@click.option("--dry-run", is_flag=True, help="Print the versions that would be applied, and change nothing.")
-@click.option("--sql", is_flag=True, help="Print the statements instead of executing them; without the tables of workers.")
+@click.option(
+    "--dry-run", is_flag=True, help="Print the versions that would be applied, and change nothing."
+)
+@click.option(
+    "--sql",
+    is_flag=True,
+    help="Print the statements instead of executing them; without the tables of workers.",
+)
 def upgrade(url: str, *, dry_run: bool, sql: bool) -> None:
-    """Upgrade the schema of the store to the version of this release, with the tables of workers where the extra `workers` is installed.
+    """Upgrade the schema of the store to the version of this release, with the tables of workers
+    where the extra `workers` is installed.
 
     The previous release can run on the upgraded schema: upgrade it first, then the processes.
     """
@@ -159,7 +189,10 @@ def upgrade(url: str, *, dry_run: bool, sql: bool) -> None:
 @command.command()
 @_store_option
 def status(url: str) -> None:
-    """Show the version of the schema; exit with 1 if this release needs a newer one in Postgres. A file is upgraded when an agent starts on it."""
+    """Show the version of the schema; exit with 1 if this release needs a newer one in Postgres.
+
+    A file is upgraded when an agent starts on it.
+    """
     if not _is_postgres(url):
         click.echo(_describe_file(url))
         return
@@ -193,7 +226,9 @@ def _describe_file(url: str) -> str:
 async def _describe_upgrade(url: str, *, as_sql: bool) -> str:
     """Describe the upgrade of a Postgres store that would be made now."""
     if not _is_postgres(url):
-        raise click.UsageError("--dry-run, --sql: a file is upgraded when it is opened; use them with a Postgres store")
+        raise click.UsageError(
+            "--dry-run, --sql: a file is upgraded when it is opened; use them with a Postgres store"
+        )
     postgres = _import_postgres()
     version = await postgres.read_version(url)
     if as_sql:
@@ -217,7 +252,8 @@ def _import_postgres() -> ModuleType:
 def check(url: str) -> None:
     """Check the store and correct its totals.
 
-    Checks the structure of a SQLite file, and counts all tasks: totals of lists that are wrong are corrected. The agent may run meanwhile.
+    Checks the structure of a SQLite file, and counts all tasks: totals of lists that are wrong are
+    corrected. The agent may run meanwhile.
     """
 
     async def check_store(store: MaintainedStore) -> tuple[Sequence[str], int]:
@@ -226,7 +262,10 @@ def check(url: str) -> None:
     damage, corrected = _maintain(url, check_store)
     click.echo(f"totals: {f'{corrected} corrected' if corrected else 'right'}")
     if damage:
-        raise CommandError(f"{hide_secrets(url)}: damaged ({'; '.join(damage)}); stop the agent, keep a copy, then restore a backup")
+        raise CommandError(
+            f"{hide_secrets(url)}: damaged ({'; '.join(damage)}); stop the agent, keep a "
+            "copy, then restore a backup"
+        )
 
 
 @command.command()
@@ -234,8 +273,9 @@ def check(url: str) -> None:
 def vacuum(url: str) -> None:
     """Shrink the store after a large deletion.
 
-    Writes a SQLite file anew without the space of deleted tasks, which new tasks would use otherwise; stop the agent first. In Postgres it makes that
-    space free for new rows while the agent runs, and the files keep their size.
+    Writes a SQLite file anew without the space of deleted tasks, which new tasks would use
+    otherwise; stop the agent first. In Postgres it makes that space free for new rows while the
+    agent runs, and the files keep their size.
     """
     _maintain(url, lambda store: store.vacuum())
 
@@ -244,7 +284,10 @@ def _maintain(url: str, work: Callable[[MaintainedStore], Awaitable[T]]) -> T:
     """Run a function on a store that outlives its process."""
     store = create_store(url, attach=True)
     if not isinstance(store, MaintainedStore):
-        raise click.UsageError(f"--store: {hide_secrets(url)!r} ends with its process; give the URL of a file or a database")
+        raise click.UsageError(
+            f"--store: {hide_secrets(url)!r} ends with its process; give the URL of a file "
+            "or a database"
+        )
 
     async def maintain() -> T:
         await store.open()
@@ -262,13 +305,19 @@ def _maintain(url: str, work: Callable[[MaintainedStore], Awaitable[T]]) -> T:
 def forget(selection: StoreSelection, *, is_confirmed: bool) -> None:
     """Erase everything of a caller.
 
-    Deletes the tasks of --owner, running ones too, with their messages, events, results and webhooks, the conversations, and their totals. Then the
-    space is rewritten: stop an agent on a SQLite file first. Files of Postgres keep old bytes until they are overwritten, see docs/serving.md.
+    Deletes the tasks of --owner, running ones too, with their messages, events, results and
+    webhooks, the conversations, and their totals. Then the space is rewritten: stop an agent on a
+    SQLite file first. Files of Postgres keep old bytes until they are overwritten, see
+    docs/serving.md.
     """
     if selection.owner is None:
         raise click.UsageError("--owner: not given; name the caller to erase")
     if not is_confirmed:
-        click.confirm(f"Erase everything of {selection.owner!r} in {hide_secrets(selection.url)}?", abort=True, err=True)
+        click.confirm(
+            f"Erase everything of {selection.owner!r} in {hide_secrets(selection.url)}?",
+            abort=True,
+            err=True,
+        )
 
     async def delete_scopes() -> tuple[int, int]:
         async with selection.open() as (store, scopes):
@@ -279,21 +328,38 @@ def forget(selection: StoreSelection, *, is_confirmed: bool) -> None:
         _maintain(selection.url, lambda store: store.vacuum())
     except CommandError as error:
         fix = "stop the agent and run a2a-gen db vacuum"
-        raise CommandError(f"store: {deleted} tasks deleted, and their bytes may still be in the file; {fix} ({error.message})") from error
-    click.echo(f"erased {selection.owner}: {deleted} tasks in {scopes} {'scope' if scopes == 1 else 'scopes'}", err=True)
+        raise CommandError(
+            f"store: {deleted} tasks deleted, and their bytes may still be in the file; "
+            f"{fix} ({error.message})"
+        ) from error
+    click.echo(
+        (
+            f"erased {selection.owner}: {deleted} tasks in {scopes} "
+            f"{'scope' if scopes == 1 else 'scopes'}"
+        ),
+        err=True,
+    )
 
 
 @tasks.command("list")
 @_selection_options
-@click.option("--state", type=click.Choice([state.name.lower() for state in State]), help="Only tasks in this state.")
+@click.option(
+    "--state",
+    type=click.Choice([state.name.lower() for state in State]),
+    help="Only tasks in this state.",
+)
 @click.option("--context", help="Only tasks of this conversation.")
 @click.option("--limit", default=50, show_default=True, help="Maximum number of tasks.")
-def list_tasks(selection: StoreSelection, state: str | None, context: str | None, limit: int) -> None:
+def list_tasks(
+    selection: StoreSelection, state: str | None, context: str | None, limit: int
+) -> None:
     """List tasks.
 
     Prints id, state, skill, time and caller of each, newest status first for each caller.
     """
-    query = TaskQuery(context or None, State[state.upper()] if state else None, page_size=_PAGE_SIZE)
+    query = TaskQuery(
+        context or None, State[state.upper()] if state else None, page_size=_PAGE_SIZE
+    )
 
     async def list_all() -> list[StoredTask]:
         found: list[StoredTask] = []
@@ -304,7 +370,9 @@ def list_tasks(selection: StoreSelection, state: str | None, context: str | None
 
     for task in _run(list_all()):
         scope, updated_at = task.scope, to_rfc3339(task.status_at)
-        click.echo(f"{task.wire_id}\t{task.state.name.lower()}\t{task.skill}\t{updated_at}\t{scope.surface}\t{scope.tenant}\t{scope.owner}")
+        click.echo(
+            f"{task.wire_id}\t{task.state.name.lower()}\t{task.skill}\t{updated_at}\t{scope.surface}\t{scope.tenant}\t{scope.owner}"
+        )
 
 
 @tasks.command()
@@ -319,7 +387,12 @@ def show(selection: StoreSelection, task_id: str) -> None:
 @tasks.command("delete")
 @_selection_options
 @click.argument("task_ids", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="Delete all tasks and conversations of the selected callers.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Delete all tasks and conversations of the selected callers.",
+)
 def delete_tasks(selection: StoreSelection, task_ids: tuple[str, ...], *, everything: bool) -> None:
     """Delete tasks of callers.
 
@@ -346,7 +419,9 @@ def delete_contexts(selection: StoreSelection, context_id: str) -> None:
     _print_deleted(selection.run(lambda store, scope: store.delete_context(scope, context_id)))
 
 
-async def _list_tasks(store: Store, scope: TaskScope, query: TaskQuery, limit: int) -> list[StoredTask]:
+async def _list_tasks(
+    store: Store, scope: TaskScope, query: TaskQuery, limit: int
+) -> list[StoredTask]:
     found: list[StoredTask] = []
     while len(found) < limit:
         page = await store.list_tasks(scope, query)

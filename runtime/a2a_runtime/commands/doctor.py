@@ -14,8 +14,19 @@ from a2a_runtime.importing import explain_missing
 
 with explain_missing("a2a-gen doctor", "litestar"):
     from a2a_runtime.commands.diagnosis.address import check_address, check_configured_url
-    from a2a_runtime.commands.diagnosis.findings import Diagnosis, FindingLevel, report_error, to_exit_code
-    from a2a_runtime.commands.diagnosis.project import check_callers, check_generated_code, check_keys, check_settings, load_plugin
+    from a2a_runtime.commands.diagnosis.findings import (
+        Diagnosis,
+        FindingLevel,
+        report_error,
+        to_exit_code,
+    )
+    from a2a_runtime.commands.diagnosis.project import (
+        check_callers,
+        check_generated_code,
+        check_keys,
+        check_settings,
+        load_plugin,
+    )
     from a2a_runtime.commands.diagnosis.store import check_store
     from a2a_runtime.commands.process import PROJECT_APP, process_options
     from a2a_runtime.commands.terminal.text import to_safe_line
@@ -32,22 +43,41 @@ Examples:
 \b
 Exit codes: 0 nothing is wrong (warnings are allowed, unless --strict),
 1 the configuration is wrong, 2 something that it names does not answer."""
-_COLORS = {FindingLevel.OK: "green", FindingLevel.WARNING: "yellow", FindingLevel.CONFIGURATION: "red", FindingLevel.OUTAGE: "red"}
+_COLORS = {
+    FindingLevel.OK: "green",
+    FindingLevel.WARNING: "yellow",
+    FindingLevel.CONFIGURATION: "red",
+    FindingLevel.OUTAGE: "red",
+}
 
 
 @click.command(epilog=_EXAMPLES)
 @click.argument("app", default=PROJECT_APP)
 @process_options("doctor")
-@click.option("--url", "urls", multiple=True, help="Public address of an agent, to read its card there. [default: the configured address]")
+@click.option(
+    "--url",
+    "urls",
+    multiple=True,
+    help="Public address of an agent, to read its card there. [default: the configured address]",
+)
 @click.option("--offline", is_flag=True, help="Do not read cards.")
 @click.option("--strict", is_flag=True, help="Exit with 1 for warnings too.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 @click.pass_context
-def command(context: click.Context, app: str, urls: tuple[str, ...], *, offline: bool, strict: bool, as_json: bool) -> None:
+def command(
+    context: click.Context,
+    app: str,
+    urls: tuple[str, ...],
+    *,
+    offline: bool,
+    strict: bool,
+    as_json: bool,
+) -> None:
     """Look at a deployment and say what is wrong.
 
-    Checks the app or project, the environment, generated code, keys, the store with its schema, clock and notifications, and the public address with
-    the card there. Nothing is changed, except that a SQLite file that does not exist is created.
+    Checks the app or project, the environment, generated code, keys, the store with its schema,
+    clock and notifications, and the public address with the card there. Nothing is changed, except
+    that a SQLite file that does not exist is created.
     """
     findings = asyncio.run(_diagnose(app, urls, is_offline=offline))
     if as_json:
@@ -75,9 +105,15 @@ async def _diagnose(name: str, urls: tuple[str, ...], *, is_offline: bool) -> li
 
 
 async def _check_store(plugin: A2APlugin | None, folder: Path) -> AsyncIterator[Diagnosis]:
-    """Check the store of the app; that of the environment or the project file if there is no app."""
+    """Check the store of the app; that of the environment or the project file if there is no
+    app.
+    """
     try:
-        url = plugin.store_url if plugin else os.environ.get("A2A_STORE") or read_store_setting(folder)
+        url = (
+            plugin.store_url
+            if plugin
+            else os.environ.get("A2A_STORE") or read_store_setting(folder)
+        )
     except ProjectConfigError as error:
         yield report_error("store", str(error))
         return
@@ -86,7 +122,9 @@ async def _check_store(plugin: A2APlugin | None, folder: Path) -> AsyncIterator[
             yield finding
 
 
-async def _check_addresses(plugin: A2APlugin | None, urls: tuple[str, ...]) -> AsyncIterator[Diagnosis]:
+async def _check_addresses(
+    plugin: A2APlugin | None, urls: tuple[str, ...]
+) -> AsyncIterator[Diagnosis]:
     """Check the given addresses, else the configured ones."""
     surfaces = plugin.surfaces if plugin else ()
     by_url = {each.configured_url: each for each in surfaces if each.configured_url}
@@ -99,7 +137,10 @@ async def _check_addresses(plugin: A2APlugin | None, urls: tuple[str, ...]) -> A
 def _print_finding(finding: Diagnosis) -> None:
     """Print a finding, and its cure in the next line."""
     level = click.style(f"{finding.level.value:8}", fg=_COLORS[finding.level])
-    click.echo(f"{level} {to_safe_line(finding.subject)}: {to_safe_line(finding.text)}", color=_has_colors())
+    click.echo(
+        f"{level} {to_safe_line(finding.subject)}: {to_safe_line(finding.text)}",
+        color=_has_colors(),
+    )
     if finding.fix:
         click.echo(f"{'':8} fix: {to_safe_line(finding.fix)}")
 

@@ -77,24 +77,46 @@ class _Address:
 
 
 def _target_options(function: Callable[..., None]) -> Callable[..., None]:
-    return add_target_options(function, click.argument("url", default=PROJECT_APP, metavar="[URL|APP]"), runs_on=True)
+    return add_target_options(
+        function, click.argument("url", default=PROJECT_APP, metavar="[URL|APP]"), runs_on=True
+    )
 
 
 @click.command(cls=StrictCommand, epilog=_EXAMPLES)
 @_target_options
-@click.option("--port", default=0, show_default="a free one", type=click.IntRange(0, 65535), help="Port of the page on this machine.")
-@click.option("--open/--no-open", "should_open", default=None, help="Open the browser. [default: on a terminal]")
+@click.option(
+    "--port",
+    default=0,
+    show_default="a free one",
+    type=click.IntRange(0, 65535),
+    help="Port of the page on this machine.",
+)
+@click.option(
+    "--open/--no-open",
+    "should_open",
+    default=None,
+    help="Open the browser. [default: on a terminal]",
+)
 def command(target: Target, port: int, *, should_open: bool | None) -> None:
-    """Open a page to see, try and debug an agent: the one of this folder, of an app, or at a URL."""
+    """Open a page to see, try and debug an agent: the one of this folder, of an app, or at a
+    URL.
+    """
     token = secrets.token_urlsafe(32)
     app = _explore_url(target, token) if "://" in target.url else _explore_app(target.url, token)
     with _listen(port) as listening:
         configure_logging("warning", TEXT_FORMAT)
-        address = _Address(listening, token, sys.stdout.isatty() if should_open is None else should_open)
+        address = _Address(
+            listening, token, sys.stdout.isatty() if should_open is None else should_open
+        )
         if isinstance(app, StandaloneExplorer):
             app.allow_port(address.port)
         config = uvicorn.Config(
-            app, lifespan="on", http=BoundedHttpProtocol, log_config=None, access_log=False, timeout_graceful_shutdown=_DRAIN_SECONDS
+            app,
+            lifespan="on",
+            http=BoundedHttpProtocol,
+            log_config=None,
+            access_log=False,
+            timeout_graceful_shutdown=_DRAIN_SECONDS,
         )
         if (failure := run_server(config, inherited=address)) is not None:
             raise report_start_error(failure)
@@ -105,7 +127,9 @@ def _listen(port: int) -> socket.socket:
         return socket.create_server((LOOPBACK, port))
     except OSError as error:
         reason = os.strerror(error.errno).lower() if error.errno else str(error)
-        raise StartError(f"{LOOPBACK}:{port}: {reason}; choose another --port, or none for a free one") from None
+        raise StartError(
+            f"{LOOPBACK}:{port}: {reason}; choose another --port, or none for a free one"
+        ) from None
 
 
 def _explore_url(target: Target, token: str) -> StandaloneExplorer:
@@ -132,16 +156,33 @@ def _explore_app(name: str, token: str) -> Any:  # noqa: ANN401 - an app of Lite
     """Load an app, with the explorer in it."""
     context = click.get_current_context()
     for option in context.params:
-        if option not in {"port", "should_open", "url"} and context.get_parameter_source(option) is ParameterSource.COMMANDLINE:
-            raise CommandUsageError(f"--{option.replace('_', '-')}: is for an agent at a URL; sign in on the page instead")
+        if (
+            option not in {"port", "should_open", "url"}
+            and context.get_parameter_source(option) is ParameterSource.COMMANDLINE
+        ):
+            raise CommandUsageError(
+                f"--{option.replace('_', '-')}: is for an agent at a URL; sign in on the "
+                "page instead"
+            )
     os.environ[to_variable("explorer")] = "on"
     os.environ[LISTENING_HOST] = LOOPBACK
-    os.environ.setdefault(f"{PREFIX}STANDALONE", "true")  # the registry of a mesh would send calls here
+    os.environ.setdefault(
+        f"{PREFIX}STANDALONE", "true"
+    )  # the registry of a mesh would send calls here
     app = load_app(name)
-    plugin = next((each for each in app.plugins if isinstance(each, A2APlugin)), None) if isinstance(app, Litestar) else None
+    plugin = (
+        next((each for each in app.plugins if isinstance(each, A2APlugin)), None)
+        if isinstance(app, Litestar)
+        else None
+    )
     if plugin is None:
-        raise InvalidConfigurationError(f"{name}: no app of Litestar with agents; serve it, and pass its URL")
+        raise InvalidConfigurationError(
+            f"{name}: no app of Litestar with agents; serve it, and pass its URL"
+        )
     if not plugin.settings.explorer:
-        raise InvalidConfigurationError(f"{name}: its code has settings of its own, without the explorer; add Settings(explorer=True)")
+        raise InvalidConfigurationError(
+            f"{name}: its code has settings of its own, without the explorer; add "
+            "Settings(explorer=True)"
+        )
     plugin.explorer_token = token
     return app

@@ -28,14 +28,40 @@ _NEEDS: Mapping[str, Sequence[str]] = {
 }
 """By option: what it is for."""
 _OPTIONS = (
-    click.option("--extensions-dir", type=click.Path(), help="Folder of apcore modules to serve instead of an app."),
-    click.option("--mcp", multiple=True, help="Command or URL of an MCP server, to serve its tools instead of an app; may be repeated."),
-    click.option("--mcp-env", multiple=True, metavar="NAME", help="Variable of this environment that the command of --mcp gets; may be repeated."),
-    click.option("--name", help="Name of the agent of --extensions-dir or --mcp. [default: apcore-agent, mcp-agent]"),
+    click.option(
+        "--extensions-dir",
+        type=click.Path(),
+        help="Folder of apcore modules to serve instead of an app.",
+    ),
+    click.option(
+        "--mcp",
+        multiple=True,
+        help=(
+            "Command or URL of an MCP server, to serve its tools instead of an app; may be "
+            "repeated."
+        ),
+    ),
+    click.option(
+        "--mcp-env",
+        multiple=True,
+        metavar="NAME",
+        help="Variable of this environment that the command of --mcp gets; may be repeated.",
+    ),
+    click.option(
+        "--name",
+        help="Name of the agent of --extensions-dir or --mcp. [default: apcore-agent, mcp-agent]",
+    ),
     click.option("--description", help="Its description. [default: the number of skills]"),
     click.option("--version", help="Its version. [default: 0.0.0]"),
-    click.option("--auth-type", type=click.Choice(["bearer"]), help="Accept callers with tokens (JWT) of --auth-issuer only."),
-    click.option("--auth-issuer", help="URL of the issuer of tokens, which publishes its keys (OpenID Connect)."),
+    click.option(
+        "--auth-type",
+        type=click.Choice(["bearer"]),
+        help="Accept callers with tokens (JWT) of --auth-issuer only.",
+    ),
+    click.option(
+        "--auth-issuer",
+        help="URL of the issuer of tokens, which publishes its keys (OpenID Connect).",
+    ),
     click.option("--auth-audience", help="Audience of tokens. [default: the name of the agent]"),
     click.option("--push-notifications", is_flag=True, help="Deliver webhooks."),
     click.option("--watch", is_flag=True, help="Load modules again whose files change."),
@@ -50,15 +76,21 @@ def extension_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def take_extension_options(options: dict[str, Any]) -> dict[str, Any] | None:
-    """Remove the options of a folder or of servers from those of the command; ``None`` without both."""
+    """Remove the options of a folder or of servers from those of the command; ``None`` without
+    both.
+    """
     taken = {name: options.pop(name) for name in (*_FLAGS, *_NEEDS)}
     given = {name for name in _FLAGS if taken[name] not in (None, ())}
     if len(given) > 1:
-        raise InvalidConfigurationError("--mcp: serves the tools of servers instead of --extensions-dir; remove one of them")
+        raise InvalidConfigurationError(
+            "--mcp: serves the tools of servers instead of --extensions-dir; remove one of them"
+        )
     for name, needed in _NEEDS.items():
         if taken[name] and given.isdisjoint(needed):
             flags = " or ".join(_FLAGS[each] for each in needed)
-            raise InvalidConfigurationError(f"--{name.replace('_', '-')}: is for {flags}; give one, or remove the option")
+            raise InvalidConfigurationError(
+                f"--{name.replace('_', '-')}: is for {flags}; give one, or remove the option"
+            )
     return taken if given else None
 
 
@@ -75,13 +107,23 @@ def build_servers_app(options: dict[str, Any]) -> Litestar:
     sources = [build_server_source(server, options["mcp_env"]) for server in options[SERVERS]]
     capabilities = Capabilities(push_notifications=options["push_notifications"])
     name, version = options["name"] or "mcp-agent", options["version"] or "0.0.0"
-    return create_app(Agent(name, options["description"] or "", version, sources=sources, capabilities=capabilities))
+    return create_app(
+        Agent(
+            name, options["description"] or "", version, sources=sources, capabilities=capabilities
+        )
+    )
 
 
-def build_server_source(server: str, variables: Sequence[str], subject: str = "--mcp") -> SkillSource:
-    """Build the source of the tools of an MCP server, whose command gets variables of this environment; errors begin with ``subject``."""
+def build_server_source(
+    server: str, variables: Sequence[str], subject: str = "--mcp"
+) -> SkillSource:
+    """Build the source of the tools of an MCP server, whose command gets variables of this
+    environment; errors begin with ``subject``.
+    """
     if missing := ", ".join(name for name in variables if name not in os.environ):
-        raise InvalidConfigurationError(f"--mcp-env: {missing} is not set in this environment; set it, or remove the option")
+        raise InvalidConfigurationError(
+            f"--mcp-env: {missing} is not set in this environment; set it, or remove the option"
+        )
     with explain_missing("MCP servers", "mcp"):
         from a2a_runtime.bridges.mcp.source import McpSource, is_url  # noqa: PLC0415 - an extra
 
@@ -93,7 +135,9 @@ def build_server_source(server: str, variables: Sequence[str], subject: str = "-
 
 
 def find_modules(folder: Path, subject: str = "--extensions-dir") -> Any:  # noqa: ANN401 - of a library that is an extra
-    """Find the apcore modules of a folder, as a registry; modules and their registry may raise anything. Errors begin with ``subject``."""
+    """Find the apcore modules of a folder, as a registry; modules and their registry may raise
+    anything. Errors begin with ``subject``.
+    """
     if not folder.is_dir():
         raise InvalidConfigurationError(f"Extensions directory not found: {folder}")
     with explain_missing(subject, "apcore"):
@@ -109,7 +153,10 @@ def find_modules(folder: Path, subject: str = "--extensions-dir") -> Any:  # noq
 def build_extensions_app(options: dict[str, Any]) -> Litestar:
     """Find the modules in a folder, and build the app of their agent."""
     if bool(options["auth_type"]) != bool(options["auth_issuer"]):
-        raise InvalidConfigurationError("--auth-type: needs the issuer of the tokens; give --auth-type bearer and --auth-issuer URL")
+        raise InvalidConfigurationError(
+            "--auth-type: needs the issuer of the tokens; give --auth-type bearer and "
+            "--auth-issuer URL"
+        )
     registry = find_modules(Path(options[FOLDER]))
     from a2a_runtime.bridges.apcore.auth import JWTAuthenticator  # noqa: PLC0415 - an extra, which other apps do not need
     from a2a_runtime.bridges.apcore.server import DEFAULT_NAME, async_serve  # noqa: PLC0415 - as above

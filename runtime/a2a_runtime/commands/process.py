@@ -1,4 +1,6 @@
-"""Options of the commands that run a process of an agent: logs, environment, store; and the app that they name."""
+"""Options of the commands that run a process of an agent: logs, environment, store; and the app
+that they name.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,11 @@ _Decorator: TypeAlias = Callable[[Callable[..., None]], Callable[..., None]]
 _FILE = click.Path(exists=True, dir_okay=False)
 
 
-def _enable_request_log(_context: click.Context, _option: click.Parameter, is_enabled: bool) -> None:  # noqa: FBT001 - the signature of click
+def _enable_request_log(
+    _context: click.Context,
+    _option: click.Parameter,
+    is_enabled: bool,  # noqa: FBT001 - the signature of click
+) -> None:
     if is_enabled:
         request_log.setLevel(logging.DEBUG)
 
@@ -44,12 +50,22 @@ given_options: dict[str, str] = {}
 """The options of the command line that set settings, by setting."""
 
 
-def override_setting(_context: click.Context, option: click.Parameter, value: str | bool | None) -> None:  # noqa: FBT001 - the signature of click
+def override_setting(
+    _context: click.Context,
+    option: click.Parameter,
+    value: str | bool | None,  # noqa: FBT001 - the signature of click
+) -> None:
     """Set the variable of the setting that an option is named after."""
     name = option.name or ""
     variable = to_variable(name)
     if isinstance(value, str) and is_secret(name) and has_password(value):
-        click.echo(f"--{name}: its password is visible in the list of processes; set {variable}{FILE_SUFFIX}", err=True)
+        click.echo(
+            (
+                f"--{name}: its password is visible in the list of processes; set "
+                f"{variable}{FILE_SUFFIX}"
+            ),
+            err=True,
+        )
     if value is not None:
         given_options[name] = option.opts[0]
         os.environ.pop(variable + FILE_SUFFIX, None)
@@ -64,19 +80,31 @@ _OPTIONS = (
         callback=_enable_request_log,
         help="Log the operation of every call, and the end of every task.",
     ),
-    click.option("--env-file", type=_FILE, expose_value=False, is_eager=True, callback=_read_env_file, help="File of environment variables."),
+    click.option(
+        "--env-file",
+        type=_FILE,
+        expose_value=False,
+        is_eager=True,
+        callback=_read_env_file,
+        help="File of environment variables.",
+    ),
 )
 
 
 def _iter_setting_options(command: str) -> Iterator[_Decorator]:
-    """Make an option of every setting whose schema names the command; the help is the description of the setting."""
+    """Make an option of every setting whose schema names the command; the help is the description
+    of the setting.
+    """
     for name, facts in list_settings().items():
         if command not in facts.get("x-a2a-option", ()):
             continue
         word, default = name.replace("_", "-"), facts["default"]
         is_switch = facts["type"] == "boolean"
         default_text = ("on" if default else "off") if is_switch else default
-        text = f"{facts['description'].replace('`', '').removesuffix('.')}; instead of {to_variable(name)}."
+        text = (
+            f"{facts['description'].replace('`', '').removesuffix('.')}; instead of "
+            f"{to_variable(name)}."
+        )
         yield click.option(
             f"--{word}/--no-{word}" if is_switch else f"--{word}",
             type=bool if is_switch else click.Choice(facts["enum"]) if "enum" in facts else str,
@@ -88,13 +116,17 @@ def _iter_setting_options(command: str) -> Iterator[_Decorator]:
 
 
 def process_options(name: str) -> _Decorator:
-    """Add the options of a process, and those of the settings that the command has; they take effect by themselves, in the environment."""
+    """Add the options of a process, and those of the settings that the command has; they take
+    effect by themselves, in the environment.
+    """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
         def run(*args: Any, **values: Any) -> None:  # noqa: ANN401 - passed on
             try:
-                level, log_format = (str(read_setting(os.environ, name)) for name in ("log_level", "log_format"))
+                level, log_format = (
+                    str(read_setting(os.environ, name)) for name in ("log_level", "log_format")
+                )
             except ValueError as error:
                 raise InvalidConfigurationError(str(error)) from error
             configure_logging(level, log_format)
@@ -115,7 +147,9 @@ def load_app(name: str) -> Any:  # noqa: ANN401 - any object that a command can 
     try:
         return import_from_string(name if ":" in name else f"{name}:app")
     except ImportFromStringError as error:
-        raise InvalidConfigurationError(f"{error}; name an app as module:attribute, e.g. hello:app for app in hello.py") from error
+        raise InvalidConfigurationError(
+            f"{error}; name an app as module:attribute, e.g. hello:app for app in hello.py"
+        ) from error
     except ProjectConfigError as error:
         raise InvalidConfigurationError(str(error)) from error
     except Exception as error:  # imported code may raise anything

@@ -6,7 +6,8 @@
 
 Sources of skills are opened, and asked for what they offer now.
 
-The project is for the compatibility check and for typed clients (``a2a-gen build``). The agent does not read it.
+The project is for the compatibility check and for typed clients (``a2a-gen build``). The agent does
+not read it.
 """
 
 from __future__ import annotations
@@ -46,9 +47,16 @@ Exit codes: 0 success, 1 the files are stale, 2 usage error or a source that can
 
 
 output_option = click.option(
-    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("contract"), show_default=True, help="Folder to write."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("contract"),
+    show_default=True,
+    help="Folder to write.",
 )
-check_option = click.option("--check", is_flag=True, help="Write nothing; exit with 1 if a file is missing or differs.")
+check_option = click.option(
+    "--check", is_flag=True, help="Write nothing; exit with 1 if a file is missing or differs."
+)
 
 
 @click.command(epilog=_EXAMPLES)
@@ -64,17 +72,29 @@ def command(context: click.Context, agent: str, output: Path, *, check: bool) ->
     write_contract(context, found, output, f"a2a-gen schema {agent}", check=check)
 
 
-def write_contract(context: click.Context, agent: Agent, output: Path, words: str, *, check: bool) -> None:
-    """Write the contract of an agent to a folder, or compare it; ``words`` are the command to run again."""
-    files = {output / name: text for name, text in render_contract(agent, _read_skills(agent)).items()}
-    stale = [path for path, text in files.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
+def write_contract(
+    context: click.Context, agent: Agent, output: Path, words: str, *, check: bool
+) -> None:
+    """Write the contract of an agent to a folder, or compare it; ``words`` are the command to run
+    again.
+    """
+    files = {
+        output / name: text for name, text in render_contract(agent, _read_skills(agent)).items()
+    }
+    stale = [
+        path
+        for path, text in files.items()
+        if not path.is_file() or path.read_text(encoding="utf-8") != text
+    ]
     if check:
         for path in stale:
             click.echo(f"{path}: stale; run {words} -o {output}", err=True)
         context.exit(_EXIT_STALE if stale else 0)
     project = output / PROJECT_FILE
     if project.is_file() and not project.read_text(encoding="utf-8").startswith(MARK):
-        raise CommandError(f"{project}: written by hand; choose another folder with -o, or remove the file")
+        raise CommandError(
+            f"{project}: written by hand; choose another folder with -o, or remove the file"
+        )
     for path in stale:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(files[path], encoding="utf-8")
@@ -103,14 +123,20 @@ def _read_skills(agent: Agent) -> Mapping[str, SkillDefinition]:
 def render_contract(agent: Agent, skills: Mapping[str, SkillDefinition]) -> Mapping[str, str]:
     """Render the files of an agent's contract, by path."""
     uses = [(skill, use, schema) for skill in skills.values() for use, schema in _list_uses(skill)]
-    typed = [(skill, use, schema) for skill, use, schema in uses if isinstance(schema, AnnotatedSchema)]
-    by_key, common = TypeAdapter.json_schemas([((skill.id, use), schema.mode, schema.adapter) for skill, use, schema in typed])
+    typed = [
+        (skill, use, schema) for skill, use, schema in uses if isinstance(schema, AnnotatedSchema)
+    ]
+    by_key, common = TypeAdapter.json_schemas(
+        [((skill.id, use), schema.mode, schema.adapter) for skill, use, schema in typed]
+    )
     definitions = dict(common.get("$defs", {}))
     references: dict[tuple[str, str], str] = {}
     files: dict[str, str] = {}
     for skill, use, annotated in typed:
         found = by_key[(skill.id, use), annotated.mode]
-        name = str(found.get("$ref", "")).removeprefix(_REFERENCE) if found.keys() == {"$ref"} else ""
+        name = (
+            str(found.get("$ref", "")).removeprefix(_REFERENCE) if found.keys() == {"$ref"} else ""
+        )
         if not name:
             name = _to_class_name(skill.id, use)
             definitions[name] = found
@@ -133,12 +159,23 @@ def _list_uses(skill: SkillDefinition) -> Iterator[tuple[str, TypedSchema[object
             yield f"ask.{_to_ask_name(schema)}", schema
 
 
-def _render_project(agent: Agent, skills: Mapping[str, SkillDefinition], references: Mapping[tuple[str, str], str]) -> Iterator[str]:
+def _render_project(
+    agent: Agent, skills: Mapping[str, SkillDefinition], references: Mapping[tuple[str, str], str]
+) -> Iterator[str]:
     yield f"{MARK}, for the compatibility check and typed clients. Do not edit."
-    yield from ("", "[agent]", f"name = {_quote(agent.name)}", f"description = {_quote(agent.description or agent.name)}")
+    yield from (
+        "",
+        "[agent]",
+        f"name = {_quote(agent.name)}",
+        f"description = {_quote(agent.description or agent.name)}",
+    )
     yield f"version = {_quote(agent.version)}"
     for skill in skills.values():
-        yield from ("", f"[skills.{_quote(skill.id)}]", f"description = {_quote(skill.description or skill.id)}")
+        yield from (
+            "",
+            f"[skills.{_quote(skill.id)}]",
+            f"description = {_quote(skill.description or skill.id)}",
+        )
         if skill.can_merge or (skill.contract is not None and skill.contract.streams):
             yield "streaming = true"
         asks: list[str] = []
@@ -153,12 +190,22 @@ def _render_project(agent: Agent, skills: Mapping[str, SkillDefinition], referen
 
 
 def _to_ask_name(schema: TypedSchema[object]) -> str:
-    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+", "_", schema.id.rpartition("ask.")[2] or "reply").lower().strip("_")
+    name = (
+        re.sub(
+            r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+", "_", schema.id.rpartition("ask.")[2] or "reply"
+        )
+        .lower()
+        .strip("_")
+    )
     return name if name[:1].isalpha() else f"ask_{name}"
 
 
 def _to_class_name(skill_id: str, use: str) -> str:
-    return "".join(word[:1].upper() + word[1:] for word in re.split(r"[^A-Za-z0-9]+", f"{skill_id}.{use}") if word)
+    return "".join(
+        word[:1].upper() + word[1:]
+        for word in re.split(r"[^A-Za-z0-9]+", f"{skill_id}.{use}")
+        if word
+    )
 
 
 def _to_package(name: str) -> str:
@@ -167,7 +214,9 @@ def _to_package(name: str) -> str:
 
 
 def _quote(text: str) -> str:
-    """Quote a text for TOML, whose basic strings are those of JSON without the control character DEL."""
+    """Quote a text for TOML, whose basic strings are those of JSON without the control character
+    DEL.
+    """
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

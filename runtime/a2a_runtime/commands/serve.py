@@ -59,10 +59,30 @@ Exit codes: 0 stopped, 1 invalid configuration, 2 failed to start or crashed."""
 @click.command(cls=StrictCommand, epilog=_EXAMPLES)
 @click.argument("app", default=PROJECT_APP)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="Port to listen on.")
-@click.option("--drain", default=10, show_default=True, type=click.IntRange(0), help="Seconds that open requests get on shutdown.")
-@click.option("--max-connections", type=click.IntRange(1), help="Open connections. [default: three quarters of the descriptors, see ulimit -n]")
-@click.option("--send-timeout", type=click.IntRange(1), help="Seconds in which a client has to read some of an answer. [default: 30]")
+@click.option(
+    "--port",
+    default=8000,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="Port to listen on.",
+)
+@click.option(
+    "--drain",
+    default=10,
+    show_default=True,
+    type=click.IntRange(0),
+    help="Seconds that open requests get on shutdown.",
+)
+@click.option(
+    "--max-connections",
+    type=click.IntRange(1),
+    help="Open connections. [default: three quarters of the descriptors, see ulimit -n]",
+)
+@click.option(
+    "--send-timeout",
+    type=click.IntRange(1),
+    help="Seconds in which a client has to read some of an answer. [default: 30]",
+)
 @click.option(
     "--drain-delay",
     default=0,
@@ -75,30 +95,77 @@ Exit codes: 0 stopped, 1 invalid configuration, 2 failed to start or crashed."""
     "proxies",
     default="",
     envvar="FORWARDED_ALLOW_IPS",
-    help="Addresses of trusted proxies, separated by commas; their X-Forwarded-* headers are used. [default: none]",
+    help=(
+        "Addresses of trusted proxies, separated by commas; their X-Forwarded-* headers are "
+        "used. [default: none]"
+    ),
 )
-@click.option("--ssl-certfile", type=_FILE, help="Certificate of the server, for TLS; --ssl-keyfile has its key.")
-@click.option("--ssl-keyfile", type=_FILE, help="Private key of the certificate. [default: in the same file]")
-@click.option("--ssl-ca-certs", type=_FILE, help="Authorities of client certificates, which [auth.*] of kind mutual-tls then admits.")
+@click.option(
+    "--ssl-certfile",
+    type=_FILE,
+    help="Certificate of the server, for TLS; --ssl-keyfile has its key.",
+)
+@click.option(
+    "--ssl-keyfile", type=_FILE, help="Private key of the certificate. [default: in the same file]"
+)
+@click.option(
+    "--ssl-ca-certs",
+    type=_FILE,
+    help="Authorities of client certificates, which [auth.*] of kind mutual-tls then admits.",
+)
 @process_options("serve")
-@click.option("--workers", default=1, show_default=True, type=click.IntRange(1), help="Server processes on the port; several need a Postgres store.")
-@click.option("--reload", is_flag=True, help="Start again when code or configuration below this folder changes; for development.")
+@click.option(
+    "--workers",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Server processes on the port; several need a Postgres store.",
+)
+@click.option(
+    "--reload",
+    is_flag=True,
+    help="Start again when code or configuration below this folder changes; for development.",
+)
 @extension_options
-@click.option("--show-settings", is_flag=True, help="Print every setting with its value and its source, secrets masked, and exit.")
+@click.option(
+    "--show-settings",
+    is_flag=True,
+    help="Print every setting with its value and its source, secrets masked, and exit.",
+)
 @click.option("--built-by-dev", is_flag=True, hidden=True)
-@click.option("--check", "only_check", is_flag=True, help="Check the configuration and the store, and exit without serving.")
-def command(app: str, host: str, port: int, proxies: str, *, only_check: bool, **options: Any) -> None:  # noqa: ANN401 - paths of files, and numbers
-    """Serve an agent over HTTP with uvicorn, and over gRPC if it has a port, until it is stopped."""
+@click.option(
+    "--check",
+    "only_check",
+    is_flag=True,
+    help="Check the configuration and the store, and exit without serving.",
+)
+def command(
+    app: str,
+    host: str,
+    port: int,
+    proxies: str,
+    *,
+    only_check: bool,
+    **options: Any,  # noqa: ANN401 - paths of files, and numbers
+) -> None:
+    """Serve an agent over HTTP with uvicorn, and over gRPC if it has a port, until it is
+    stopped.
+    """
     if options["ssl_ca_certs"] and find_spec("cryptography") is None:
-        raise InvalidConfigurationError("--ssl-ca-certs: cryptography is not installed; run pip install 'a2a-gen[auth]'")
-    stale_log.disabled = options.pop("built_by_dev")  # it builds after each edit, also one during a start
+        raise InvalidConfigurationError(
+            "--ssl-ca-certs: cryptography is not installed; run pip install 'a2a-gen[auth]'"
+        )
+    stale_log.disabled = options.pop(
+        "built_by_dev"
+    )  # it builds after each edit, also one during a start
     if options.pop("show_settings"):
         click.echo(describe_settings(os.environ))
         return
     extensions = take_extension_options(options)
     if extensions is not None and app != PROJECT_APP:
         raise InvalidConfigurationError(
-            f"{app}: not served beside --extensions-dir or --mcp; leave it out, or add the tools to its agent as a source"
+            f"{app}: not served beside --extensions-dir or --mcp; leave it out, or add the "
+            "tools to its agent as a source"
         )
     if only_check:
         _check(load_app(app) if extensions is None else build_app(extensions), host)
@@ -109,7 +176,8 @@ def command(app: str, host: str, port: int, proxies: str, *, only_check: bool, *
     inherited = InheritedFiles.from_environment()
     if extensions is not None and (processes > 1 or is_reloading):
         raise InvalidConfigurationError(
-            "--extensions-dir and --mcp: are for one process; use an app for --workers and --reload, or --watch for a folder"
+            "--extensions-dir and --mcp: are for one process; use an app for --workers and "
+            "--reload, or --watch for a folder"
         )
     if inherited is None and (processes > 1 or is_reloading):
         _supervise(app, host, port, proxies, processes, is_reloading=is_reloading, **options)
@@ -119,7 +187,13 @@ def command(app: str, host: str, port: int, proxies: str, *, only_check: bool, *
     if inherited is None:
         check_port(host, port)
     drain_delay = options.pop("drain_delay")
-    config = _build_config(AccessLog(loaded) if read_setting(os.environ, "access_log") else loaded, host, port, proxies, **options)
+    config = _build_config(
+        AccessLog(loaded) if read_setting(os.environ, "access_log") else loaded,
+        host,
+        port,
+        proxies,
+        **options,
+    )
     if (failure := run_server(config, drain_delay, inherited=inherited)) is not None:
         raise report_start_error(failure)
 
@@ -146,19 +220,46 @@ def _build_config(app: Any, host: str, port: int, proxies: str, **options: Any) 
     try:
         config.load()
     except OSError as error:  # of TLS
-        raise InvalidConfigurationError(f"--ssl-certfile: {error}; give files with a certificate and its private key") from None
+        raise InvalidConfigurationError(
+            f"--ssl-certfile: {error}; give files with a certificate and its private key"
+        ) from None
     return config
 
 
-def _supervise(app: str, host: str, port: int, proxies: str, processes: int, *, is_reloading: bool, **options: Any) -> NoReturn:  # noqa: ANN401
-    """Serve with processes of this command; settings are in their environment already, so that no secret is in their arguments."""
+def _supervise(
+    app: str,
+    host: str,
+    port: int,
+    proxies: str,
+    processes: int,
+    *,
+    is_reloading: bool,
+    **options: Any,  # noqa: ANN401
+) -> NoReturn:
+    """Serve with processes of this command; settings are in their environment already, so that no
+    secret is in their arguments.
+    """
     if processes > 1:
         _check_processes(load_app(app), processes, host)
     check_port(host, port)
-    listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=2048)
-    given = {"host": host, "port": listening.getsockname()[1], "forwarded-allow-ips": proxies, **options}
-    words = [word for name, value in given.items() if value not in (None, "") for word in (f"--{name.replace('_', '-')}", str(value))]
-    code = Supervisor(build_command([app, *words]), listening, processes, is_reloading=is_reloading).run()
+    listening = socket.create_server(
+        (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=2048
+    )
+    given = {
+        "host": host,
+        "port": listening.getsockname()[1],
+        "forwarded-allow-ips": proxies,
+        **options,
+    }
+    words = [
+        word
+        for name, value in given.items()
+        if value not in (None, "")
+        for word in (f"--{name.replace('_', '-')}", str(value))
+    ]
+    code = Supervisor(
+        build_command([app, *words]), listening, processes, is_reloading=is_reloading
+    ).run()
     listening.close()
     sys.exit(code)
 
@@ -170,9 +271,15 @@ def _check_processes(app: object, processes: int, host: str) -> None:
         return
     _check_exposure(plugin, host)
     if not plugin.has_shared_store:
-        raise InvalidConfigurationError(f"--workers {processes}: the store belongs to one process; set --store postgresql://…, or --workers 1")
+        raise InvalidConfigurationError(
+            f"--workers {processes}: the store belongs to one process; set --store "
+            "postgresql://…, or --workers 1"
+        )
     if plugin.settings.metrics_path != OFF:
-        logging.getLogger(__name__).warning("metrics: each of %d processes has its own numbers, and a scrape reads one of them", processes)
+        logging.getLogger(__name__).warning(
+            "metrics: each of %d processes has its own numbers, and a scrape reads one of them",
+            processes,
+        )
 
 
 def _check(app: object, host: str) -> None:
@@ -192,7 +299,10 @@ def _check(app: object, host: str) -> None:
 def _describe_surface(surface: Surface) -> str:
     """Describe a surface in one line; skills of a source are known once the agent has started."""
     skills = pluralize(len(surface.skills), "skill")
-    return f"{surface.agent.name} at {surface.path or '/'}, {skills}{' and those of its sources' if surface.agent.sources else ''}"
+    return (
+        f"{surface.agent.name} at {surface.path or '/'}, "
+        f"{skills}{' and those of its sources' if surface.agent.sources else ''}"
+    )
 
 
 def _check_exposure(plugin: A2APlugin, host: str) -> None:
@@ -204,4 +314,8 @@ def _check_exposure(plugin: A2APlugin, host: str) -> None:
 
 
 def _find_plugin(app: object) -> A2APlugin | None:
-    return next((each for each in app.plugins if isinstance(each, A2APlugin)), None) if isinstance(app, Litestar) else None
+    return (
+        next((each for each in app.plugins if isinstance(each, A2APlugin)), None)
+        if isinstance(app, Litestar)
+        else None
+    )

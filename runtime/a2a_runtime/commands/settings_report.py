@@ -9,7 +9,15 @@ from typing import Any, cast
 from a2a_runtime.commands.process import given_options
 from a2a_runtime.commands.startup import InvalidConfigurationError
 from a2a_runtime.project.loader import find_file_settings
-from a2a_runtime.settings import PREFIX, Settings, find_given, is_secret, list_settings, read_schema, to_variable
+from a2a_runtime.settings import (
+    PREFIX,
+    Settings,
+    find_given,
+    is_secret,
+    list_settings,
+    read_schema,
+    to_variable,
+)
 
 _MASK = "***"
 _DEFAULT = "default"
@@ -23,16 +31,24 @@ def describe_settings(environment: Mapping[str, str]) -> str:
     except ValueError as error:
         raise InvalidConfigurationError(str(error)) from error
     widths = [max(len(row[column]) for row in rows) for column in range(2)]
-    return "\n".join(f"{name:{widths[0]}}  {value:{widths[1]}}  {source}" for name, value, source in rows)
+    return "\n".join(
+        f"{name:{widths[0]}}  {value:{widths[1]}}  {source}" for name, value, source in rows
+    )
 
 
-def _list_rows(settings: Settings, in_file: Mapping[str, Any], environment: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+def _list_rows(
+    settings: Settings, in_file: Mapping[str, Any], environment: Mapping[str, str]
+) -> Iterator[tuple[str, str, str]]:
     for name, facts in list_settings().items():
         value, given = getattr(settings, name), find_given(environment, name)
         source = _DEFAULT if given is None else given_options.get(name, given.source)
         if in_file.get(name) is not None and value == _to_default(facts):
             value, source = in_file[name], "a2a.toml"
-        yield to_variable(name), _render(value, is_masked=is_secret(name) and value != _to_default(facts)), source
+        yield (
+            to_variable(name),
+            _render(value, is_masked=is_secret(name) and value != _to_default(facts)),
+            source,
+        )
 
 
 def _list_others(environment: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
@@ -40,7 +56,11 @@ def _list_others(environment: Mapping[str, str]) -> Iterator[tuple[str, str, str
     for name, facts in read_schema()["$defs"]["OtherVariables"]["properties"].items():
         variable = PREFIX + name.upper()
         if variable in environment:
-            yield variable, _render(environment[variable], is_masked=bool(facts.get("writeOnly"))), variable
+            yield (
+                variable,
+                _render(environment[variable], is_masked=bool(facts.get("writeOnly"))),
+                variable,
+            )
 
 
 def _to_default(facts: Mapping[str, Any]) -> object:
@@ -50,7 +70,9 @@ def _to_default(facts: Mapping[str, Any]) -> object:
 
 def _render(value: object, *, is_masked: bool) -> str:
     if is_masked:  # of an address, the kind may be shown
-        scheme, separator, _ = str(value).partition("://") if isinstance(value, str) else ("", "", "")
+        scheme, separator, _ = (
+            str(value).partition("://") if isinstance(value, str) else ("", "", "")
+        )
         return f"{scheme}{separator}{_MASK}" if separator else _MASK
     if isinstance(value, bool):
         return "on" if value else "off"

@@ -38,10 +38,14 @@ class StartError(click.ClickException):
 def check_port(host: str, port: int) -> None:
     """Check that a port is free, before the store is opened and tasks are taken over."""
     try:
-        socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
+        socket.create_server(
+            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET
+        ).close()
     except OSError as error:
         reason = os.strerror(error.errno).lower() if error.errno else str(error)
-        raise StartError(f"{host}:{port}: {reason}; stop what runs there, or choose another --host or --port") from None
+        raise StartError(
+            f"{host}:{port}: {reason}; stop what runs there, or choose another --host or --port"
+        ) from None
 
 
 def report_import_error(name: str, error: Exception) -> click.ClickException:
@@ -52,11 +56,15 @@ def report_import_error(name: str, error: Exception) -> click.ClickException:
 
 
 def report_start_error(error: BaseException) -> click.ClickException:
-    """Describe an exception of a start: in one line if it names the cure, otherwise with its traceback."""
+    """Describe an exception of a start: in one line if it names the cure, otherwise with its
+    traceback.
+    """
     causes = list_causes(error)
     reason = describe_start_error(error)
     if reason is None:
-        return StartError("the app has not started:\n" + "\n".join(_format_traceback(each) for each in causes))
+        return StartError(
+            "the app has not started:\n" + "\n".join(_format_traceback(each) for each in causes)
+        )
     if all(isinstance(each, CONFIGURATION_ERRORS) for each in causes):
         return InvalidConfigurationError(reason)
     return StartError(reason)
@@ -67,8 +75,14 @@ def _is_own(frame: traceback.FrameSummary) -> bool:
 
 
 def _format_traceback(error: BaseException) -> str:
-    """Format a traceback without the frames of the import system and of this package, unless the error is one that this package does not expect."""
+    """Format a traceback without the frames of the import system and of this package, unless the
+    error is one that this package does not expect.
+    """
     foreign = list(dropwhile(_is_own, traceback.extract_tb(error.__traceback__)))
-    if foreign and (foreign[-1].line or "").startswith("raise "):  # on purpose: the message says what to do, and our steps to it say nothing
+    if foreign and (foreign[-1].line or "").startswith(
+        "raise "
+    ):  # on purpose: the message says what to do, and our steps to it say nothing
         foreign = list(dropwhile(_is_own, reversed(foreign)))[::-1]
-    return "".join([*traceback.format_list(foreign), *traceback.format_exception_only(error)]).rstrip()
+    return "".join(
+        [*traceback.format_list(foreign), *traceback.format_exception_only(error)]
+    ).rstrip()

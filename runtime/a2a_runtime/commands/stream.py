@@ -33,7 +33,8 @@ artifactUpdate); the last one is the task as it is at its end.
 def command(order: Order) -> None:
     """Call a skill of an agent and print its result as it is made.
 
-    Works as `a2a-gen call`; an agent that does not stream gives its result at once. A connection that breaks is resumed.
+    Works as `a2a-gen call`; an agent that does not stream gives its result at once. A connection
+    that breaks is resumed.
     """
     run(_stream(order))
 
@@ -42,9 +43,13 @@ async def _stream(order: Order) -> None:
     report = CallReport(as_json=order.as_json, output=order.output)
     async with order.target.open() as client:
         message, last = await order.build_message(client), None
-        conversation = CallConversation(client, order.build_options(), streams=None if order.target.has_card else True)
+        conversation = CallConversation(
+            client, order.build_options(), streams=None if order.target.has_card else True
+        )
         try:
-            async with aclosing(with_deadline(conversation.run(message), order.target.timeout)) as events:
+            async with aclosing(
+                with_deadline(conversation.run(message), order.target.timeout)
+            ) as events:
                 async for event in events:
                     report.print_event(event)
                     last = event if isinstance(event, Task | Message) else last

@@ -1,10 +1,12 @@
-"""Server processes of ``a2a-gen serve``: several on one port, or one that starts again when the code changes.
+"""Server processes of ``a2a-gen serve``: several on one port, or one that starts again when the
+code changes.
 
     parent   binds the port, starts the processes, replaces one that has ended
     child    the same command; ``INHERITED`` in its environment names the socket, and the pipe to which it writes when it has started
 
-A process that ends before it has started ends the parent too, with its exit code: the configuration is wrong, and the next one would do the same.
-With ``--reload`` the parent waits for the next change instead.
+A process that ends before it has started ends the parent too, with its exit code: the configuration
+is wrong, and the next one would do the same. With ``--reload`` the parent waits for the next change
+instead.
 """
 
 from __future__ import annotations
@@ -62,7 +64,9 @@ class _Child:
         self._ready, ready = os.pipe()
         os.set_blocking(self._ready, False)
         environment = {**os.environ, INHERITED: f"{listening.fileno()},{ready}"}
-        self.process = subprocess.Popen(command, env=environment, pass_fds=(listening.fileno(), ready))  # noqa: S603 - this program again
+        self.process = subprocess.Popen(  # noqa: S603 - this program again
+            command, env=environment, pass_fds=(listening.fileno(), ready)
+        )
         os.close(ready)
         self._started_at, self._has_started = time.monotonic(), False
 
@@ -87,8 +91,20 @@ class _Child:
 class Supervisor:
     """Starts and replaces the processes until it is stopped."""
 
-    def __init__(self, command: Sequence[str], listening: socket.socket, processes: int, *, is_reloading: bool = False) -> None:
-        self._command, self._listening, self._processes, self._is_reloading = command, listening, processes, is_reloading
+    def __init__(
+        self,
+        command: Sequence[str],
+        listening: socket.socket,
+        processes: int,
+        *,
+        is_reloading: bool = False,
+    ) -> None:
+        self._command, self._listening, self._processes, self._is_reloading = (
+            command,
+            listening,
+            processes,
+            is_reloading,
+        )
         self._children: list[_Child] = []
         self._stop, self._has_changed = threading.Event(), threading.Event()
 
@@ -128,7 +144,9 @@ class Supervisor:
             if not child.has_started:
                 return code if code > 0 else 2
             if child.may_restart:
-                log.warning("server process %d has ended (%d): starting another", child.process.pid, code)
+                log.warning(
+                    "server process %d has ended (%d): starting another", child.process.pid, code
+                )
                 child.close()
                 self._children[index] = self._start()
         return None

@@ -20,7 +20,14 @@ with explain_missing("a2a-gen tasks", "client"):
     from a2a_runtime.client.stream import INTERRUPTED_STATES, TERMINAL_STATES
     from a2a_runtime.commands.terminal.command import EXIT_CODES, AgentGroup, CallError, run
     from a2a_runtime.commands.terminal.questions import describe_continuation, describe_question
-    from a2a_runtime.commands.terminal.report import CallReport, check_folder, finish, print_json, print_line, state_name
+    from a2a_runtime.commands.terminal.report import (
+        CallReport,
+        check_folder,
+        finish,
+        print_json,
+        print_line,
+        state_name,
+    )
     from a2a_runtime.commands.terminal.target import Target, target_options
     from a2a_runtime.commands.terminal.text import to_safe_line
     from a2a_runtime.extensions import SKILL_ID
@@ -36,8 +43,18 @@ Examples:
 {EXIT_CODES}"""
 _STATES = {state.name.lower().replace("_", "-"): state for state in State}
 _COLUMNS, _WIDTHS = ("ID", "STATE", "CHANGED", "SKILL", "CONVERSATION"), (36, 14, 20, 16, 36)
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print the JSON of the protocol (1.0), whatever the agent speaks.")
-_output_option = click.option("--output", type=click.Path(path_type=Path), metavar="FOLDER", help="Folder for files of the result.")
+_json_option = click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print the JSON of the protocol (1.0), whatever the agent speaks.",
+)
+_output_option = click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Folder for files of the result.",
+)
 
 
 @click.group(cls=AgentGroup, epilog=_EXAMPLES)
@@ -49,13 +66,30 @@ def command() -> None:
 @target_options
 @click.option("--state", type=click.Choice(list(_STATES)), help="Only tasks in this state.")
 @click.option("--context", "context_id", help="Only tasks of this conversation.")
-@click.option("--since", type=click.DateTime(), help="Only tasks whose status has changed since then (UTC).")
-@click.option("--limit", default=50, show_default=True, type=click.IntRange(1), help="Maximum number of tasks.")
+@click.option(
+    "--since", type=click.DateTime(), help="Only tasks whose status has changed since then (UTC)."
+)
+@click.option(
+    "--limit",
+    default=50,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Maximum number of tasks.",
+)
 @_json_option
-def list_tasks(target: Target, state: str | None, context_id: str | None, since: datetime | None, limit: int, *, as_json: bool) -> None:
+def list_tasks(
+    target: Target,
+    state: str | None,
+    context_id: str | None,
+    since: datetime | None,
+    limit: int,
+    *,
+    as_json: bool,
+) -> None:
     """List tasks of the caller.
 
-    Prints id, state, time, skill and conversation of each, the most recently changed first; with --json one task in each line.
+    Prints id, state, time, skill and conversation of each, the most recently changed first; with
+    --json one task in each line.
     """
 
     async def print_tasks() -> None:
@@ -64,7 +98,12 @@ def list_tasks(target: Target, state: str | None, context_id: str | None, since:
             print_line(_align(_COLUMNS))
         async with target.open() as client:
             moment = since.replace(tzinfo=UTC) if since else None
-            async for task in client.list(context_id=context_id, state=_STATES[state] if state else None, since=moment, page_size=min(limit, 100)):
+            async for task in client.list(
+                context_id=context_id,
+                state=_STATES[state] if state else None,
+                since=moment,
+                page_size=min(limit, 100),
+            ):
                 print_json(task) if as_json else click.echo(_describe_task(task))
                 left -= 1
                 if not left:
@@ -76,10 +115,16 @@ def list_tasks(target: Target, state: str | None, context_id: str | None, since:
 @command.command()
 @target_options
 @click.argument("task_id")
-@click.option("--history", type=click.IntRange(0), help="Maximum number of messages. [default: as the agent decides]")
+@click.option(
+    "--history",
+    type=click.IntRange(0),
+    help="Maximum number of messages. [default: as the agent decides]",
+)
 @_output_option
 @_json_option
-def get(target: Target, task_id: str, history: int | None, output: Path | None, *, as_json: bool) -> None:
+def get(
+    target: Target, task_id: str, history: int | None, output: Path | None, *, as_json: bool
+) -> None:
     """Print a task: its state, and its result if it has one."""
     check_folder(output)
 
@@ -131,11 +176,16 @@ async def _follow(target: Target, task_id: str, report: CallReport) -> None:
     finally:
         report.close()
     if str(task.status.state) in INTERRUPTED_STATES:
-        raise CallError(f"{describe_question(parse_question(task))}\n    fix: {describe_continuation(target.url, task.id)}")
+        raise CallError(
+            f"{describe_question(parse_question(task))}\n    fix: "
+            f"{describe_continuation(target.url, task.id)}"
+        )
     finish(task)
 
 
-async def _follow_running(client: A2AClient, target: Target, task_id: str, report: CallReport) -> Task:
+async def _follow_running(
+    client: A2AClient, target: Target, task_id: str, report: CallReport
+) -> Task:
     """Print the events of a task until it ends or asks, and return the task then."""
     limit = asyncio.timeout(target.timeout)
     try:
@@ -148,7 +198,9 @@ async def _follow_running(client: A2AClient, target: Target, task_id: str, repor
     except TimeoutError as error:
         if not limit.expired():
             raise
-        raise CallError(f"task {to_safe_line(task_id)}: still runs after {target.timeout} s; raise --timeout") from error
+        raise CallError(
+            f"task {to_safe_line(task_id)}: still runs after {target.timeout} s; raise --timeout"
+        ) from error
     return await client.get(task_id)
 
 
@@ -168,6 +220,8 @@ def _find_skill(task: Task) -> str:
 
 
 def _align(cells: Iterable[str]) -> str:
-    """Write the cells of a row below each other; an empty one is a dash, so that columns can be counted."""
+    """Write the cells of a row below each other; an empty one is a dash, so that columns can be
+    counted.
+    """
     texts = [to_safe_line(cell) or "-" for cell in cells]
     return "  ".join(cell.ljust(width) for cell, width in zip(texts, _WIDTHS, strict=True)).rstrip()

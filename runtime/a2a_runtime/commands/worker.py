@@ -48,22 +48,39 @@ class WorkerConfig:
 
 @click.command(cls=StrictCommand, epilog=_EXAMPLES)
 @click.argument("app", default=PROJECT_APP)
-@click.option("--queue", "queues", multiple=True, help="Queue to serve; may be given again. [default: all]")
-@click.option("--concurrency", default=16, show_default=True, type=click.IntRange(1), help="Runs at once, of queues without a number of their own.")
+@click.option(
+    "--queue", "queues", multiple=True, help="Queue to serve; may be given again. [default: all]"
+)
+@click.option(
+    "--concurrency",
+    default=16,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Runs at once, of queues without a number of their own.",
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address of the probes.")
-@click.option("--port", default=None, type=click.IntRange(0, 65535), help="Port of the probes /livez and /ready. [default: none]")
+@click.option(
+    "--port",
+    default=None,
+    type=click.IntRange(0, 65535),
+    help="Port of the probes /livez and /ready. [default: none]",
+)
 @process_options("worker")
-def command(app: str, queues: tuple[str, ...], concurrency: int, host: str, port: int | None) -> None:
+def command(
+    app: str, queues: tuple[str, ...], concurrency: int, host: str, port: int | None
+) -> None:
     """Run the skills of an agent that are placed on workers, until it is stopped.
 
-    Any number of workers may run, on any number of machines, beside the processes that serve the agent. They need its code, its environment and its
-    Postgres store.
+    Any number of workers may run, on any number of machines, beside the processes that serve the
+    agent. They need its code, its environment and its Postgres store.
     """
     if port:
         check_port(host, port)
     plugin = find_plugin(app, load_app(app))
     try:
-        asyncio.run(_run(plugin.build_worker_runtime, WorkerConfig(queues, concurrency, host, port)))
+        asyncio.run(
+            _run(plugin.build_worker_runtime, WorkerConfig(queues, concurrency, host, port))
+        )
     except Exception as error:  # the edge of the process
         raise report_start_error(error) from error
 
@@ -74,14 +91,19 @@ def find_plugin(name: str, app: object) -> A2APlugin:
         return app
     if isinstance(app, Surface):
         return A2APlugin(app)
-    if isinstance(app, Agent):  # where apps mount one without a surface: that of agents alone, and that of a host
+    if isinstance(
+        app, Agent
+    ):  # where apps mount one without a surface: that of agents alone, and that of a host
         return A2APlugin(Surface(app), Surface(app, path=AGENT_PATH))
     mounted = (getattr(route, "app", None) for route in getattr(app, "routes", ()))
     for each in (app, *mounted):
         for plugin in each.plugins if isinstance(each, Litestar) else ():
             if isinstance(plugin, A2APlugin):
                 return plugin
-    raise InvalidConfigurationError(f"{name}: no agent in {type(app).__name__}; name an app with A2APlugin or mount_agents, a Surface or an Agent")
+    raise InvalidConfigurationError(
+        f"{name}: no agent in {type(app).__name__}; name an app with A2APlugin or "
+        "mount_agents, a Surface or an Agent"
+    )
 
 
 async def _run(build_runtime: Callable[[], AgentRuntime], config: WorkerConfig) -> None:
@@ -90,7 +112,9 @@ async def _run(build_runtime: Callable[[], AgentRuntime], config: WorkerConfig) 
     for each in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(each, stop.set)
     async with AsyncExitStack() as stack:
-        state = await stack.enter_async_context(run_worker(build_runtime(), queues=config.queues, concurrency=config.concurrency))
+        state = await stack.enter_async_context(
+            run_worker(build_runtime(), queues=config.queues, concurrency=config.concurrency)
+        )
         if config.port is not None:
             port = await stack.enter_async_context(serve_probes(state, config.host, config.port))
             click.echo(f"probes: http://{config.host}:{port}", err=True)

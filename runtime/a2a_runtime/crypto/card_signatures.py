@@ -3,12 +3,15 @@
     signatures = CardSigner([SigningKey.from_file(Path("card.pem"))]).sign(card_as_json, dialect)
     card = await verify_card(card_as_json, TrustStore(keys))     the signed members only; or UnsignedCardError, InvalidSignatureError
 
-A card with empty members has two canonical forms in use: the one of the protocol, and one without empty members at any depth. Each key signs both, so
-that verifiers of either kind find a signature; a2a-sdk 1.3.0 creates and accepts only the second.
+A card with empty members has two canonical forms in use: the one of the protocol, and one without
+empty members at any depth. Each key signs both, so that verifiers of either kind find a signature;
+a2a-sdk 1.3.0 creates and accepts only the second.
 
-The second form does not cover all members. A security requirement without scopes is empty, so the form omits it with the name of its scheme; a relay
-could replace it, and the SDK would not notice. The signature is made all the same, because the SDK accepts such a card with no other. For a card that
-only this kind of signature fits, ``verify_card`` returns the members of the form, and nothing that could have been added.
+The second form does not cover all members. A security requirement without scopes is empty, so the
+form omits it with the name of its scheme; a relay could replace it, and the SDK would not notice.
+The signature is made all the same, because the SDK accepts such a card with no other. For a card
+that only this kind of signature fits, ``verify_card`` returns the members of the form, and nothing
+that could have been added.
 """
 
 from __future__ import annotations
@@ -60,7 +63,9 @@ class CardSigner:
             raise ValueError("CardSigner: no key given; pass at least one")
         self._keys = tuple(keys)
 
-    def sign(self, card: Mapping[str, object], dialect: str = CANONICAL.name) -> list[AgentCardSignature]:
+    def sign(
+        self, card: Mapping[str, object], dialect: str = CANONICAL.name
+    ) -> list[AgentCardSignature]:
         """Sign the members of a card, as a dialect defines them."""
         forms = list(_build_forms(select_signed_members(card, dialect), dialect))
         return [_sign_payload(form.payload, key) for key in self._keys for form in forms]
@@ -89,19 +94,31 @@ class TrustStore:
         return None
 
 
-async def verify_card(card: Mapping[str, object], trust: TrustStore, dialect: str = CANONICAL.name) -> Mapping[str, object]:
+async def verify_card(
+    card: Mapping[str, object], trust: TrustStore, dialect: str = CANONICAL.name
+) -> Mapping[str, object]:
     """Return the members of a card that a trusted key signed; use these instead of the card."""
     signatures = card.get(_SIGNATURES)
     if not is_json_array(signatures) or not signatures:
         raise UnsignedCardError("the card is not signed")
     try:
         forms = [*_build_forms(select_signed_members(card, dialect), dialect)]
-        all_members = {name: value for name, value in card.items() if name != _SIGNATURES}  # a newer version may sign members unknown here
+        all_members = {
+            name: value for name, value in card.items() if name != _SIGNATURES
+        }  # a newer version may sign members unknown here
         forms += _build_forms(all_members, dialect)
     except CanonicalizationError as error:
         raise InvalidSignatureError(f"the card has no canonical form: {error}") from error
-    headers = [(signature, header) for signature in signatures[:_MAX_SIGNATURES] if (header := parse_header(signature)) is not None]
-    trusted = [(signature, key) for signature, header in headers if (key := await trust.find(header)) is not None]
+    headers = [
+        (signature, header)
+        for signature in signatures[:_MAX_SIGNATURES]
+        if (header := parse_header(signature)) is not None
+    ]
+    trusted = [
+        (signature, key)
+        for signature, header in headers
+        if (key := await trust.find(header)) is not None
+    ]
     for form in sorted(forms, key=lambda form: form.omits_empty):
         if any(_is_signature_of(signature, form.payload, key) for signature, key in trusted):
             return form.covered_card
@@ -127,7 +144,9 @@ def _build_forms(members: Mapping[str, object], dialect: str) -> Iterator[_Signe
 
 
 def _sign_payload(payload: bytes, key: SigningKey) -> AgentCardSignature:
-    protected, _, signature = _JWS.encode(payload, key.private, key.algorithm, {"typ": "JOSE", **key.header}).split(".")
+    protected, _, signature = _JWS.encode(
+        payload, key.private, key.algorithm, {"typ": "JOSE", **key.header}
+    ).split(".")
     return AgentCardSignature(protected=protected, signature=signature)
 
 
@@ -155,28 +174,32 @@ def _is_signature_of(signature: object, payload: bytes, key: PyJWK) -> bool:
 
 
 # The signed members of a card (section 8.4.1), by the schema of the contract. Pure.
-#
 #     required                                        always, also if empty
 #     optional in proto, or an object of its own      if given, also if empty
 #     every other member                              unless it has its default: "", 0, false, [], {}
-#
 # Signatures and members that the schema does not know are not signed.
 
 
 def select_signed_members(card: Mapping[str, object], dialect: str) -> dict[str, object]:
     """Keep the members of a card that are signed."""
-    return _select_members({name: value for name, value in card.items() if name != _SIGNATURES}, _CARD_TYPE, dialect)
+    return _select_members(
+        {name: value for name, value in card.items() if name != _SIGNATURES}, _CARD_TYPE, dialect
+    )
 
 
 def restore_required_members(card: object, dialect: str) -> dict[str, object]:
     """Add the required members, empty, to a card without empty members."""
-    return _select_members(card if is_json_object(card) else {}, _CARD_TYPE, dialect, should_fill=True)
+    return _select_members(
+        card if is_json_object(card) else {}, _CARD_TYPE, dialect, should_fill=True
+    )
 
 
 def drop_empty(value: object) -> object:
     """Drop empty members at every depth; ``None`` if nothing remains."""
     if is_json_object(value):
-        return {name: kept for name, each in value.items() if (kept := drop_empty(each)) is not None} or None
+        return {
+            name: kept for name, each in value.items() if (kept := drop_empty(each)) is not None
+        } or None
     if is_json_array(value):
         return [kept for each in value if (kept := drop_empty(each)) is not None] or None
     return None if value == "" else value
@@ -184,7 +207,9 @@ def drop_empty(value: object) -> object:
 
 @cache
 def _load_types(dialect: str) -> Mapping[str, object]:
-    return _get_object(from_json((files("a2a_contract") / "schemas" / f"{dialect}.json").read_bytes()), "$defs")
+    return _get_object(
+        from_json((files("a2a_contract") / "schemas" / f"{dialect}.json").read_bytes()), "$defs"
+    )
 
 
 def _get_object(value: object, *path: str) -> Mapping[str, object]:
@@ -194,7 +219,9 @@ def _get_object(value: object, *path: str) -> Mapping[str, object]:
     return value if is_json_object(value) else {}
 
 
-def _select_members(value: Mapping[str, object], type_name: str, dialect: str, *, should_fill: bool = False) -> dict[str, object]:
+def _select_members(
+    value: Mapping[str, object], type_name: str, dialect: str, *, should_fill: bool = False
+) -> dict[str, object]:
     schema = _get_object(_load_types(dialect), type_name)
     required = schema.get("required")
     selected: dict[str, object] = {}
@@ -207,7 +234,12 @@ def _select_members(value: Mapping[str, object], type_name: str, dialect: str, *
         if given is None:
             continue
         kept = _select_nested(given, rule, dialect, should_fill=should_fill)
-        if is_required or dialect != CANONICAL.name or _has_presence(rule) or kept not in ("", 0, False, [], {}):
+        if (
+            is_required
+            or dialect != CANONICAL.name
+            or _has_presence(rule)
+            or kept not in ("", 0, False, [], {})
+        ):
             selected[member] = kept
     return selected
 
@@ -215,7 +247,11 @@ def _select_members(value: Mapping[str, object], type_name: str, dialect: str, *
 def _has_presence(rule: Mapping[str, object]) -> bool:
     """Return true if an empty member differs from an absent one."""
     is_optional = _get_object(rule, "x-proto").get("optional") is True
-    return is_optional or "$ref" in rule or (rule.get("type") == "object" and "additionalProperties" not in rule)
+    return (
+        is_optional
+        or "$ref" in rule
+        or (rule.get("type") == "object" and "additionalProperties" not in rule)
+    )
 
 
 def _build_empty(rule: Mapping[str, object], dialect: str) -> object:
@@ -225,16 +261,25 @@ def _build_empty(rule: Mapping[str, object], dialect: str) -> object:
     return empty.get(schema.get("type"))
 
 
-def _select_nested(given: object, rule: Mapping[str, object], dialect: str, *, should_fill: bool) -> object:
+def _select_nested(
+    given: object, rule: Mapping[str, object], dialect: str, *, should_fill: bool
+) -> object:
     """Descend into objects and arrays of the contract's types; free JSON stays as it is."""
     if "$ref" in rule and is_json_object(given):
         name = _resolve_branch(_to_type_name(rule["$ref"]), given, dialect)
-        return given if name is None else _select_members(given, name, dialect, should_fill=should_fill)
+        return (
+            given
+            if name is None
+            else _select_members(given, name, dialect, should_fill=should_fill)
+        )
     items, values = rule.get("items"), rule.get("additionalProperties")
     if is_json_array(given) and is_json_object(items):
         return [_select_nested(each, items, dialect, should_fill=should_fill) for each in given]
     if is_json_object(given) and is_json_object(values):
-        return {name: _select_nested(each, values, dialect, should_fill=should_fill) for name, each in given.items()}
+        return {
+            name: _select_nested(each, values, dialect, should_fill=should_fill)
+            for name, each in given.items()
+        }
     return given
 
 
@@ -245,8 +290,19 @@ def _resolve_branch(name: str, given: Mapping[str, object], dialect: str) -> str
     if not schema or "properties" in schema:
         return name if schema else None
     branches = schema.get("oneOf")
-    candidates = [_to_type_name(branch.get("$ref")) for branch in branches if is_json_object(branch)] if is_json_array(branches) else []
-    return next((each for each in candidates if _get_object(types, each, "properties", "type").get("const") == given.get("type")), None)
+    candidates = (
+        [_to_type_name(branch.get("$ref")) for branch in branches if is_json_object(branch)]
+        if is_json_array(branches)
+        else []
+    )
+    return next(
+        (
+            each
+            for each in candidates
+            if _get_object(types, each, "properties", "type").get("const") == given.get("type")
+        ),
+        None,
+    )
 
 
 def _to_type_name(reference: object) -> str:

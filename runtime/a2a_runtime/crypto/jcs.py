@@ -18,7 +18,9 @@ _MAX_PLAIN_EXPONENT, _MIN_PLAIN_EXPONENT = 21, -6
 
 
 class CanonicalizationError(ValueError):
-    """A value without a canonical form: a number beyond a double, a lone surrogate, or nesting that is too deep."""
+    """A value without a canonical form: a number beyond a double, a lone surrogate, or nesting that
+    is too deep.
+    """
 
 
 def canonicalize(value: object) -> bytes:
@@ -60,7 +62,9 @@ def serialize_number(value: float) -> str:
     whole, _, fraction = mantissa.partition(".")
     fraction = "" if fraction == "0" else fraction
     significant = (whole + fraction).lstrip("0")
-    point = int(exponent or 0) + len(significant) - len(fraction)  # the position of the point in the significant digits
+    point = (
+        int(exponent or 0) + len(significant) - len(fraction)
+    )  # the position of the point in the significant digits
     return ("-" if value < 0 else "") + _place_point(significant.rstrip("0"), point)
 
 

@@ -17,19 +17,36 @@ from pathlib import Path
 from typing import TypeAlias
 
 from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePrivateKey, generate_private_key
+from cryptography.hazmat.primitives.asymmetric.ec import (
+    SECP256R1,
+    EllipticCurvePrivateKey,
+    generate_private_key,
+)
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
 from jwt.algorithms import get_default_algorithms
 
 from a2a_runtime.crypto.jcs import canonicalize
 
 PrivateKey: TypeAlias = EllipticCurvePrivateKey | Ed25519PrivateKey | RSAPrivateKey
 
-_ALGORITHMS: Mapping[type[PrivateKey], str] = {EllipticCurvePrivateKey: "ES256", Ed25519PrivateKey: "EdDSA", RSAPrivateKey: "RS256"}
+_ALGORITHMS: Mapping[type[PrivateKey], str] = {
+    EllipticCurvePrivateKey: "ES256",
+    Ed25519PrivateKey: "EdDSA",
+    RSAPrivateKey: "RS256",
+}
 _MIN_RSA_BITS = 2048
-_THUMBPRINT_MEMBERS = {"EC": ("crv", "kty", "x", "y"), "OKP": ("crv", "kty", "x"), "RSA": ("e", "kty", "n")}
+_THUMBPRINT_MEMBERS = {
+    "EC": ("crv", "kty", "x", "y"),
+    "OKP": ("crv", "kty", "x"),
+    "RSA": ("e", "kty", "n"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +64,35 @@ class SigningKey:
         return cls._create(generate_private_key(SECP256R1()), None, None)
 
     @classmethod
-    def from_file(cls, path: Path, key_id: str | None = None, jku: str | None = None, password: str | None = None) -> SigningKey:
+    def from_file(
+        cls,
+        path: Path,
+        key_id: str | None = None,
+        jku: str | None = None,
+        password: str | None = None,
+    ) -> SigningKey:
         """Read a PEM file."""
         try:
             return cls.from_pem(path.read_bytes(), key_id, jku, password)
         except (OSError, ValueError) as error:
-            raise ValueError(f"{path}: {error.strerror if isinstance(error, OSError) else error}") from None
+            raise ValueError(
+                f"{path}: {error.strerror if isinstance(error, OSError) else error}"
+            ) from None
 
     @classmethod
-    def from_pem(cls, pem: str | bytes, key_id: str | None = None, jku: str | None = None, password: str | None = None) -> SigningKey:
+    def from_pem(
+        cls,
+        pem: str | bytes,
+        key_id: str | None = None,
+        jku: str | None = None,
+        password: str | None = None,
+    ) -> SigningKey:
         """Parse PEM."""
         try:
-            key = load_pem_private_key(pem.encode() if isinstance(pem, str) else pem, password.encode() if password else None)
+            key = load_pem_private_key(
+                pem.encode() if isinstance(pem, str) else pem,
+                password.encode() if password else None,
+            )
         except (ValueError, TypeError, UnsupportedAlgorithm) as error:
             raise ValueError(f"not a private key: {error}") from None
         return cls._create(_require_usable(key), key_id, jku)
@@ -87,14 +121,18 @@ class SigningKey:
 
     def to_pem(self) -> str:
         """Serialize the private key."""
-        return self.private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+        return self.private.private_bytes(
+            Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
+        ).decode()
 
     def to_jwk(self) -> dict[str, object]:
         """Return the public key as a member of a key set."""
         return {**self._public_jwk(), "kid": self.key_id, "use": "sig", "alg": self.algorithm}
 
     def _public_jwk(self) -> dict[str, object]:
-        public: dict[str, object] = dict(get_default_algorithms()[self.algorithm].to_jwk(self.private.public_key(), as_dict=True))
+        public: dict[str, object] = dict(
+            get_default_algorithms()[self.algorithm].to_jwk(self.private.public_key(), as_dict=True)
+        )
         public.pop("key_ops", None)
         return public
 

@@ -4,8 +4,9 @@
     text = box.encrypt("hunter2", "the credentials of a webhook")
     box.decrypt(text, "the credentials of a webhook")
 
-A text (AES-256-GCM) is bound to its purpose: moved to another place of the database it cannot be decrypted. Secrets that were stored before there was
-a key are not encrypted, and are returned as they are.
+A text (AES-256-GCM) is bound to its purpose: moved to another place of the database it cannot be
+decrypted. Secrets that were stored before there was a key are not encrypted, and are returned as
+they are.
 """
 
 from __future__ import annotations
@@ -35,16 +36,26 @@ class SecretBox:
 
     def __init__(self, keys: Sequence[bytes]) -> None:
         if not keys or any(len(key) != _KEY_BYTES for key in keys):
-            raise ValueError(f"encryption keys: each must have {_KEY_BYTES} bytes; generate one with SecretBox.generate_key()")
+            raise ValueError(
+                f"encryption keys: each must have {_KEY_BYTES} bytes; generate one with "
+                "SecretBox.generate_key()"
+            )
         self._ciphers = [AESGCM(key) for key in keys]
 
     @classmethod
     def from_text(cls, text: str) -> SecretBox:
         """Parse keys as base64, separated by commas."""
         try:
-            return cls([urlsafe_b64decode(key.strip() + "=" * (-len(key.strip()) % 4)) for key in text.split(",")])
+            return cls(
+                [
+                    urlsafe_b64decode(key.strip() + "=" * (-len(key.strip()) % 4))
+                    for key in text.split(",")
+                ]
+            )
         except Base64Error as error:
-            raise ValueError(f"encryption keys: not base64; each is {_KEY_BYTES} bytes as base64") from error
+            raise ValueError(
+                f"encryption keys: not base64; each is {_KEY_BYTES} bytes as base64"
+            ) from error
 
     @staticmethod
     def generate_key() -> str:
@@ -54,7 +65,12 @@ class SecretBox:
     def encrypt(self, secret: str, purpose: str) -> str:
         """Encrypt a secret for one purpose."""
         nonce = secrets.token_bytes(_NONCE_BYTES)
-        return _PREFIX + urlsafe_b64encode(nonce + self._ciphers[0].encrypt(nonce, secret.encode(), purpose.encode())).decode()
+        return (
+            _PREFIX
+            + urlsafe_b64encode(
+                nonce + self._ciphers[0].encrypt(nonce, secret.encode(), purpose.encode())
+            ).decode()
+        )
 
     def decrypt(self, text: str, purpose: str) -> str:
         """Decrypt a text for its purpose; a text that is not encrypted is returned as it is."""
@@ -66,7 +82,9 @@ class SecretBox:
             raise DecryptionError from error
         for cipher in self._ciphers:
             try:
-                return cipher.decrypt(raw[:_NONCE_BYTES], raw[_NONCE_BYTES:], purpose.encode()).decode()
+                return cipher.decrypt(
+                    raw[:_NONCE_BYTES], raw[_NONCE_BYTES:], purpose.encode()
+                ).decode()
             except (InvalidTag, ValueError):  # a nonce that is too short, or no UTF-8
                 continue
         raise DecryptionError

@@ -43,7 +43,12 @@ class WebhookSigner:
             "jti": headers.get("Webhook-Id", ""),
             DIGEST_CLAIM: digest,
         }
-        return {DIGEST_HEADER: digest, SIGNATURE_HEADER: jwt.encode(claims, self._key.private, self._key.algorithm, headers=self._key.header)}
+        return {
+            DIGEST_HEADER: digest,
+            SIGNATURE_HEADER: jwt.encode(
+                claims, self._key.private, self._key.algorithm, headers=self._key.header
+            ),
+        }
 
 
 def digest_body(body: bytes) -> str:
@@ -52,5 +57,7 @@ def digest_body(body: bytes) -> str:
 
 
 def to_audience(url: str) -> str:
-    """Return the URL of a webhook without its query and fragment, which may hold secrets of its owner."""
+    """Return the URL of a webhook without its query and fragment, which may hold secrets of its
+    owner.
+    """
     return url.partition("?")[0].partition("#")[0]

@@ -1,4 +1,6 @@
-"""Background tasks of a process, threads of blocking functions, and delayed calls that share one timer."""
+"""Background tasks of a process, threads of blocking functions, and delayed calls that share one
+timer.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ log = logging.getLogger(__name__)
 
 
 class BackgroundTasks:
-    """Owner of background tasks: keeps a reference to each one, and cancels all of them on ``stop``."""
+    """Owner of background tasks: keeps a reference to each one, and cancels all of them on
+    ``stop``.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -28,7 +32,9 @@ class BackgroundTasks:
         self._is_stopping = False
 
     def run_every(self, interval_seconds: float, function: Callable[[], Awaitable[object]]) -> None:
-        """Call a function now and after every interval; an exception is logged and the next call is made all the same."""
+        """Call a function now and after every interval; an exception is logged and the next call is
+        made all the same.
+        """
 
         async def run() -> None:
             while True:
@@ -37,8 +43,14 @@ class BackgroundTasks:
                 except StoreUnavailableError:
                     pass  # the store logs its outages
                 except Exception:  # the edge of a background task: the loop has to go on
-                    log.exception("background task failed: %s, next attempt in %g s", function, interval_seconds)
-                if self._is_stopping:  # the driver of a database may lose a cancellation that comes together with its answer
+                    log.exception(
+                        "background task failed: %s, next attempt in %g s",
+                        function,
+                        interval_seconds,
+                    )
+                # the driver of a database may lose a cancellation that comes together with its
+                # answer
+                if self._is_stopping:
                     return
                 await self._clock.sleep(interval_seconds)
 
@@ -68,7 +80,8 @@ class BackgroundTasks:
 class DelayedCalls(Generic[T]):
     """Calls a function with each item that is still there after one delay, and before the second.
 
-    Most items are discarded before that. They cost two dictionary operations: one shared timer looks only at the items that are left.
+    Most items are discarded before that. They cost two dictionary operations: one shared timer
+    looks only at the items that are left.
     """
 
     def __init__(self, delay_seconds: float, callback: Callable[[T], object]) -> None:
@@ -103,7 +116,8 @@ class DelayedCalls(Generic[T]):
 async def run_in_thread(function: Callable[[T], object], argument: T) -> object:
     """Call a blocking function in a thread of its own.
 
-    Not in a pool: a handler may block for minutes, and one that never returns must neither delay other handlers nor keep the process alive.
+    Not in a pool: a handler may block for minutes, and one that never returns must neither delay
+    other handlers nor keep the process alive.
     A coroutine that it returns after the caller is gone is closed: nothing awaits it any more.
     """
     loop = asyncio.get_running_loop()
@@ -136,7 +150,9 @@ async def run_in_thread(function: Callable[[T], object], argument: T) -> object:
     try:
         return await done
     except asyncio.CancelledError:
-        if done.done() and not done.cancelled() and done.exception() is None:  # canceled after the result came, before it was taken
+        if (
+            done.done() and not done.cancelled() and done.exception() is None
+        ):  # canceled after the result came, before it was taken
             _close_coroutine(done.result())
         raise
 
@@ -147,10 +163,12 @@ def _close_coroutine(result: object) -> None:
 
 
 def detach_task(task: asyncio.Task[Any]) -> None:
-    """Exclude a task that ignores its cancellation from the shutdown of the event loop and of the interpreter.
+    """Exclude a task that ignores its cancellation from the shutdown of the event loop and of the
+    interpreter.
 
-    A loop that is closed cancels its tasks and waits for them, possibly for ever: it does not know an unregistered task. An interpreter that exits
-    deallocates the coroutine and thereby resumes it, possibly for ever: a reference that is never released prevents that.
+    A loop that is closed cancels its tasks and waits for them, possibly for ever: it does not know
+    an unregistered task. An interpreter that exits deallocates the coroutine and thereby resumes
+    it, possibly for ever: a reference that is never released prevents that.
     """
     asyncio._unregister_task(task)  # noqa: SLF001 - documented in "Extending asyncio"
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(task))

@@ -1,4 +1,5 @@
-"""Handlers that begin before there is a task: a skill with ``answers="either"`` decides in each call.
+"""Handlers that begin before there is a task: a skill with ``answers="either"`` decides in each
+call.
 
     the handler, within a second …                             the caller gets
     returns a value                                            a message; nothing is stored
@@ -7,7 +8,8 @@
     raises                                                     an error
     does none of these                                         a task, in which the same call of the handler goes on
 
-The task has its id from the beginning, so nothing that the handler has read changes. A later run, after a crash or an answer, is as any other.
+The task has its id from the beginning, so nothing that the handler has read changes. A later run,
+after a crash or an answer, is as any other.
 """
 
 from __future__ import annotations
@@ -68,7 +70,9 @@ class DeferredWriter(TaskWriter):
             self._created.set_exception(error)
             self._created.exception()  # there may be no write that waits for it
 
-    async def _commit(self, change: TaskChange, *, by_handler: bool = True, unless_working: bool = False) -> None:
+    async def _commit(
+        self, change: TaskChange, *, by_handler: bool = True, unless_working: bool = False
+    ) -> None:
         if not self._created.done():
             await self.require_task()
         await super()._commit(change, by_handler=by_handler, unless_working=unless_working)
@@ -77,22 +81,42 @@ class DeferredWriter(TaskWriter):
 class BegunHandler:
     """A running handler, without a task for now."""
 
-    def __init__(self, dependencies: RunDependencies, skill: Skill, scope: TaskScope, new: NewTask, caller: Caller) -> None:
+    def __init__(
+        self,
+        dependencies: RunDependencies,
+        skill: Skill,
+        scope: TaskScope,
+        new: NewTask,
+        caller: Caller,
+    ) -> None:
         self.wire_id = new.wire_id or dependencies.ids.new()
-        planned = build_first_version(scope, new, "", self.wire_id, Encoded(Task, b"{}"), dependencies.clock.millis())
+        planned = build_first_version(
+            scope, new, "", self.wire_id, Encoded(Task, b"{}"), dependencies.clock.millis()
+        )
         self.skill, self.writer = skill, DeferredWriter(dependencies, planned)
         records = () if new.record is None else (new.record,)
         info = RequestInfo.from_records(records)
         deadline = find_deadline(skill.timeout, info, dependencies.clock)
-        self.context = TaskContext(dependencies, caller, ClaimedRun(planned, records), self.writer, new.message, deadline)
+        self.context = TaskContext(
+            dependencies, caller, ClaimedRun(planned, records), self.writer, new.message, deadline
+        )
         self.context.request = info
         self.context.can_ask, self.context.accepts_messages = skill.can_ask, skill.accepts_messages
-        call, loop = call_handler(skill, self.context, self._write_chunk), asyncio.get_running_loop()
+        call, loop = (
+            call_handler(skill, self.context, self._write_chunk),
+            asyncio.get_running_loop(),
+        )
         clock = dependencies.clock
-        origin = current_origin.get() if deadline == inf else limit_origin(deadline - clock.monotonic(), clock.millis())
+        origin = (
+            current_origin.get()
+            if deadline == inf
+            else limit_origin(deadline - clock.monotonic(), clock.millis())
+        )
         self.task: asyncio.Task[object] = in_origin(origin, lambda: loop.create_task(call))
 
-    async def run(self, start: Callable[[], Awaitable[AcceptedMessage]]) -> AcceptedMessage | Message:
+    async def run(
+        self, start: Callable[[], Awaitable[AcceptedMessage]]
+    ) -> AcceptedMessage | Message:
         """Wait for the message of the handler, or start its task if it needs one."""
         try:
             message = await self.wait_message()
@@ -109,7 +133,11 @@ class BegunHandler:
 
     async def wait_message(self) -> Message | None:
         """Wait for the message that the handler returns; ``None`` if a task is needed instead."""
-        await asyncio.wait((self.task, self.writer.needed), timeout=MAX_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(
+            (self.task, self.writer.needed),
+            timeout=MAX_SECONDS,
+            return_when=asyncio.FIRST_COMPLETED,
+        )
         if self.writer.needed.done() or not self.task.done():
             return None
         try:
@@ -117,7 +145,10 @@ class BegunHandler:
             return None if result is None or is_job(result) else self._build_message(result)
         except RunStopped:  # it has rejected or failed, which is the state of a task
             return None
-        except (Exception, asyncio.CancelledError) as error:  # the edge of a request: any exception of a handler
+        except (
+            Exception,
+            asyncio.CancelledError,
+        ) as error:  # the edge of a request: any exception of a handler
             log_failure(log, "handler failed: skill %s", self.skill.id, error=error)
             raise InvalidAgentResponseError from error
 
@@ -134,7 +165,9 @@ class BegunHandler:
     def _build_message(self, result: object) -> Message:
         message = result if isinstance(result, Message) else self.context.reply(result)
         message = self.context.describe_usage(message)
-        return message.model_copy(update={"task_id": None, "context_id": message.context_id or self.context.context_id})
+        return message.model_copy(
+            update={"task_id": None, "context_id": message.context_id or self.context.context_id}
+        )
 
     async def _write_chunk(self, value: object) -> None:
         await write_chunk(self.skill, self.context, self.writer, value)

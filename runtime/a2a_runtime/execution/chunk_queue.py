@@ -1,9 +1,11 @@
-"""Chunks of one run that its handler does not wait for: bounded, in order, committed by a background task.
+"""Chunks of one run that its handler does not wait for: bounded, in order, committed by a
+background task.
 
     handler ── put ──► queue ── all that wait, in one transaction ──► store ── publish
 
-``put`` waits while the queue is full; so a handler that never waits itself gives way to others. A chunk is lost only with its process, or with its
-run. An error of a commit is raised by the next call: an unavailable store keeps the queue, and the call after that one tries again.
+``put`` waits while the queue is full; so a handler that never waits itself gives way to others. A
+chunk is lost only with its process, or with its run. An error of a commit is raised by the next
+call: an unavailable store keeps the queue, and the call after that one tries again.
 """
 
 from __future__ import annotations
@@ -26,7 +28,11 @@ class ChunkQueue:
         self._commit = commit
         self._waiting: list[ChunkWrite] = []
         self._batch: list[ChunkWrite] = []
-        """Chunks that are being committed. An unavailable store keeps them: it may have committed them, so that none may join or leave them."""
+        """Chunks that are being committed.
+
+        An unavailable store keeps them: it may have committed them, so that none may join or leave
+        them.
+        """
         self._size_bytes = 0
         self._failure: BaseException | None = None
         self._committing: asyncio.Task[None] | None = None
@@ -35,7 +41,9 @@ class ChunkQueue:
     async def put(self, write: ChunkWrite) -> None:
         """Add a chunk as soon as there is room."""
         async with self._turn:  # concurrent writers add in the order of their calls
-            while len(self._waiting) >= MAX_CHUNKS or (self._waiting and self._size_bytes >= MAX_BYTES):
+            while len(self._waiting) >= MAX_CHUNKS or (
+                self._waiting and self._size_bytes >= MAX_BYTES
+            ):
                 await self._wait_for_commit()
             self._raise_failure()
             self._waiting.append(write)
@@ -65,7 +73,9 @@ class ChunkQueue:
         return self._committing
 
     async def _commit_next(self) -> None:
-        """Commit what waits now, or again what an unavailable store has not confirmed; what is added meanwhile waits for the next commit."""
+        """Commit what waits now, or again what an unavailable store has not confirmed; what is
+        added meanwhile waits for the next commit.
+        """
         if not self._batch:
             self._batch, self._waiting, self._size_bytes = self._waiting, [], 0
         try:
@@ -78,7 +88,9 @@ class ChunkQueue:
             self._batch = []
 
     def _on_committed(self, task: asyncio.Task[None]) -> None:
-        """Begin the next commit, however this one has ended, also one that was cancelled before it began."""
+        """Begin the next commit, however this one has ended, also one that was cancelled before it
+        began.
+        """
         self._committing = None
         if (self._batch or self._waiting) and self._failure is None and not task.cancelled():
             self._start()

@@ -23,7 +23,9 @@ class ClaimLedger:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._claimed_since: dict[str, float] = {}
-        """Tasks that were claimed and did not run here at the last renewal, with the time when that was noticed."""
+        """Tasks that were claimed and did not run here at the last renewal, with the time when that
+        was noticed.
+        """
         self._creations: dict[int, float] = {}
         """Creations under way, with their beginnings, oldest first."""
         self._last_creation = 0
@@ -39,18 +41,34 @@ class ClaimLedger:
         del self._creations[number]
 
     def find_doubtful(self, claimed: Collection[str], here: Collection[str]) -> Sequence[str]:
-        """Return the claims without a run, now and at the last renewal, that no creation under way can have made."""
+        """Return the claims without a run, now and at the last renewal, that no creation under way
+        can have made.
+        """
         now, before = self._clock.monotonic(), self._claimed_since
         self._claimed_since = {key: before.get(key, now) for key in claimed if key not in here}
         oldest_creation = next(iter(self._creations.values()), inf)
-        return [key for key, since in before.items() if key in self._claimed_since and since < oldest_creation]
+        return [
+            key
+            for key, since in before.items()
+            if key in self._claimed_since and since < oldest_creation
+        ]
 
 
-def find_lost(known: Mapping[str, RunProgress], claimed: Mapping[str, RunProgress]) -> Iterator[tuple[str, RunProgress, FencedError]]:
-    """Find the runs that the store does not have any more, or not all of their writes, with the reason."""
+def find_lost(
+    known: Mapping[str, RunProgress], claimed: Mapping[str, RunProgress]
+) -> Iterator[tuple[str, RunProgress, FencedError]]:
+    """Find the runs that the store does not have any more, or not all of their writes, with the
+    reason.
+    """
     for key, run in known.items():
         stored = claimed.get(key)
         if stored is None or stored.epoch != run.epoch:
-            yield key, run, FencedError(f"Run {run.epoch} of the task does not belong to this process any more")
+            yield (
+                key,
+                run,
+                FencedError(
+                    f"Run {run.epoch} of the task does not belong to this process any more"
+                ),
+            )
         elif stored.writes < run.writes:
             yield key, run, LostWritesError(f"The store has {stored.writes} of {run.writes} writes")

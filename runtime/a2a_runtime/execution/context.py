@@ -1,7 +1,7 @@
 """Context of a handler: its message, its conversation, and all that it can do to its task.
 
-Every handler gets a ``Context``; ``TaskContext`` adds status, artifacts and questions. The rules for running a handler again are in the docstring of
-this package.
+Every handler gets a ``Context``; ``TaskContext`` adds status, artifacts and questions. The rules
+for running a handler again are in the docstring of this package.
 """
 
 from __future__ import annotations
@@ -58,47 +58,93 @@ class ArtifactWriter:
         await report.text("last line", last=True)
     """
 
-    def __init__(self, writer: TaskWriter, name: str, *, description: str | None = None, metadata: JsonObject | None = None) -> None:
-        self._writer, self._name, self._description, self._metadata = writer, name, description, metadata
+    def __init__(
+        self,
+        writer: TaskWriter,
+        name: str,
+        *,
+        description: str | None = None,
+        metadata: JsonObject | None = None,
+    ) -> None:
+        self._writer, self._name, self._description, self._metadata = (
+            writer,
+            name,
+            description,
+            metadata,
+        )
         self._is_complete = False
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._is_complete = True
 
     async def text(self, text: str, *, last: bool = False, media_type: str | None = None) -> None:
         """Write text."""
         await self.write(Part(text=text, media_type=media_type), last=last)
 
-    async def json(self, value: object, *, last: bool = False, media_type: str | None = None) -> None:
+    async def json(
+        self, value: object, *, last: bool = False, media_type: str | None = None
+    ) -> None:
         """Write JSON, or a value that can be serialized as JSON; ``None`` is null."""
         await self.write(results.to_json_part(value, media_type), last=last)
 
-    async def bytes(self, data: Bytes, *, last: bool = False, media_type: str = results.BYTES) -> None:
+    async def bytes(
+        self, data: Bytes, *, last: bool = False, media_type: str = results.BYTES
+    ) -> None:
         """Write bytes."""
         await self.write(Part(raw=data, media_type=media_type), last=last)
 
-    async def file(self, source: Path | Bytes, *, name: str | None = None, media_type: str | None = None, last: bool = False) -> None:
+    async def file(
+        self,
+        source: Path | Bytes,
+        *,
+        name: str | None = None,
+        media_type: str | None = None,
+        last: bool = False,
+    ) -> None:
         """Write a file, from its path or its content."""
         if isinstance(source, Path):
             name = name or source.name
             data = await asyncio.to_thread(source.read_bytes)
         else:
             data = source
-        media_type = media_type or (mimetypes.guess_type(name)[0] if name else None) or results.BYTES
+        media_type = (
+            media_type or (mimetypes.guess_type(name)[0] if name else None) or results.BYTES
+        )
         await self.write(Part(raw=data, filename=name, media_type=media_type), last=last)
 
-    async def link(self, url: str, *, name: str | None = None, media_type: str | None = None, last: bool = False) -> None:
+    async def link(
+        self,
+        url: str,
+        *,
+        name: str | None = None,
+        media_type: str | None = None,
+        last: bool = False,
+    ) -> None:
         """Write the URL of a file."""
         await self.write(Part(url=url, filename=name, media_type=media_type), last=last)
 
     async def write(self, *parts: Part, last: bool = False) -> None:
         """Write parts as one chunk; ``last`` marks the artifact as complete."""
         if self._is_complete:
-            raise ValueError(f"artifact {self._name!r}: already complete; write before last=True, or use another name")
-        chunk = Artifact(artifact_id=self._name, name=self._name, description=self._description, parts=list(parts), metadata=self._metadata)
+            raise ValueError(
+                f"artifact {self._name!r}: already complete; write before last=True, or use "
+                "another name"
+            )
+        chunk = Artifact(
+            artifact_id=self._name,
+            name=self._name,
+            description=self._description,
+            parts=list(parts),
+            metadata=self._metadata,
+        )
         await self._writer.write_chunk(encode_chunk(chunk), last_chunk=last)
         self._is_complete = last
 
@@ -121,7 +167,9 @@ class Answer:
 
 
 class SkillView(Struct, frozen=True):
-    """Skill of a run, and the skills that its caller may not use: the handler reads nothing of theirs."""
+    """Skill of a run, and the skills that its caller may not use: the handler reads nothing of
+    theirs.
+    """
 
     skill: str = ""
     hidden_skills: Sequence[str] = ()
@@ -130,7 +178,8 @@ class SkillView(Struct, frozen=True):
 class ContextState:
     """State that the tasks of a conversation share: one JSON object.
 
-    It is empty for a caller who may not use one of the skills that have written to it; then an update raises ``PermissionDeniedError``.
+    It is empty for a caller who may not use one of the skills that have written to it; then an
+    update raises ``PermissionDeniedError``.
     """
 
     def __init__(self, store: Store, scope: TaskScope, context_id: str, view: SkillView) -> None:
@@ -142,19 +191,31 @@ class ContextState:
     async def load(self, model: type[M]) -> M: ...
     async def load(self, model: type[M] | None = None) -> Mapping[str, object] | M:
         """Read the state, as a model if one is given; empty if none was written."""
-        data = await self._store.load_context(self._scope, self._context_id, self._view.hidden_skills) or {}
+        data = (
+            await self._store.load_context(self._scope, self._context_id, self._view.hidden_skills)
+            or {}
+        )
         return data if model is None else model.model_validate(data)
 
     async def update(self, data: Mapping[str, object] | BaseModel) -> None:
-        """Replace the state by a mapping or a model; ``TypeError`` for anything that is no JSON object."""
+        """Replace the state by a mapping or a model; ``TypeError`` for anything that is no JSON
+        object.
+        """
         document = results.to_json_value(data, "ctx.state")
         try:
             value = _JSON.validate_python(document)
         except ValidationError as error:
-            raise TypeError(f"ctx.state: {type(data).__qualname__} cannot be serialized as JSON: {error}") from error
+            raise TypeError(
+                f"ctx.state: {type(data).__qualname__} cannot be serialized as JSON: {error}"
+            ) from error
         if not is_json_object(value):
-            raise TypeError(f"ctx.state: {type(data).__qualname__} is no JSON object; update it with a mapping or a model")
-        await self._store.update_context(self._scope, self._context_id, value, self._view.skill, self._view.hidden_skills)
+            raise TypeError(
+                f"ctx.state: {type(data).__qualname__} is no JSON object; update it with a "
+                "mapping or a model"
+            )
+        await self._store.update_context(
+            self._scope, self._context_id, value, self._view.skill, self._view.hidden_skills
+        )
 
 
 _FULL_VIEW = SkillView()
@@ -164,17 +225,28 @@ class Context:
     """Context of every handler: the message, its caller, the conversation, and ways to refuse."""
 
     request: RequestInfo = EMPTY_REQUEST_INFO
-    """The request without its message: metadata, media types that the caller accepts, active extensions."""
+    """The request without its message: metadata, media types that the caller accepts, active
+    extensions.
+    """
     consumed: Usage | None = None
     """The sum of what a handler without a task has reported."""
     is_cancelled = False
 
     def __init__(
-        self, dependencies: RunDependencies, scope: TaskScope, caller: Caller, context_id: str, message: Message, view: SkillView = _FULL_VIEW
+        self,
+        dependencies: RunDependencies,
+        scope: TaskScope,
+        caller: Caller,
+        context_id: str,
+        message: Message,
+        view: SkillView = _FULL_VIEW,
     ) -> None:
         self._dependencies, self._view = dependencies, view
         self.scope = scope
-        """The scope of the task. With it and the task id, ``Engine.send_message`` can answer a question from elsewhere."""
+        """The scope of the task.
+
+        With it and the task id, ``Engine.send_message`` can answer a question from elsewhere.
+        """
         self.caller, self.context_id = caller, context_id
         self._message = message
 
@@ -221,15 +293,24 @@ class Context:
         """Add what the handler has consumed to its reply, for one without a task."""
         if self.consumed is None:
             return reply
-        return reply.model_copy(update={"metadata": {**(reply.metadata or {}), **to_metadata(self.consumed)}})
+        return reply.model_copy(
+            update={"metadata": {**(reply.metadata or {}), **to_metadata(self.consumed)}}
+        )
 
     async def conversation(self, limit: int = 100) -> Sequence[Message]:
-        """Read the newest messages of the conversation, oldest first, from all of its tasks whose skills the caller may use."""
-        return await self._dependencies.store.load_conversation(self.scope, self.context_id, limit, self._view.hidden_skills)
+        """Read the newest messages of the conversation, oldest first, from all of its tasks whose
+        skills the caller may use.
+        """
+        return await self._dependencies.store.load_conversation(
+            self.scope, self.context_id, limit, self._view.hidden_skills
+        )
 
     async def referenced_tasks(self) -> Sequence[Task]:
         """Read the tasks that the message refers to, as far as they exist for its caller."""
-        found = [await self._dependencies.store.load_task(self.scope, wire_id) for wire_id in self.message.reference_task_ids or ()]
+        found = [
+            await self._dependencies.store.load_task(self.scope, wire_id)
+            for wire_id in self.message.reference_task_ids or ()
+        ]
         return [stored.task.model for stored in found if stored is not None]
 
     async def fetch(self, part: Part) -> bytes:
@@ -242,8 +323,19 @@ class Context:
             return part.text.encode()
         return to_json(part.data)
 
-    def usage(self, *, input_tokens: int = 0, output_tokens: int = 0, cost: float = 0.0, currency: str = DEFAULT_CURRENCY) -> None:
-        """Report what the work has consumed. Reports are summed, over all runs of a task; they are in the metadata of the task, or of the reply."""
+    def usage(
+        self,
+        *,
+        input_tokens: int = 0,
+        output_tokens: int = 0,
+        cost: float = 0.0,
+        currency: str = DEFAULT_CURRENCY,
+    ) -> None:
+        """Report what the work has consumed.
+
+        Reports are summed, over all runs of a task; they are in the metadata of the task, or of the
+        reply.
+        """
         report = UsageReport(input_tokens, output_tokens, cost, currency)
         report.check()
         if self._dependencies.metrics is not None:
@@ -256,7 +348,13 @@ class Context:
     def reply(self, *values: object) -> Message:
         """Build a message of the agent from texts, JSON, bytes and parts."""
         parts = [part for value in values for part in results.to_parts(value)]
-        return Message(message_id=self._dependencies.ids.new(), context_id=self.context_id, task_id=self.task_id, role=Role.AGENT, parts=parts)
+        return Message(
+            message_id=self._dependencies.ids.new(),
+            context_id=self.context_id,
+            task_id=self.task_id,
+            role=Role.AGENT,
+            parts=parts,
+        )
 
     def reject(self, reason: str) -> NoReturn:
         """Reject the task; the caller reads the reason."""
@@ -283,10 +381,23 @@ class TaskContext(Context):
     accepts_messages: bool = False
 
     def __init__(
-        self, dependencies: RunDependencies, caller: Caller, claimed: ClaimedRun, writer: TaskWriter, message: Message, deadline: float = inf
+        self,
+        dependencies: RunDependencies,
+        caller: Caller,
+        claimed: ClaimedRun,
+        writer: TaskWriter,
+        message: Message,
+        deadline: float = inf,
     ) -> None:
         stored = claimed.stored
-        super().__init__(dependencies, stored.scope, caller, stored.context_id, message, SkillView(stored.skill, stored.hidden_skills))
+        super().__init__(
+            dependencies,
+            stored.scope,
+            caller,
+            stored.context_id,
+            message,
+            SkillView(stored.skill, stored.hidden_skills),
+        )
         self._task_id, self._deadline = stored.wire_id, deadline
         self.attempt = stored.epoch
         self._writer = writer
@@ -296,19 +407,27 @@ class TaskContext(Context):
     def deadline(self) -> datetime | None:
         """The time at which the run times out; ``None`` without a timeout."""
         clock = self._dependencies.clock
-        return None if self._deadline == inf else to_datetime(clock.millis() + round((self._deadline - clock.monotonic()) * 1000))
+        return (
+            None
+            if self._deadline == inf
+            else to_datetime(clock.millis() + round((self._deadline - clock.monotonic()) * 1000))
+        )
 
     def _add_usage(self, report: UsageReport) -> None:
         super()._add_usage(report)
         self._writer.add_usage(report)
 
     async def incoming(self) -> AsyncGenerator[Message, None]:
-        """Yield the messages that are sent to the task while it runs, as they arrive, for as long as the handler asks for them.
+        """Yield the messages that are sent to the task while it runs, as they arrive, for as long
+        as the handler asks for them.
 
-        A later run gets them again from the first one. Declare the skill with ``accepts_messages=True``.
+        A later run gets them again from the first one. Declare the skill with
+        ``accepts_messages=True``.
         """
         if not self.accepts_messages:
-            raise TypeError("ctx.incoming: the skill accepts no messages; declare it with accepts_messages=True")
+            raise TypeError(
+                "ctx.incoming: the skill accepts no messages; declare it with accepts_messages=True"
+            )
         await self._writer.require_task()
         while True:
             yield await self._inbox.take()
@@ -333,15 +452,24 @@ class TaskContext(Context):
 
     async def history(self) -> Sequence[Message]:
         """Read the messages of this task, also those that have arrived during the run."""
-        stored = await self._dependencies.store.load_task(self.scope, self.task_id, include_artifacts=False)
+        stored = await self._dependencies.store.load_task(
+            self.scope, self.task_id, include_artifacts=False
+        )
         return stored.task.model.history or () if stored else ()
 
     async def wait_ended(self) -> None:
-        """Wait until the task has ended, also after this run: what a question has left open is then of no use."""
-        await self._dependencies.hub.wait_for(self._writer.stored.key, self._writer.last_seq, TERMINAL)
+        """Wait until the task has ended, also after this run: what a question has left open is then
+        of no use.
+        """
+        await self._dependencies.hub.wait_for(
+            self._writer.stored.key, self._writer.last_seq, TERMINAL
+        )
 
     async def status(self, text: str | None = None, *, progress: float | None = None) -> None:
-        """Write a status: a text, a progress from 0 to 1, or both. Skipped until a repeated run reaches the last recorded answer."""
+        """Write a status: a text, a progress from 0 to 1, or both.
+
+        Skipped until a repeated run reaches the last recorded answer.
+        """
         if not self._replay.is_replaying:
             metadata: JsonObject | None = None if progress is None else {"progress": progress}
             await self._writer.write_status(None if text is None else self.reply(text), metadata)
@@ -351,33 +479,48 @@ class TaskContext(Context):
         if not self._replay.is_replaying:
             await self._writer.write_status(self.bind(message), None)
 
-    def artifact(self, name: str, *, description: str | None = None, metadata: JsonObject | None = None) -> ArtifactWriter:
+    def artifact(
+        self, name: str, *, description: str | None = None, metadata: JsonObject | None = None
+    ) -> ArtifactWriter:
         """Open an artifact to be written in chunks."""
         return ArtifactWriter(self._writer, name, description=description, metadata=metadata)
 
     async def flush(self) -> None:
-        """Wait until all chunks are stored; every other write, a question and the end do so by themselves."""
+        """Wait until all chunks are stored; every other write, a question and the end do so by
+        themselves.
+        """
         await self._writer.flush()
 
     async def once(self, key: str, function: Callable[[], Awaitable[T]]) -> T:
         """Call a function once for all runs and return its result, which must be JSON.
 
-        The result is recorded after the call: if the process dies in between, the next run calls the function again.
+        The result is recorded after the call: if the process dies in between, the next run calls
+        the function again.
         """
         record = self._replay.find_result(key)
         if record is None:
-            record = ReplayRecord(RecordKind.ONCE, key, _JSON.dump_json(_JSON.validate_python(await function())))
+            record = ReplayRecord(
+                RecordKind.ONCE, key, _JSON.dump_json(_JSON.validate_python(await function()))
+            )
             await self._writer.write_record(record)
             self._replay.add_result(record)
         result: T = from_json(record.body, allow_inf_nan=False)
         return result
 
-    async def ask(self, question: str | Message, schema: JsonObject | None = None, *, key: str | None = None) -> Answer:
-        """Ask the caller. Nothing stays in memory: when the answer comes, the handler runs again from the top and gets it here."""
+    async def ask(
+        self, question: str | Message, schema: JsonObject | None = None, *, key: str | None = None
+    ) -> Answer:
+        """Ask the caller.
+
+        Nothing stays in memory: when the answer comes, the handler runs again from the top and gets
+        it here.
+        """
         return await self._ask(State.INPUT_REQUIRED, question, schema, key)
 
     def authorization(self, key: str) -> str:
-        """Return a text by which the application releases ``require_auth`` of this key (``a2a_runtime.local.release``), for it to keep."""
+        """Return a text by which the application releases ``require_auth`` of this key
+        (``a2a_runtime.local.release``), for it to keep.
+        """
         return AuthorizationRequest(self.scope, self.task_id, key).to_text()
 
     async def require_auth(self, request: str | Message, *, key: str | None = None) -> Answer:
@@ -387,14 +530,24 @@ class TaskContext(Context):
         """
         return await self._ask(State.AUTH_REQUIRED, request, None, key)
 
-    async def _ask(self, state: State, question: str | Message, schema: JsonObject | None, explicit_key: str | None) -> Answer:
+    async def _ask(
+        self,
+        state: State,
+        question: str | Message,
+        schema: JsonObject | None,
+        explicit_key: str | None,
+    ) -> Answer:
         key, expected = self._replay.next_key(explicit_key), replay.fingerprint(state.name, schema)
         answer = self._replay.find_answer(key, expected)
         if answer is not None:
             return Answer(answer)
         if not self.can_ask:
-            raise UnsupportedOperationError("The skill asks a question, and this dialect has no way to answer it")
+            raise UnsupportedOperationError(
+                "The skill asks a question, and this dialect has no way to answer it"
+            )
         message = self.bind(question) if isinstance(question, Message) else self.reply(question)
         message = mark_question(message, key, schema)
-        await self._writer.suspend(state, message, ReplayRecord(RecordKind.QUESTION, key, message.to_json(), expected))
+        await self._writer.suspend(
+            state, message, ReplayRecord(RecordKind.QUESTION, key, message.to_json(), expected)
+        )
         raise TaskSuspended

@@ -30,7 +30,9 @@ class NoFetcher:
 
     async def fetch(self, url: str) -> bytes:
         """Raise ``UnsupportedOperationError``."""
-        raise UnsupportedOperationError(f"Files cannot be fetched from URLs: no outbound client is configured: {url}")
+        raise UnsupportedOperationError(
+            f"Files cannot be fetched from URLs: no outbound client is configured: {url}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

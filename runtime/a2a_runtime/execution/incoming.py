@@ -1,7 +1,8 @@
 """Messages that arrive while a handler works on its task.
 
-The history of the task is their queue: it is durable, and every process appends to it. A run reads from its first message on, so that a handler which
-runs again from the top gets the same messages in the same order; a cursor would lose those of the run that died.
+The history of the task is their queue: it is durable, and every process appends to it. A run reads
+from its first message on, so that a handler which runs again from the top gets the same messages in
+the same order; a cursor would lose those of the run that died.
 
     process of the request      append to the history ─ commit ─► wake the run, or notify the other processes
     process of the run          read what is new; without news look again after a second, because a notification may be lost
@@ -53,7 +54,9 @@ class Inbox:
         version = await self._store.get_version(self._stored.scope, self._stored.wire_id)
         if version is not None and version == self._version:
             return
-        stored = await self._store.load_task(self._stored.scope, self._stored.wire_id, include_artifacts=False)
+        stored = await self._store.load_task(
+            self._stored.scope, self._stored.wire_id, include_artifacts=False
+        )
         if stored is None or stored.key != self._stored.key:
             raise TaskNotFoundError(details={"task_id": self._stored.wire_id})
         found = [*find_incoming(stored.task.model.history or ())]
@@ -62,7 +65,9 @@ class Inbox:
 
 
 def find_incoming(history: Sequence[Message]) -> Iterator[Message]:
-    """Find the messages of a history that were sent to the running task: all but the first one, the questions and their answers."""
+    """Find the messages of a history that were sent to the running task: all but the first one, the
+    questions and their answers.
+    """
     is_answer = True  # the first message is the request, which the handler has as ``ctx.message``
     for message in history:
         if is_answer:

@@ -1,4 +1,5 @@
-"""Values of dependencies: those of the process while it runs, and those of each run around its handler.
+"""Values of dependencies: those of the process while it runs, and those of each run around its
+handler.
 
     the run …                                    what a generator or context manager of the run sees
     returns, or asks a question                  its normal end
@@ -49,7 +50,9 @@ class ProcessDependencies:
         return replace(skill, handler=inject(skill, self, names, self._graph.select(names)))
 
     async def open(self, stack: AsyncExitStack) -> None:
-        """Open what lives as long as the process, and enter services that are context managers; the stack closes them in reverse."""
+        """Open what lives as long as the process, and enter services that are context managers; the
+        stack closes them in reverse.
+        """
         stack.callback(self.values.clear)
         for provider in self._graph.ordered:
             if not provider.per_run:
@@ -59,7 +62,9 @@ class ProcessDependencies:
 
 
 def find_service(handler: object) -> AbstractAsyncContextManager[object] | None:
-    """Find the object of a bound method, or of a typed handler, if it is an async context manager."""
+    """Find the object of a bound method, or of a typed handler, if it is an async context
+    manager.
+    """
     method = inspect.unwrap(handler) if callable(handler) else handler
     service = getattr(method, "__self__", method)
     return service if isinstance(service, AbstractAsyncContextManager) else None
@@ -68,8 +73,21 @@ def find_service(handler: object) -> AbstractAsyncContextManager[object] | None:
 class RunDependencyValues:
     """Values of the dependencies of one run; an exception of the handler always passes."""
 
-    def __init__(self, skill_id: str, process: ProcessDependencies, names: Sequence[str], per_run: Sequence[Provider], context: Context) -> None:
-        self._skill_id, self._process, self._names, self._per_run, self._context = skill_id, process, names, per_run, context
+    def __init__(
+        self,
+        skill_id: str,
+        process: ProcessDependencies,
+        names: Sequence[str],
+        per_run: Sequence[Provider],
+        context: Context,
+    ) -> None:
+        self._skill_id, self._process, self._names, self._per_run, self._context = (
+            skill_id,
+            process,
+            names,
+            per_run,
+            context,
+        )
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Mapping[str, object]:
@@ -80,8 +98,19 @@ class RunDependencyValues:
             self._stack = stack.pop_all()
         return {name: values[name] for name in self._names}
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        signal = None if error is None else error if isinstance(error, GeneratorExit) else find_signal(error)
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        signal = (
+            None
+            if error is None
+            else error
+            if isinstance(error, GeneratorExit)
+            else find_signal(error)
+        )
         if signal is None or isinstance(signal, TaskEnded):
             await self._stack.__aexit__(kind, error, trace)
             return
@@ -95,7 +124,13 @@ class RunDependencyValues:
 class InjectedHandler:
     """Handler that returns, called with its dependencies; a plain function runs in its thread."""
 
-    def __init__(self, skill: Skill, process: ProcessDependencies, names: Sequence[str], per_run: Sequence[Provider]) -> None:
+    def __init__(
+        self,
+        skill: Skill,
+        process: ProcessDependencies,
+        names: Sequence[str],
+        per_run: Sequence[Provider],
+    ) -> None:
         self._handler: Callable[..., Any] = skill.handler
         self._is_threaded = skill.handler_kind is HandlerKind.THREAD
         self._open = partial(RunDependencyValues, skill.id, process, names, per_run)
@@ -112,12 +147,21 @@ class InjectedHandler:
 class InjectedStream:
     """Handler that yields, called with its dependencies."""
 
-    def __init__(self, skill: Skill, process: ProcessDependencies, names: Sequence[str], per_run: Sequence[Provider]) -> None:
+    def __init__(
+        self,
+        skill: Skill,
+        process: ProcessDependencies,
+        names: Sequence[str],
+        per_run: Sequence[Provider],
+    ) -> None:
         self._handler: Callable[..., AsyncGenerator[object, None]] = skill.handler  # type: ignore[assignment]  # the kind of the skill says so
         self._open = partial(RunDependencyValues, skill.id, process, names, per_run)
 
     async def __call__(self, context: Context) -> AsyncGenerator[object, None]:
         """Call the handler."""
-        async with self._open(context) as values, aclosing(self._handler(context, **values)) as chunks:
+        async with (
+            self._open(context) as values,
+            aclosing(self._handler(context, **values)) as chunks,
+        ):
             async for chunk in chunks:
                 yield chunk

@@ -41,4 +41,6 @@ async def run_inline(skill: Skill, context: Context, clock: Clock) -> Message:
 
 
 async def _reject_chunk(_value: object) -> None:
-    raise TypeError("handler: a skill that replies with a message cannot yield; register it with answers='task'")
+    raise TypeError(
+        "handler: a skill that replies with a message cannot yield; register it with answers='task'"
+    )

@@ -1,7 +1,8 @@
 """Jobs: work that goes on after the handler has returned a handle to it.
 
-A job is any object with the methods of ``Job``: a ``BackgroundJob``, or the handle of another system such as mcp-mesh. The task stays ``working``
-until the job is done, shows its progress, and ends with its result. The handle lives in this process only: after a restart the result is lost, and
+A job is any object with the methods of ``Job``: a ``BackgroundJob``, or the handle of another
+system such as mcp-mesh. The task stays ``working`` until the job is done, shows its progress, and
+ends with its result. The handle lives in this process only: after a restart the result is lost, and
 the task fails with that reason.
 """
 
@@ -26,7 +27,9 @@ log = logging.getLogger(__name__)
 _CANCELED_STATUSES = frozenset({"canceled", "cancelled"})
 _MIN_REPORT_INTERVAL_SECONDS = 0.02
 _STATUS_RECOVERED = "status available again"
-_NON_JOB_TYPES = frozenset({NoneType, str, dict, list, int, float, bool, bytes, Part, Message, Artifact})
+_NON_JOB_TYPES = frozenset(
+    {NoneType, str, dict, list, int, float, bool, bytes, Part, Message, Artifact}
+)
 
 
 @runtime_checkable
@@ -34,7 +37,9 @@ class Job(Protocol):
     """Handle to work outside of the handler. Each method may be async or plain."""
 
     def status(self) -> Awaitable[object] | object:
-        """Return the status as one word, or as an object with ``status``, ``progress`` and ``message`` (or ``progress_message``)."""
+        """Return the status as one word, or as an object with ``status``, ``progress`` and
+        ``message`` (or ``progress_message``).
+        """
 
     def wait(self) -> Awaitable[object] | object:
         """Wait for the end; return the result, or raise."""
@@ -90,7 +95,9 @@ class BackgroundJob:
         """Report the progress, from any thread: a number from 0 to 1, a text, or both."""
         self._progress = JobProgress(fraction, text)
         if self._loop is not None:
-            with suppress(RuntimeError):  # the event loop is closed: the thread outlives its process
+            with suppress(
+                RuntimeError
+            ):  # the event loop is closed: the thread outlives its process
                 self._loop.call_soon_threadsafe(self._has_news.set)
 
     async def next_report(self) -> None:
@@ -103,7 +110,11 @@ class BackgroundJob:
 
     def status(self) -> Mapping[str, object]:
         """Return the progress that was reported last."""
-        return {"status": State.WORKING.name.lower(), "progress": self._progress.fraction, "message": self._progress.text}
+        return {
+            "status": State.WORKING.name.lower(),
+            "progress": self._progress.fraction,
+            "message": self._progress.text,
+        }
 
     def progress(self) -> float | None:
         """Return the fraction that was reported last."""
@@ -134,12 +145,22 @@ class BackgroundJob:
 
 
 def is_job(value: object) -> TypeGuard[Job]:
-    """Return whether the result of a handler is a job. The table of common result types saves the slow check of the protocol."""
+    """Return whether the result of a handler is a job.
+
+    The table of common result types saves the slow check of the protocol.
+    """
     return type(value) not in _NON_JOB_TYPES and isinstance(value, Job)
 
 
-async def await_job(job: Job, *, pause: Callable[[], Awaitable[None]], on_progress: Callable[[JobProgress], Awaitable[None]]) -> object:
-    """Wait for the result of a job and report each change of its progress. Cancelling this call cancels the job.
+async def await_job(
+    job: Job,
+    *,
+    pause: Callable[[], Awaitable[None]],
+    on_progress: Callable[[JobProgress], Awaitable[None]],
+) -> object:
+    """Wait for the result of a job and report each change of its progress.
+
+    Cancelling this call cancels the job.
 
     A ``BackgroundJob`` says when it has news; other handles are polled after each pause.
     """
@@ -150,7 +171,9 @@ async def await_job(job: Job, *, pause: Callable[[], Awaitable[None]], on_progre
             await on_progress(progress)
 
     result = asyncio.ensure_future(_await_if_needed(job.wait()))
-    polling = asyncio.ensure_future(_report_progress(job, job.next_report if isinstance(job, BackgroundJob) else pause, report))
+    polling = asyncio.ensure_future(
+        _report_progress(job, job.next_report if isinstance(job, BackgroundJob) else pause, report)
+    )
     try:
         await asyncio.wait((result, polling), return_when=asyncio.FIRST_COMPLETED)
         if not result.done():
@@ -172,28 +195,54 @@ async def await_job(job: Job, *, pause: Callable[[], Awaitable[None]], on_progre
         await asyncio.gather(polling, result, return_exceptions=True)
 
 
-async def _report_progress(job: Job, pause: Callable[[], Awaitable[None]], on_progress: Callable[[JobProgress], Awaitable[None]]) -> None:
+async def _report_progress(
+    job: Job,
+    pause: Callable[[], Awaitable[None]],
+    on_progress: Callable[[JobProgress], Awaitable[None]],
+) -> None:
     """Poll a job until it is canceled."""
     last = _NO_PROGRESS
     while not last.is_canceled:
         await pause()
         progress = await poll_job(job, last)
         has_recovered = last.error is not None and progress.error is None
-        if progress != last and not progress.is_canceled and (has_recovered or progress != _NO_PROGRESS):
-            await on_progress(replace(progress, text=progress.text or _STATUS_RECOVERED) if has_recovered else progress)
+        if (
+            progress != last
+            and not progress.is_canceled
+            and (has_recovered or progress != _NO_PROGRESS)
+        ):
+            await on_progress(
+                replace(progress, text=progress.text or _STATUS_RECOVERED)
+                if has_recovered
+                else progress
+            )
         last = progress
 
 
 async def poll_job(job: Job, last: JobProgress = _NO_PROGRESS) -> JobProgress:
-    """Read the status of a job in any of its forms; return the last progress with the error if the handle raises."""
+    """Read the status of a job in any of its forms; return the last progress with the error if the
+    handle raises.
+    """
     try:
         status = await _await_if_needed(job.status())
         if _is_mapping(status):
-            fraction, text, word = status.get("progress"), status.get("message") or status.get("progress_message"), status.get("status")
+            fraction, text, word = (
+                status.get("progress"),
+                status.get("message") or status.get("progress_message"),
+                status.get("status"),
+            )
         else:
-            fraction, text, word = await _await_if_needed(job.progress()) if isinstance(job, HasProgress) else None, None, status
+            fraction, text, word = (
+                await _await_if_needed(job.progress()) if isinstance(job, HasProgress) else None,
+                None,
+                status,
+            )
         number = float(fraction) if isinstance(fraction, int | float) else None
-        return JobProgress(number, text if isinstance(text, str) and text else None, str(word).lower() in _CANCELED_STATUSES)
+        return JobProgress(
+            number,
+            text if isinstance(text, str) and text else None,
+            str(word).lower() in _CANCELED_STATUSES,
+        )
     except Exception as error:  # noqa: BLE001 - a foreign handle may raise anything, and a failed poll says nothing about the work
         log.info("job poll failed: %s", error)
         return replace(last, text=None, error=str(error) or type(error).__name__)

@@ -1,14 +1,16 @@
 """Watch of the event loop: a thread that notices when a coroutine blocks it.
 
-A blocked loop renews no lease, so other processes take over its tasks, and with them the one that blocks: it walks through all processes. The thread
-warns once, with skill and seconds, and notes the suspect in the store well before the lease ends. Then the crashes of the suspect are counted, and
+A blocked loop renews no lease, so other processes take over its tasks, and with them the one that
+blocks: it walks through all processes. The thread warns once, with skill and seconds, and notes the
+suspect in the store well before the lease ends. Then the crashes of the suspect are counted, and
 those of its neighbours are not.
 
     answered         the loop has called back since the last tick
     blocked          no answer for several ticks, and one task ran all the time: the suspect
     overloaded       no answer for several ticks, with several tasks: none of them is the suspect
 
-Time is counted in ticks, so that a process that was frozen as a whole, thread and all, is not taken for a blocked one.
+Time is counted in ticks, so that a process that was frozen as a whole, thread and all, is not taken
+for a blocked one.
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ class LoopWatch:
     def start(self) -> None:
         """Start the thread."""
         loop, thread_id = asyncio.get_running_loop(), threading.get_ident()
-        self._thread = threading.Thread(target=self._watch, args=(loop, thread_id), name="a2a-loop-watch", daemon=True)
+        self._thread = threading.Thread(
+            target=self._watch, args=(loop, thread_id), name="a2a-loop-watch", daemon=True
+        )
         self._thread.start()
 
     def stop(self) -> None:
@@ -78,11 +82,19 @@ class LoopWatch:
             return
         if run is None:
             culprit = "many tasks: the process is overloaded" if task is None else task.get_name()
-            log.warning("event loop blocked: for %.1f s by %s, now at %s", self._blocked_seconds, culprit, place)
+            log.warning(
+                "event loop blocked: for %.1f s by %s, now at %s",
+                self._blocked_seconds,
+                culprit,
+                place,
+            )
             return
         skill, stored = run
         log.warning(
-            "event loop blocked: for %.1f s by skill %s, task %s, at %s; await there, or make the handler a plain function, which runs in a thread",
+            (
+                "event loop blocked: for %.1f s by skill %s, task %s, at %s; await there, or "
+                "make the handler a plain function, which runs in a thread"
+            ),
             self._blocked_seconds,
             skill.id,
             stored.wire_id,
@@ -107,7 +119,10 @@ def _is_importing(frame: FrameType | None) -> bool:
 
 def _find_run(task: asyncio.Task[Any]) -> tuple[Skill, StoredTask] | None:
     """Find the run that a task belongs to, by its context."""
-    return next((context[current_run][:2] for context in _find_contexts(task) if current_run in context), None)
+    return next(
+        (context[current_run][:2] for context in _find_contexts(task) if current_run in context),
+        None,
+    )
 
 
 if sys.version_info >= (3, 12):
@@ -117,4 +132,6 @@ if sys.version_info >= (3, 12):
 else:
 
     def _find_contexts(task: asyncio.Task[Any]) -> list[Context]:
-        return [each for each in gc.get_referents(task) if isinstance(each, Context)]  # the task has no other access to its context
+        return [
+            each for each in gc.get_referents(task) if isinstance(each, Context)
+        ]  # the task has no other access to its context

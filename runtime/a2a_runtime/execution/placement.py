@@ -4,8 +4,9 @@
     process      the process that has claimed the task calls the handler
     workers      a worker fetches a job, which the transaction that made the task runnable has put into a queue
 
-A task on workers is made runnable by its creation, an answer, a handover and a retry. Each of them puts one job into the queue of the skill, in the
-transaction of the change. The job carries only the key of the task; everything else is in the store.
+A task on workers is made runnable by its creation, an answer, a handover and a retry. Each of them
+puts one job into the queue of the skill, in the transaction of the change. The job carries only the
+key of the task; everything else is in the store.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ class Placement(StrEnum):
 class RunRetryPolicy:
     """Further runs after a handler has raised; each delay is twice the one before.
 
-    Only an exception is retried: a handler that fails or rejects its task, times out or is canceled has decided how the task ends.
+    Only an exception is retried: a handler that fails or rejects its task, times out or is canceled
+    has decided how the task ends.
     """
 
     retries: int = 0
@@ -41,22 +43,36 @@ class RunRetryPolicy:
     max_delay_seconds: float = 300.0
 
     def __post_init__(self) -> None:
-        if self.retries < 0 or self.delay_seconds < 0 or self.max_delay_seconds < self.delay_seconds:
+        if (
+            self.retries < 0
+            or self.delay_seconds < 0
+            or self.max_delay_seconds < self.delay_seconds
+        ):
             raise ValueError(
-                f"retries {self.retries}, retry_delay {self.delay_seconds:g}, retry_max_delay {self.max_delay_seconds:g}: "
-                "not a policy; use numbers of at least 0, and a longest delay that is not below the first"
+                f"retries {self.retries}, retry_delay {self.delay_seconds:g}, "
+                f"retry_max_delay {self.max_delay_seconds:g}: "
+                "not a policy; use numbers of at least 0, and a longest delay that is not "
+                "below the first"
             )
 
     def find_delay(self, failures: int) -> float | None:
-        """Return the seconds before the next run, after a number of runs that raised; ``None`` if there is none."""
-        return None if failures > self.retries else min(self.delay_seconds * 2.0 ** (failures - 1), self.max_delay_seconds)
+        """Return the seconds before the next run, after a number of runs that raised; ``None`` if
+        there is none.
+        """
+        return (
+            None
+            if failures > self.retries
+            else min(self.delay_seconds * 2.0 ** (failures - 1), self.max_delay_seconds)
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerOptions:
-    """Options of a skill on workers: its queue, which it shares with other skills, and its place in it.
+    """Options of a skill on workers: its queue, which it shares with other skills, and its place in
+    it.
 
-    ``concurrency`` is the number of runs of the queue in each worker process; ``None`` is the one of the command. The highest priority runs first.
+    ``concurrency`` is the number of runs of the queue in each worker process; ``None`` is the one
+    of the command. The highest priority runs first.
     """
 
     queue: str = DEFAULT_QUEUE
@@ -68,7 +84,10 @@ class WorkerOptions:
         if not self.queue.strip():
             raise ValueError(f"queue {self.queue!r}: not a name of a queue; use a word")
         if self.concurrency is not None and self.concurrency < 1:
-            raise ValueError(f"concurrency: {self.concurrency} is not positive; use the number of runs at once in each worker")
+            raise ValueError(
+                f"concurrency: {self.concurrency} is not positive; use the number of runs at "
+                "once in each worker"
+            )
 
     def build_deferral(self, surface: str, delay_seconds: float = 0.0) -> Deferral:
         """Build the job of a run of a task on a surface."""
@@ -76,8 +95,13 @@ class WorkerOptions:
 
 
 def build_queue_name(queue: str, surface: str) -> str:
-    """Name the queue of an agent in the database: agents that share a store do not run the tasks of each other."""
+    """Name the queue of an agent in the database: agents that share a store do not run the tasks of
+    each other.
+    """
     name = f"{queue}@{SurfaceKey.from_text(surface).agent}"
     if len(name) > MAX_QUEUE_NAME:
-        raise WorkerConfigError(f"queue {name!r}: longer than {MAX_QUEUE_NAME} characters; shorten the name of the queue or of the agent")
+        raise WorkerConfigError(
+            f"queue {name!r}: longer than {MAX_QUEUE_NAME} characters; shorten the name of "
+            "the queue or of the agent"
+        )
     return name

@@ -1,4 +1,5 @@
-"""Providers of dependencies: the functions that an agent declares, their order, and the parameters of handlers that take their values.
+"""Providers of dependencies: the functions that an agent declares, their order, and the parameters
+of handlers that take their values.
 
     agent.provide(pool=open_pool)                    once per process
     agent.provide_per_run(session=open_session)      for each run that needs it
@@ -8,8 +9,8 @@
     async generator, generator                        what it yields; the rest runs at the end
     context manager: a class, or a function of one    what it gives when it is entered; left at the end
 
-Providers take each other by parameter name. Those of a run may also take ``ctx``. There is no request: a task also runs after a restart, and in other
-processes, where there is none.
+Providers take each other by parameter name. Those of a run may also take ``ctx``. There is no
+request: a task also runs after a restart, and in other processes, where there is none.
 """
 
 from __future__ import annotations
@@ -17,8 +18,23 @@ from __future__ import annotations
 import inspect
 import types
 import typing
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, AsyncExitStack, ContextDecorator, asynccontextmanager, contextmanager
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+)
+from contextlib import (
+    AbstractContextManager,
+    AsyncExitStack,
+    ContextDecorator,
+    asynccontextmanager,
+    contextmanager,
+)
 from dataclasses import dataclass
 from functools import partial
 
@@ -28,7 +44,9 @@ CONTEXT = "ctx"
 """Parameter of a provider that is the context of the run."""
 
 _KEYWORD_KINDS = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-_ITERATED: frozenset[object] = frozenset((AsyncGenerator, AsyncIterator, AsyncIterable, Generator, Iterator, Iterable))
+_ITERATED: frozenset[object] = frozenset(
+    (AsyncGenerator, AsyncIterator, AsyncIterable, Generator, Iterator, Iterable)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +67,9 @@ class Provider:
             signature = inspect.signature(self.function)
         except ValueError:
             return {}
-        return {name: each for name, each in signature.parameters.items() if each.kind in _KEYWORD_KINDS}
+        return {
+            name: each for name, each in signature.parameters.items() if each.kind in _KEYWORD_KINDS
+        }
 
     @property
     def value_type(self) -> object:
@@ -60,7 +80,11 @@ class Provider:
         origin = typing.get_origin(returned)
         if origin in _ITERATED and _yields(self.function):
             return typing.get_args(returned)[0]
-        return None if inspect.isclass(origin or returned) and hasattr(origin or returned, "__aenter__") else returned
+        return (
+            None
+            if inspect.isclass(origin or returned) and hasattr(origin or returned, "__aenter__")
+            else returned
+        )
 
     async def open(self, values: Mapping[str, object], stack: AsyncExitStack) -> object:
         """Make the value; what has to be closed is closed by the stack."""
@@ -77,12 +101,17 @@ class Provider:
 
     def _check_entered(self, value: object) -> object:
         if value is None:
-            raise ValueError(f"{self}: its context manager gives no value; yield one, or return the object from an async function")
+            raise ValueError(
+                f"{self}: its context manager gives no value; yield one, or return the "
+                "object from an async function"
+            )
         return value
 
 
 def _is_context(value: object) -> typing.TypeGuard[AbstractContextManager[object]]:
-    """Tell a context manager of a dependency from a lock, or from the transaction of a connection."""
+    """Tell a context manager of a dependency from a lock, or from the transaction of a
+    connection.
+    """
     return isinstance(value, AbstractContextManager) and isinstance(value, ContextDecorator)
 
 
@@ -98,7 +127,9 @@ def _yields(function: Callable[..., object]) -> bool:
 
 
 def find_annotations(function: object) -> Mapping[str, object]:
-    """Resolve the annotations of a function; empty if one of them cannot be resolved, such as a name that is imported for type checkers only."""
+    """Resolve the annotations of a function; empty if one of them cannot be resolved, such as a
+    name that is imported for type checkers only.
+    """
     while isinstance(function, partial):
         function = function.func
     try:
@@ -126,26 +157,38 @@ class ProviderGraph:
         return [each for each in self.ordered if each.per_run and each.name in needed]
 
     def find_names(self, skill: Skill) -> tuple[str, ...]:
-        """Find the dependencies that a handler takes; raise ``ValueError`` for a parameter that nothing provides, or of another type."""
+        """Find the dependencies that a handler takes; raise ``ValueError`` for a parameter that
+        nothing provides, or of another type.
+        """
         context, others = find_parameters(skill.handler)
         annotations = find_annotations(skill.handler)
         if context in self._providers:
-            raise ValueError(f"skill {skill.id!r}: parameter {context!r} is the context; add the dependency behind it: ({CONTEXT}, {context})")
+            raise ValueError(
+                f"skill {skill.id!r}: parameter {context!r} is the context; add the "
+                f"dependency behind it: ({CONTEXT}, {context})"
+            )
         for name, parameter in others.items():
             if name in self._providers:
-                _check_type(f"skill {skill.id!r}", name, annotations.get(name), self._providers[name])
+                _check_type(
+                    f"skill {skill.id!r}", name, annotations.get(name), self._providers[name]
+                )
             elif parameter.default is parameter.empty:
                 known = ", ".join(self._providers) or "none"
                 raise ValueError(
-                    f"skill {skill.id!r}: parameter {name!r} is not a dependency; declare it with agent.provide({name}=…) or "
-                    f"agent.provide_per_run({name}=…). Known: {known}. Parameters that are input are annotated with data, "
+                    f"skill {skill.id!r}: parameter {name!r} is not a dependency; declare it "
+                    f"with agent.provide({name}=…) or "
+                    f"agent.provide_per_run({name}=…). Known: {known}. Parameters that are "
+                    "input are annotated with data, "
                     "and the first of them is the first parameter; a model is the whole input"
                 )
         return tuple(name for name in others if name in self._providers)
 
     def _visit(self, provider: Provider, path: tuple[str, ...]) -> None:
         if provider.name in path:
-            raise ValueError(f"{provider}: takes itself ({' → '.join((*path, provider.name))}); remove one of these parameters")
+            raise ValueError(
+                f"{provider}: takes itself ({' → '.join((*path, provider.name))}); remove "
+                "one of these parameters"
+            )
         if provider in self.ordered:
             return
         annotations = find_annotations(provider.function)
@@ -153,13 +196,22 @@ class ProviderGraph:
             taken = self._providers.get(name)
             if taken is not None:
                 if taken.per_run and not provider.per_run:
-                    raise ValueError(f"{provider}: outlives the run of {name!r}, which it takes; use agent.provide_per_run({provider.name}=…)")
+                    raise ValueError(
+                        f"{provider}: outlives the run of {name!r}, which it takes; use "
+                        f"agent.provide_per_run({provider.name}=…)"
+                    )
                 _check_type(str(provider), name, annotations.get(name), taken)
                 self._visit(taken, (*path, provider.name))
             elif name == CONTEXT and not provider.per_run:
-                raise ValueError(f"{provider}: takes {CONTEXT}, which exists in runs only; use agent.provide_per_run({provider.name}=…)")
+                raise ValueError(
+                    f"{provider}: takes {CONTEXT}, which exists in runs only; use "
+                    f"agent.provide_per_run({provider.name}=…)"
+                )
             elif name != CONTEXT and parameter.default is parameter.empty:
-                raise ValueError(f"{provider}: its parameter {name!r} is neither {CONTEXT} nor a dependency; declare it with agent.provide({name}=…)")
+                raise ValueError(
+                    f"{provider}: its parameter {name!r} is neither {CONTEXT} nor a "
+                    f"dependency; declare it with agent.provide({name}=…)"
+                )
         self.ordered.append(provider)
 
 
@@ -167,14 +219,22 @@ def _check_type(subject: str, name: str, wanted: object, provider: Provider) -> 
     if not _is_compatible(provider.value_type, wanted):
         given = getattr(provider.value_type, "__qualname__", provider.value_type)
         expected = getattr(wanted, "__qualname__", wanted)
-        raise ValueError(f"{subject}: parameter {name!r} is annotated as {expected}, but the dependency is {given}; correct one of them")
+        raise ValueError(
+            f"{subject}: parameter {name!r} is annotated as {expected}, but the dependency "
+            f"is {given}; correct one of them"
+        )
 
 
 def _is_compatible(given: object, wanted: object) -> bool:
     """Compare two types as far as both are classes, or unions of them."""
     if typing.get_origin(wanted) in {typing.Union, types.UnionType}:
         return any(_is_compatible(given, each) for each in typing.get_args(wanted))
-    given_class, wanted_class = typing.get_origin(given) or given, typing.get_origin(wanted) or wanted
-    if not (inspect.isclass(given_class) and inspect.isclass(wanted_class)) or getattr(wanted_class, "_is_protocol", False):
+    given_class, wanted_class = (
+        typing.get_origin(given) or given,
+        typing.get_origin(wanted) or wanted,
+    )
+    if not (inspect.isclass(given_class) and inspect.isclass(wanted_class)) or getattr(
+        wanted_class, "_is_protocol", False
+    ):
         return True
     return issubclass(given_class, wanted_class)

@@ -1,4 +1,6 @@
-"""Questions to the caller of a task, as messages: the status of a suspended task has its question, and so has the history after the answer."""
+"""Questions to the caller of a task, as messages: the status of a suspended task has its question,
+and so has the history after the answer.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ QUESTION_KEY = "a2a-gen/question"
 def mark_question(message: Message, key: str, schema: JsonObject | None) -> Message:
     """Mark a message of the agent as the question with a key."""
     metadata: dict[str, object] = {"key": key} if schema is None else {"key": key, "schema": schema}
-    return message.model_copy(update={"metadata": {**(message.metadata or {}), QUESTION_KEY: metadata}})
+    return message.model_copy(
+        update={"metadata": {**(message.metadata or {}), QUESTION_KEY: metadata}}
+    )
 
 
 def is_question(message: Message) -> bool:
@@ -35,14 +39,18 @@ def parse_question_key(question: Message | None) -> str:
 
 
 class AuthorizationRequest(NamedTuple):
-    """A request for authorization that the application around the agent releases: the question with a key, of a task."""
+    """A request for authorization that the application around the agent releases: the question with
+    a key, of a task.
+    """
 
     scope: TaskScope
     task_id: str
     key: str
 
     def to_text(self) -> str:
-        """Serialize the request for the application, which keeps it; it is no secret and gives no rights by itself."""
+        """Serialize the request for the application, which keeps it; it is no secret and gives no
+        rights by itself.
+        """
         return json.dumps([*self.scope, self.task_id, self.key], ensure_ascii=False)
 
     @classmethod
@@ -52,7 +60,14 @@ class AuthorizationRequest(NamedTuple):
             found: object = json.loads(text)
         except ValueError:
             found = None
-        if not is_json_array(found) or len(found) != len(TaskScope._fields) + 2 or not all(isinstance(each, str) for each in found):
-            raise ValueError(f"authorization {text[:100]!r}: not the text of a request; pass what ctx.authorization has returned")
+        if (
+            not is_json_array(found)
+            or len(found) != len(TaskScope._fields) + 2
+            or not all(isinstance(each, str) for each in found)
+        ):
+            raise ValueError(
+                f"authorization {text[:100]!r}: not the text of a request; pass what "
+                "ctx.authorization has returned"
+            )
         surface, tenant, owner, task_id, key = map(str, found)
         return cls(TaskScope(surface, tenant, owner), task_id, key)

@@ -27,9 +27,18 @@ class TaskReaders:
     def __init__(self, store: TaskStore, hub: EventHub) -> None:
         self._store, self._hub = store, hub
 
-    async def load(self, scope: TaskScope, wire_id: str, history_length: int | None = None, *, include_artifacts: bool = True) -> StoredTask:
+    async def load(
+        self,
+        scope: TaskScope,
+        wire_id: str,
+        history_length: int | None = None,
+        *,
+        include_artifacts: bool = True,
+    ) -> StoredTask:
         """Read a task; ``TaskNotFoundError`` if it does not exist."""
-        stored = await self._store.load_task(scope, wire_id, history_length, include_artifacts=include_artifacts)
+        stored = await self._store.load_task(
+            scope, wire_id, history_length, include_artifacts=include_artifacts
+        )
         if stored is None:
             raise TaskNotFoundError(details={"task_id": wire_id})
         return stored
@@ -43,7 +52,8 @@ class TaskReaders:
         mark: int = 0,
         with_messages: bool = False,
     ) -> AsyncGenerator[LoggedEvent, None]:
-        """Follow a task from an event with a mark on, up to the event that brings it into one of these states.
+        """Follow a task from an event with a mark on, up to the event that brings it into one of
+        these states.
 
         Without a cursor, the task comes first, as a snapshot.
         """
@@ -56,7 +66,9 @@ class TaskReaders:
         if is_at_end and stored.state in TERMINAL:
             return
         while True:
-            following = self._hub.follow(stored.key, cursor, until, mark=mark, with_messages=with_messages)
+            following = self._hub.follow(
+                stored.key, cursor, until, mark=mark, with_messages=with_messages
+            )
             try:
                 async with aclosing(following) as events:
                     async for event in events:
@@ -70,14 +82,26 @@ class TaskReaders:
                 return
             cursor, mark = stored.last_seq, stored.mark
 
-    async def wait(self, stored: StoredTask, cursor: int, until: frozenset[State], *, mark: int = 0, is_current: bool = False) -> LoggedEvent:
-        """Wait for the first event after the cursor that brings the task into one of these states, or ends it.
+    async def wait(
+        self,
+        stored: StoredTask,
+        cursor: int,
+        until: frozenset[State],
+        *,
+        mark: int = 0,
+        is_current: bool = False,
+    ) -> LoggedEvent:
+        """Wait for the first event after the cursor that brings the task into one of these states,
+        or ends it.
 
-        ``is_current`` states that the log has no event after the cursor, and that this process writes the next one.
+        ``is_current`` states that the log has no event after the cursor, and that this process
+        writes the next one.
         """
         while True:
             try:
-                return await self._hub.wait_for(stored.key, cursor, until, mark=mark, is_current=is_current)
+                return await self._hub.wait_for(
+                    stored.key, cursor, until, mark=mark, is_current=is_current
+                )
             except EventsGoneError:
                 stored = await self.load(stored.scope, stored.wire_id, 0, include_artifacts=False)
             if stored.state in until or stored.state in TERMINAL:

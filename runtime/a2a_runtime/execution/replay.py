@@ -1,7 +1,8 @@
 """Replay of the records of earlier runs. Pure: no store, no clock.
 
-A key identifies a question and its answer: the key of the handler, or ``#n`` for the n-th question without one. Each question carries a fingerprint
-of the kind of answer that it expects. If a handler expects another kind under the same key, the task fails: the recorded answer does not fit.
+A key identifies a question and its answer: the key of the handler, or ``#n`` for the n-th question
+without one. Each question carries a fingerprint of the kind of answer that it expects. If a handler
+expects another kind under the same key, the task fails: the recorded answer does not fit.
 """
 
 from __future__ import annotations
@@ -24,8 +25,12 @@ from a2a_runtime.stores.models import RecordKind, ReplayRecord
 
 
 def fingerprint(kind: str, schema: JsonObject | None) -> str:
-    """Compute the fingerprint of an expected answer; the order of the keys of a schema makes no difference."""
-    text = f"{kind}\n{json.dumps(schema, sort_keys=True, separators=(',', ':'), ensure_ascii=False)}"
+    """Compute the fingerprint of an expected answer; the order of the keys of a schema makes no
+    difference.
+    """
+    text = (
+        f"{kind}\n{json.dumps(schema, sort_keys=True, separators=(',', ':'), ensure_ascii=False)}"
+    )
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -39,7 +44,9 @@ class Replay:
 
     @property
     def is_replaying(self) -> bool:
-        """Return whether the run has not yet reached the last recorded answer: earlier runs have written its status texts until there."""
+        """Return whether the run has not yet reached the last recorded answer: earlier runs have
+        written its status texts until there.
+        """
         return bool(self._pending)
 
     def next_key(self, explicit_key: str | None) -> str:
@@ -51,9 +58,14 @@ class Replay:
 
     def find_answer(self, key: str, expected: str) -> Message | None:
         """Find the recorded answer to a question; ``None`` if there is none yet."""
-        question, answer = self._records.get((RecordKind.QUESTION, key)), self._records.get((RecordKind.ANSWER, key))
+        question, answer = (
+            self._records.get((RecordKind.QUESTION, key)),
+            self._records.get((RecordKind.ANSWER, key)),
+        )
         if question is not None and question.fingerprint != expected:
-            raise HandlerChangedError(f"handler changed: question {key} expected another kind of answer before")
+            raise HandlerChangedError(
+                f"handler changed: question {key} expected another kind of answer before"
+            )
         self._pending.discard(key)
         return None if answer is None else Message.model_validate_json(answer.body)
 
@@ -67,7 +79,10 @@ class Replay:
 
 
 class RequestInfo(Struct, frozen=True, gc=False):
-    """Request that started a task, without its message. It is recorded, so that a later run in another process has it too."""
+    """Request that started a task, without its message.
+
+    It is recorded, so that a later run in another process has it too.
+    """
 
     metadata: JsonObject = field(default_factory=dict[str, object])
     """The metadata of the request; the message has its own."""
@@ -87,7 +102,14 @@ class RequestInfo(Struct, frozen=True, gc=False):
         """The replay record of this request; ``None`` if it is empty."""
         if self is EMPTY_REQUEST_INFO:
             return None
-        is_empty = not (self.metadata or self.accepted_output_modes or self.extensions or self.is_streaming or self.caller or self.origin)
+        is_empty = not (
+            self.metadata
+            or self.accepted_output_modes
+            or self.extensions
+            or self.is_streaming
+            or self.caller
+            or self.origin
+        )
         if self.metadata:  # handlers may change it, and later runs get what the client has sent
             return ReplayRecord(RecordKind.REQUEST, "", self.to_json())
         return None if is_empty else RequestRecord(RecordKind.REQUEST, "", b"", info=self)
@@ -103,14 +125,21 @@ class RequestInfo(Struct, frozen=True, gc=False):
             if type(record) is RequestRecord:
                 return record.info
             if record.kind is RecordKind.REQUEST:
-                return RequestInfo(**{name: value for name, value in from_json(record.body).items() if name in cls.__struct_fields__})
+                return RequestInfo(
+                    **{
+                        name: value
+                        for name, value in from_json(record.body).items()
+                        if name in cls.__struct_fields__
+                    }
+                )
         return EMPTY_REQUEST_INFO
 
 
 class RequestRecord(ReplayRecord, frozen=True, gc=False, kw_only=True):
     """Record of a request in the process that has accepted it.
 
-    Its body is encoded where it is stored, and parsed by other processes only: both took 17 of the 112 µs of a message with ``acceptedOutputModes``.
+    Its body is encoded where it is stored, and parsed by other processes only: both took 17 of the
+    112 µs of a message with ``acceptedOutputModes``.
     """
 
     info: RequestInfo
@@ -126,11 +155,17 @@ class RequestRecord(ReplayRecord, frozen=True, gc=False, kw_only=True):
         return sum(map(len, self.info.accepted_output_modes)) + sum(map(len, self.info.extensions))
 
 
-def find_deadline(timeout_seconds: float | None, info: RequestInfo, clock: Clock, *, has_answer: bool = False) -> float:
-    """Find the end of a run on the monotonic clock: the time limit of its skill, or that of a caller who waits for the task from its beginning."""
+def find_deadline(
+    timeout_seconds: float | None, info: RequestInfo, clock: Clock, *, has_answer: bool = False
+) -> float:
+    """Find the end of a run on the monotonic clock: the time limit of its skill, or that of a
+    caller who waits for the task from its beginning.
+    """
     now, limit = clock.monotonic(), inf if timeout_seconds is None else timeout_seconds
     deadline = None if has_answer else info.origin.get(DEADLINE)
-    return now + (min(limit, (deadline - clock.millis()) / 1000) if isinstance(deadline, int) else limit)
+    return now + (
+        min(limit, (deadline - clock.millis()) / 1000) if isinstance(deadline, int) else limit
+    )
 
 
 def has_answer(records: Sequence[ReplayRecord]) -> bool:
@@ -146,4 +181,11 @@ RETRY_MARKER = "a2a-gen/retries"
 
 def count_failures(records: Sequence[ReplayRecord]) -> int:
     """Count the earlier runs that raised and were retried."""
-    return next((int(record.body) for record in records if (record.kind, record.key) == (RecordKind.ONCE, RETRY_MARKER)), 0)
+    return next(
+        (
+            int(record.body)
+            for record in records
+            if (record.kind, record.key) == (RecordKind.ONCE, RETRY_MARKER)
+        ),
+        0,
+    )

@@ -13,8 +13,8 @@ LastChunk                those of its value         refused                     
 Job                      none                       the task goes on until it is done  refused        refused
 None                     none                       no result                          refused        refused
 
-Models, dataclasses, dates, sets and whatever else Pydantic can serialize may also stand inside lists and objects; a model is serialized under its
-JSON names.
+Models, dataclasses, dates, sets and whatever else Pydantic can serialize may also stand inside
+lists and objects; a model is serialized under its JSON names.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ _JSON_TYPES: tuple[type, ...] = (dict, list, tuple, int, float, JsonNull)
 
 @dataclass(frozen=True, slots=True)
 class LastChunk:
-    """A yielded value that is the last chunk of its artifact: only the handler knows that before it ends."""
+    """A yielded value that is the last chunk of its artifact: only the handler knows that before it
+    ends.
+    """
 
     value: object
 
@@ -52,19 +54,29 @@ class ResultTypeError(TypeError):
 
 
 def to_json_value(value: object, subject: str = "handler result") -> object:
-    """Convert a value to JSON; models, dataclasses, dates and the like may stand in it at any depth."""
+    """Convert a value to JSON; models, dataclasses, dates and the like may stand in it at any
+    depth.
+    """
     try:
         jsonable: object = to_jsonable_python(value, by_alias=True)
         lost = list_lost_numbers(value, jsonable)
     except PydanticSerializationError as error:
-        raise ResultTypeError(f"{subject}: {type(value).__qualname__} cannot be serialized as JSON: {error}") from error
+        raise ResultTypeError(
+            f"{subject}: {type(value).__qualname__} cannot be serialized as JSON: {error}"
+        ) from error
     if lost:
-        raise ResultTypeError(f"{subject}: {type(value).__qualname__} cannot be serialized as JSON: {': '.join(lost[0])}")
+        raise ResultTypeError(
+            f"{subject}: {type(value).__qualname__} cannot be serialized as JSON: "
+            f"{': '.join(lost[0])}"
+        )
     return jsonable
 
 
 def to_json_part(value: object, media_type: str | None = None) -> Part:
-    """Convert a value to a part; ``None`` is null. Most values are JSON already, which only the part finds out."""
+    """Convert a value to a part; ``None`` is null.
+
+    Most values are JSON already, which only the part finds out.
+    """
     data = JSON_NULL if value is None else value
     try:
         return Part(data=data, media_type=media_type)
@@ -79,7 +91,10 @@ def to_parts(value: object) -> list[Part]:
     if isinstance(value, Part):
         return [value]
     if isinstance(value, LastChunk):
-        raise ResultTypeError("handler result: LastChunk marks a value that is yielded; return the value itself, which is whole")
+        raise ResultTypeError(
+            "handler result: LastChunk marks a value that is yielded; return the value "
+            "itself, which is whole"
+        )
     if isinstance(value, Artifact | Message):
         return value.parts
     if isinstance(value, bytes | bytearray):
@@ -89,7 +104,9 @@ def to_parts(value: object) -> list[Part]:
     if isinstance(value, _JSON_TYPES):
         return _list_parts(value)
     allowed = "text, JSON, a model, a dataclass, bytes, a Part, a Message or an Artifact"
-    raise ResultTypeError(f"handler result: {type(value).__qualname__} is not supported; return {allowed}")
+    raise ResultTypeError(
+        f"handler result: {type(value).__qualname__} is not supported; return {allowed}"
+    )
 
 
 def _list_parts(value: object) -> list[Part]:
@@ -105,7 +122,10 @@ def _list_items(value: object) -> Sequence[object]:
 
 
 def to_artifact(value: object, *, is_lossy: bool = False) -> Artifact:
-    """Convert a value to an artifact. A lossy conversion takes any value: one that is no JSON becomes the text of its ``str``."""
+    """Convert a value to an artifact.
+
+    A lossy conversion takes any value: one that is no JSON becomes the text of its ``str``.
+    """
     if isinstance(value, Artifact):
         return value
     try:

@@ -37,8 +37,21 @@ from a2a_runtime.execution.background import run_in_thread
 from a2a_runtime.execution.context import Context, TaskContext
 from a2a_runtime.execution.dependencies import RunDependencies
 from a2a_runtime.execution.jobs import Job, JobCanceledError, JobProgress, await_job, is_job
-from a2a_runtime.execution.replay import EMPTY_REQUEST_INFO, RETRY_MARKER, RequestInfo, count_failures, find_deadline, has_answer
-from a2a_runtime.execution.signals import HandlerChangedError, RunStopped, TaskEnded, TaskSuspended, find_signal
+from a2a_runtime.execution.replay import (
+    EMPTY_REQUEST_INFO,
+    RETRY_MARKER,
+    RequestInfo,
+    count_failures,
+    find_deadline,
+    has_answer,
+)
+from a2a_runtime.execution.signals import (
+    HandlerChangedError,
+    RunStopped,
+    TaskEnded,
+    TaskSuspended,
+    find_signal,
+)
 from a2a_runtime.execution.skill import HandlerKind, Skill
 from a2a_runtime.execution.writer import TaskWriter
 from a2a_runtime.logs import log_failure, request_log
@@ -50,7 +63,9 @@ log = logging.getLogger(__name__)
 HANDLER_FAILED = "The agent failed to do this"
 TIMED_OUT = "The agent ran out of time"
 SERVER_SHUTDOWN = "Server shutdown"
-NOT_RESTARTABLE = "Outcome unknown: the process that ran this task is gone, and its skill cannot be restarted"
+NOT_RESTARTABLE = (
+    "Outcome unknown: the process that ran this task is gone, and its skill cannot be restarted"
+)
 JOB_LOST = "The background job of this task was lost"
 STATUS_UNAVAILABLE = "status unavailable"
 TOO_MANY_RESTARTS = "This task was restarted too often without coming to an end"
@@ -94,7 +109,9 @@ _INTERRUPTIBLE = (RunPhase.HANDLER, RunPhase.JOB)
 
 
 class RunOutcome(Struct, frozen=True):
-    """Outcome of a run; without a state the task is released as it is, with the number of failures if it is to be retried after a delay."""
+    """Outcome of a run; without a state the task is released as it is, with the number of failures
+    if it is to be retried after a delay.
+    """
 
     state: State | None
     message: Message | None = None
@@ -124,17 +141,27 @@ class TaskRun:
     _job_started: asyncio.Future[None] | None = None
 
     def __init__(
-        self, dependencies: RunDependencies, skill: Skill, claimed: ClaimedRun, caller: Caller, message: Message, begun: BegunCall | None = None
+        self,
+        dependencies: RunDependencies,
+        skill: Skill,
+        claimed: ClaimedRun,
+        caller: Caller,
+        message: Message,
+        begun: BegunCall | None = None,
     ) -> None:
         self.skill, self._clock, self._settings = skill, dependencies.clock, dependencies.settings
         self.deadline = inf if skill.timeout is None else self._clock.monotonic() + skill.timeout
         self._begun = begun
         info = RequestInfo.from_records(claimed.records) if claimed.records else EMPTY_REQUEST_INFO
         if info.origin:
-            self.deadline = find_deadline(skill.timeout, info, self._clock, has_answer=has_answer(claimed.records))
+            self.deadline = find_deadline(
+                skill.timeout, info, self._clock, has_answer=has_answer(claimed.records)
+            )
         if begun is None:
             self.writer = TaskWriter(dependencies, claimed.stored)
-            self.context = TaskContext(dependencies, caller, claimed, self.writer, message, self.deadline)
+            self.context = TaskContext(
+                dependencies, caller, claimed, self.writer, message, self.deadline
+            )
             if info is not EMPTY_REQUEST_INFO:
                 self.context.request = info
         else:
@@ -148,7 +175,11 @@ class TaskRun:
         reason = None if self.context.attempt == 1 else refuse_restart(skill, claimed, message)
         if claimed.stored.cancel_requested:
             self.request_stop(StopReason.CANCEL)
-        running = self._run(reason) if dependencies.tracing is None else dependencies.tracing.trace_run(self, self._run(reason))
+        running = (
+            self._run(reason)
+            if dependencies.tracing is None
+            else dependencies.tracing.trace_run(self, self._run(reason))
+        )
         self.task: asyncio.Task[None] = dependencies.hub.loop.create_task(running)
 
     @property
@@ -157,8 +188,13 @@ class TaskRun:
         return (self.task,) if self._begun is None else (self.task, self._begun.result)
 
     def request_stop(self, reason: StopReason) -> None:
-        """Stop the handler. Only the first request cancels it; a later cancellation replaces a shutdown as the reason."""
-        if self.stop_reason is None or (self.stop_reason is StopReason.SHUTDOWN and reason is StopReason.CANCEL):
+        """Stop the handler.
+
+        Only the first request cancels it; a later cancellation replaces a shutdown as the reason.
+        """
+        if self.stop_reason is None or (
+            self.stop_reason is StopReason.SHUTDOWN and reason is StopReason.CANCEL
+        ):
             is_first, self.stop_reason = self.stop_reason is None, reason
             self.stop_requested_at = self._clock.monotonic()
             self.context.is_cancelled = True
@@ -177,19 +213,26 @@ class TaskRun:
         return self._job_started
 
     async def mark_working(self) -> None:
-        """Set the task to working, unless the run has ended or the store is unavailable: then the next write of the run meets the same error."""
+        """Set the task to working, unless the run has ended or the store is unavailable: then the
+        next write of the run meets the same error.
+        """
         with suppress(RunStopped, StoreUnavailableError):
             await self.writer.mark_working()
 
     def lose(self, error: FencedError) -> None:
-        """Stop the handler: the store does not have this run any more, or not all of its writes. The task runs again."""
+        """Stop the handler: the store does not have this run any more, or not all of its writes.
+
+        The task runs again.
+        """
         self.writer.lose(error)
         self.request_stop(StopReason.LOST)
 
     async def abandon(self) -> None:
-        """End the task without its handler, which ignores the stop request; later writes of the handler are refused.
+        """End the task without its handler, which ignores the stop request; later writes of the
+        handler are refused.
 
-        A run that is ending is waited for: its end is written whole or not at all, and then the task runs again.
+        A run that is ending is waited for: its end is written whole or not at all, and then the
+        task runs again.
         """
         if self._phase is RunPhase.ENDING:
             await asyncio.wait((self.task,))
@@ -210,7 +253,9 @@ class TaskRun:
 
     async def _run(self, refusal: str | None) -> None:
         try:
-            outcome = None if refusal is None else RunOutcome(State.FAILED, self.context.reply(refusal))
+            outcome = (
+                None if refusal is None else RunOutcome(State.FAILED, self.context.reply(refusal))
+            )
             await self._apply_outcome(await self._determine_outcome(outcome))
         except TaskSuspended:
             self.end = "suspended"
@@ -224,11 +269,30 @@ class TaskRun:
             if (outcome := self._stop_outcome()) is not None and outcome.state is not None:
                 await self._apply_outcome(outcome)
             else:  # the renewal of the lease finds the claim, as soon as the store is back
-                log.warning("task handed over: %s, skill %s, because the store was unavailable for too long", self.context.task_id, self.skill.id)
+                log.warning(
+                    (
+                        "task handed over: %s, skill %s, because the store was unavailable for "
+                        "too long"
+                    ),
+                    self.context.task_id,
+                    self.skill.id,
+                )
         except Exception as error:  # noqa: BLE001 - the edge of a background task: exceptions of the handler, and of the store about its result
-            log_failure(log, "handler failed: task %s, skill %s", self.context.task_id, self.skill.id, error=error)
-            text = (str(error) or type(error).__name__) if self.skill.expose_errors else HANDLER_FAILED
-            await self._apply_outcome(self._stop_outcome() or self._retry_outcome() or RunOutcome(State.FAILED, self.context.reply(text)))
+            log_failure(
+                log,
+                "handler failed: task %s, skill %s",
+                self.context.task_id,
+                self.skill.id,
+                error=error,
+            )
+            text = (
+                (str(error) or type(error).__name__) if self.skill.expose_errors else HANDLER_FAILED
+            )
+            await self._apply_outcome(
+                self._stop_outcome()
+                or self._retry_outcome()
+                or RunOutcome(State.FAILED, self.context.reply(text))
+            )
         finally:
             if self.writer.has_chunks:
                 self.writer.discard_chunks()
@@ -241,7 +305,9 @@ class TaskRun:
         except TaskEnded as signal:
             outcome = RunOutcome(signal.state, signal.message)
         except HandlerChangedError as error:
-            log.error("handler changed: task %s, skill %s: %s", self.context.task_id, self.skill.id, error)  # noqa: TRY400  # the traceback says nothing
+            log.error(  # noqa: TRY400  # the traceback says nothing
+                "handler changed: task %s, skill %s: %s", self.context.task_id, self.skill.id, error
+            )
             outcome = RunOutcome(State.FAILED, self.context.reply(str(error)))
         except JobCanceledError:
             outcome = RunOutcome(State.CANCELED)
@@ -267,14 +333,20 @@ class TaskRun:
                 return None
         self._phase = RunPhase.HANDLER
         current_run.set((self.skill, self.writer.stored, self.deadline, self._clock.monotonic))
-        result = await (call_handler(self.skill, self.context, self._write_chunk) if self._begun is None else self._begun.result)
+        result = await (
+            call_handler(self.skill, self.context, self._write_chunk)
+            if self._begun is None
+            else self._begun.result
+        )
         if is_job(result):
             result = await self._run_job(result)
         if result is None:
             return RunOutcome(State.COMPLETED)
         if isinstance(result, Message):
             return RunOutcome(State.COMPLETED, self.context.bind(result))
-        return RunOutcome(State.COMPLETED, result=results.to_chunk(result, is_lossy=self.skill.expose_errors))
+        return RunOutcome(
+            State.COMPLETED, result=results.to_chunk(result, is_lossy=self.skill.expose_errors)
+        )
 
     async def _run_job(self, job: Job) -> object:
         await self.writer.mark_working()
@@ -290,33 +362,51 @@ class TaskRun:
     async def _write_progress(self, progress: JobProgress) -> None:
         text = progress.text
         if progress.error is not None:
-            text = f"{STATUS_UNAVAILABLE}: {progress.error}" if self.skill.expose_errors else STATUS_UNAVAILABLE
+            text = (
+                f"{STATUS_UNAVAILABLE}: {progress.error}"
+                if self.skill.expose_errors
+                else STATUS_UNAVAILABLE
+            )
         await self.context.status(text, progress=progress.fraction)
 
     async def _write_chunk(self, value: object) -> None:
         await write_chunk(self.skill, self.context, self.writer, value)
 
     def _stop_outcome(self, outcome: RunOutcome | None = None) -> RunOutcome | None:
-        """Return the outcome of a stop request; ``None`` without one, and for a handler that has ended before a shutdown."""
+        """Return the outcome of a stop request; ``None`` without one, and for a handler that has
+        ended before a shutdown.
+        """
         match self.stop_reason:
             case StopReason.CANCEL:
                 return RunOutcome(State.CANCELED)
             case StopReason.TIMEOUT:
                 return RunOutcome(State.FAILED, self.context.reply(TIMED_OUT))
             case StopReason.SHUTDOWN if outcome is None:
-                return RunOutcome(None) if self._can_release else RunOutcome(State.FAILED, self.context.reply(SERVER_SHUTDOWN))
+                return (
+                    RunOutcome(None)
+                    if self._can_release
+                    else RunOutcome(State.FAILED, self.context.reply(SERVER_SHUTDOWN))
+                )
             case _:
                 return None
 
     def _retry_outcome(self) -> RunOutcome | None:
-        """Return the outcome of a handler that raised and is to be run again by a worker; a task that is closed already raises at the next write."""
+        """Return the outcome of a handler that raised and is to be run again by a worker; a task
+        that is closed already raises at the next write.
+        """
         if not self._can_release or not self.skill.is_deferred(self._settings.runs_on):
             return None
         failures = count_failures(self._records) + 1
         delay = self.skill.worker.retry.find_delay(failures)
         if delay is None:
             return None
-        log.info("task retried in %g s: %s, skill %s, after %d runs that raised", delay, self.context.task_id, self.skill.id, failures)
+        log.info(
+            "task retried in %g s: %s, skill %s, after %d runs that raised",
+            delay,
+            self.context.task_id,
+            self.skill.id,
+            failures,
+        )
         return RunOutcome(None, failures=failures, delay_seconds=delay)
 
     async def _apply_outcome(self, outcome: RunOutcome, *, by_handler: bool = True) -> None:
@@ -326,57 +416,97 @@ class TaskRun:
             if outcome.failures:
                 await self.writer.mark_working()
             if outcome.state is None:
-                records = [ReplayRecord(RecordKind.ONCE, RETRY_MARKER, b"%d" % outcome.failures)] if outcome.failures else ()
-                deferral = self.skill.build_deferral(self._settings.runs_on, self.writer.stored.scope.surface, outcome.delay_seconds)
-                with suppress(StoreUnavailableError):  # the lease expires, which has the same effect
+                records = (
+                    [ReplayRecord(RecordKind.ONCE, RETRY_MARKER, b"%d" % outcome.failures)]
+                    if outcome.failures
+                    else ()
+                )
+                deferral = self.skill.build_deferral(
+                    self._settings.runs_on, self.writer.stored.scope.surface, outcome.delay_seconds
+                )
+                with suppress(
+                    StoreUnavailableError
+                ):  # the lease expires, which has the same effect
                     await self.writer.release(deferral, records)
                 return
             await self.writer.finish(outcome.state, outcome.message, outcome.result)
             self.end = outcome.state
             if request_log.isEnabledFor(logging.DEBUG):
-                request_log.debug("task %s: %s, skill %s", outcome.state.name.lower(), self.context.task_id, self.skill.id)
+                request_log.debug(
+                    "task %s: %s, skill %s",
+                    outcome.state.name.lower(),
+                    self.context.task_id,
+                    self.skill.id,
+                )
         except RunStopped:
             if self.stop_reason is not StopReason.CANCEL:
                 raise
-            await self.writer.apply_pending_cancel()  # the handler has suspended the task at the same moment
+            await (
+                self.writer.apply_pending_cancel()
+            )  # the handler has suspended the task at the same moment
 
 
 def refuse_restart(skill: Skill, claimed: ClaimedRun, message: Message) -> str | None:
-    """Return the reason why a task cannot be run again: its message or job is lost, or its handler must not be restarted."""
+    """Return the reason why a task cannot be run again: its message or job is lost, or its handler
+    must not be restarted.
+    """
     if message is MISSING_MESSAGE:
         return MESSAGE_MISSING
-    if any(record.kind is RecordKind.ONCE and record.key == JOB_MARKER for record in claimed.records):
+    if any(
+        record.kind is RecordKind.ONCE and record.key == JOB_MARKER for record in claimed.records
+    ):
         return JOB_LOST
     if not skill.restartable and claimed.stored.state is State.WORKING:
         return NOT_RESTARTABLE
     return TOO_MANY_RESTARTS if claimed.crashes > skill.max_restarts else None
 
 
-async def write_chunk(skill: Skill, context: TaskContext, writer: TaskWriter, value: object) -> None:
-    """Write a value that a handler has yielded: a message as a status, anything else as a chunk of the result."""
+async def write_chunk(
+    skill: Skill, context: TaskContext, writer: TaskWriter, value: object
+) -> None:
+    """Write a value that a handler has yielded: a message as a status, anything else as a chunk of
+    the result.
+    """
     if isinstance(value, Message):
         await context.set_status(value)
         return
     is_last = isinstance(value, results.LastChunk)
-    chunk = results.to_chunk(value.value if isinstance(value, results.LastChunk) else value, is_lossy=skill.expose_errors)
+    chunk = results.to_chunk(
+        value.value if isinstance(value, results.LastChunk) else value, is_lossy=skill.expose_errors
+    )
     if chunk.artifact_id in writer.complete_artifacts:
-        raise ValueError(f"artifact {chunk.artifact_id!r}: already complete; yield its chunks before LastChunk, or use another artifact")
+        raise ValueError(
+            f"artifact {chunk.artifact_id!r}: already complete; yield its chunks before "
+            "LastChunk, or use another artifact"
+        )
     await writer.write_chunk(chunk, last_chunk=is_last)
     if is_last:
         writer.complete_artifacts.add(chunk.artifact_id)
 
 
-async def call_handler(skill: Skill, context: Context, on_chunk: Callable[[object], Awaitable[None]]) -> object:
-    """Call a handler of any kind and return its result; each value that it yields goes to ``on_chunk``."""
+async def call_handler(
+    skill: Skill, context: Context, on_chunk: Callable[[object], Awaitable[None]]
+) -> object:
+    """Call a handler of any kind and return its result; each value that it yields goes to
+    ``on_chunk``.
+    """
     handler: Callable[[Context], object] = skill.handler  # type: ignore[assignment]  # one that replies with a message takes a plain Context
     try:
-        result = await run_in_thread(handler, context) if skill.handler_kind is HandlerKind.THREAD else handler(context)
+        result = (
+            await run_in_thread(handler, context)
+            if skill.handler_kind is HandlerKind.THREAD
+            else handler(context)
+        )
         if skill.handler_kind is not HandlerKind.ASYNC and isinstance(result, AsyncGenerator):
             async with aclosing(result) as values:
                 async for value in values:
                     await on_chunk(value)
             return None
-        return await result if isinstance(result, CoroutineType) or inspect.isawaitable(result) else result
+        return (
+            await result
+            if isinstance(result, CoroutineType) or inspect.isawaitable(result)
+            else result
+        )
     except BaseExceptionGroup as group:  # a signal was raised within a task group of the handler
         raise find_signal(group) or RuntimeError("a task group of the handler failed") from group
     except SystemExit as error:  # a handler must not end the process

@@ -8,8 +8,8 @@ The runner has one asyncio task for each task that runs here, and three backgrou
 
 A thread watches that the event loop does not stand still (``loop_watch``).
 
-The process that claims a task in the store runs it. A process that loses its lease while it lives does no harm: another process claims the task, and
-the writes of the first one are refused.
+The process that claims a task in the store runs it. A process that loses its lease while it lives
+does no harm: another process claims the task, and the writes of the first one are refused.
 
 Workers run the skills that are placed on them (``placement``). The same runner serves both sides:
 
@@ -53,7 +53,9 @@ ORPHANS_KEY = "orphans"
 """Key of the notification that there are many orphans; no task has it."""
 _TAKE_BACK_SECONDS = 30.0
 _BLOCKED_SHARE = 3
-"""Part of the rest of a lease after which an event loop counts as blocked: one third, so that the suspect is noted in time."""
+"""Part of the rest of a lease after which an event loop counts as blocked: one third, so that the
+suspect is noted in time.
+"""
 
 
 class Skills:
@@ -70,14 +72,21 @@ class Skills:
     def add(self, surface: str | None, *skills: Skill) -> None:
         """Register skills for a surface; ``None`` means all surfaces."""
         if skills:
-            self.surfaces = None if surface is None or self.surfaces is None else self.surfaces | {surface}
+            self.surfaces = (
+                None if surface is None or self.surfaces is None else self.surfaces | {surface}
+            )
         for skill in skills:
             ProviderGraph({}).find_names(skill)  # refuses parameters that nothing provides
             if self._skills.setdefault((surface, skill.id), skill) is not skill:
-                raise ValueError(f"skill {skill.id!r}: registered twice; give each skill an id of its own")
+                raise ValueError(
+                    f"skill {skill.id!r}: registered twice; give each skill an id of its own"
+                )
 
     def replace(self, surface: str, *skills: Skill) -> None:
-        """Register the present skills of a surface. Those that are gone stay: their tasks still come to an end."""
+        """Register the present skills of a surface.
+
+        Those that are gone stay: their tasks still come to an end.
+        """
         self.surfaces = None if self.surfaces is None else self.surfaces | {surface}
         self._skills.update({(surface, skill.id): skill for skill in skills})
 
@@ -86,7 +95,9 @@ class Skills:
         return tuple(skill for key, skill in self._skills.items() if key[0] == surface)
 
     def remove(self, surface: str) -> None:
-        """Forget the skills of a surface: its tasks are left to other processes, or to a later registration."""
+        """Forget the skills of a surface: its tasks are left to other processes, or to a later
+        registration.
+        """
         self._skills = {key: skill for key, skill in self._skills.items() if key[0] != surface}
         self.surfaces = None if self.surfaces is None else self.surfaces - {surface}
 
@@ -110,21 +121,31 @@ class Skills:
 class InProcessRunner:
     """Runs tasks in this process."""
 
-    def __init__(self, dependencies: RunDependencies, skills: Skills, *, is_worker: bool = False) -> None:
+    def __init__(
+        self, dependencies: RunDependencies, skills: Skills, *, is_worker: bool = False
+    ) -> None:
         self.process = dependencies.ids.new()
         self._is_worker = is_worker
         self._waiters: dict[str, asyncio.Future[None]] = {}
         """Jobs of the queue that wait for the end of a run, by task."""
         self._dependencies, self._skills = dependencies, skills
-        self._store, self._clock, self._settings = dependencies.store, dependencies.clock, dependencies.settings
+        self._store, self._clock, self._settings = (
+            dependencies.store,
+            dependencies.clock,
+            dependencies.settings,
+        )
         self._running: dict[str, TaskRun] = {}
         self._abandoned: set[asyncio.Task[Any]] = set()
         self._finishing: dict[str, asyncio.Task[None]] = {}  # end the tasks of abandoned handlers
         self._unknown_skill_tasks: dict[str, tuple[str, str]] = {}
-        """Orphans whose skills are not registered here, with surface and skill: a source may list them later."""
+        """Orphans whose skills are not registered here, with surface and skill: a source may list
+        them later.
+        """
         self._resuming: set[str] = set()
         self._background = BackgroundTasks(self._clock)
-        self._working_delay = DelayedCalls[TaskRun](self._settings.working_delay, lambda run: self._background.start(run.mark_working()))
+        self._working_delay = DelayedCalls[TaskRun](
+            self._settings.working_delay, lambda run: self._background.start(run.mark_working())
+        )
         self.claims = ClaimLedger(self._clock)
         self._is_renewal_pending = self._is_claiming = False
         self._renewed_at = float("-inf")
@@ -146,7 +167,9 @@ class InProcessRunner:
         if not self._is_worker:
             self._background.run_every(self._settings.orphan_scan_interval, self._claim_orphans)
             if isinstance(self._store, RunQueue):
-                self._background.run_every(_TAKE_BACK_SECONDS, partial(self._take_back, self._store))
+                self._background.run_every(
+                    _TAKE_BACK_SECONDS, partial(self._take_back, self._store)
+                )
         self._background.run_every(self._settings.deadline_check_interval, self._check_deadlines)
 
     def find_fault(self) -> str:
@@ -157,7 +180,9 @@ class InProcessRunner:
         return "its lease is not renewed" if overdue else ""
 
     async def close(self, grace: float) -> None:
-        """Wait for the running handlers, then stop them, then abandon those that ignore the stop request."""
+        """Wait for the running handlers, then stop them, then abandon those that ignore the stop
+        request.
+        """
         self._is_closing = True
         await self._wait_for_runs(grace)
         for run in self._running.values():
@@ -165,7 +190,9 @@ class InProcessRunner:
         await self._wait_for_runs(self._settings.cancel_grace)
         for key in tuple(self._running):
             self._abandon(key)
-        if self._finishing:  # without the store they stay unwritten: the lease expires, and other processes claim these tasks
+        # without the store they stay unwritten: the lease expires, and other processes claim these
+        # tasks
+        if self._finishing:
             await asyncio.wait(self._finishing.values(), timeout=self._settings.cancel_grace + 1)
         await self._background.stop()
         self._watch.stop()
@@ -182,7 +209,9 @@ class InProcessRunner:
     async def drain(self, surface: str, grace: float) -> None:
         """Wait for the running handlers of a surface, then stop them: their tasks are released."""
         for timeout_seconds in (grace, self._settings.cancel_grace):
-            runs = [run for run in self._running.values() if run.writer.stored.scope.surface == surface]
+            runs = [
+                run for run in self._running.values() if run.writer.stored.scope.surface == surface
+            ]
             if runs and timeout_seconds > 0:
                 await asyncio.wait([run.task for run in runs], timeout=timeout_seconds)
             for run in runs:
@@ -191,11 +220,22 @@ class InProcessRunner:
             if run.writer.stored.scope.surface == surface:
                 self._abandon(key)
 
-    def launch(self, skill: Skill, claimed: ClaimedRun, caller: Caller, message: Message, begun: BegunCall | None = None) -> None:
+    def launch(
+        self,
+        skill: Skill,
+        claimed: ClaimedRun,
+        caller: Caller,
+        message: Message,
+        begun: BegunCall | None = None,
+    ) -> None:
         """Run a task that this process has claimed; ``begun``: its handler is running."""
         key, current = claimed.stored.key, self._running.get(claimed.stored.key)
         if current is not None and current.writer.stored.epoch > claimed.stored.epoch:
-            log.info("run not begun: run %d of task %s, since a later one is here", claimed.stored.epoch, key)
+            log.info(
+                "run not begun: run %d of task %s, since a later one is here",
+                claimed.stored.epoch,
+                key,
+            )
             if begun is not None:
                 begun.writer.lose(FencedError("A later run is here"))
                 begun.result.cancel()
@@ -204,14 +244,18 @@ class InProcessRunner:
         self._running[key] = run
         if self._dependencies.metrics is not None:
             run.began_at = self._clock.monotonic()
-            self._dependencies.metrics.record_queue(skill.id, max(0.0, (self._clock.millis() - claimed.stored.status_at) / 1000))
+            self._dependencies.metrics.record_queue(
+                skill.id, max(0.0, (self._clock.millis() - claimed.stored.status_at) / 1000)
+            )
         self._working_delay.add(run)
         run.task.add_done_callback(partial(self._remove, key, run))
 
     async def resume(self, key: str) -> None:
         """Claim a task if no live process runs it, and run it again."""
         current = self._running.get(key)
-        if current is not None and current.writer.is_open:  # a run with a closed writer is only cleaning up
+        if (
+            current is not None and current.writer.is_open
+        ):  # a run with a closed writer is only cleaning up
             return
         if self._is_closing or key in self._resuming:
             return
@@ -222,27 +266,49 @@ class InProcessRunner:
                 return
             stored = claimed.stored
             skill = self._skills.find(stored.scope.surface, stored.skill)
-            deferral = None if skill is None else skill.build_deferral(self._settings.runs_on, stored.scope.surface)
-            is_left_to_worker = deferral is not None and not self._is_worker and not stored.cancel_requested
+            deferral = (
+                None
+                if skill is None
+                else skill.build_deferral(self._settings.runs_on, stored.scope.surface)
+            )
+            is_left_to_worker = (
+                deferral is not None and not self._is_worker and not stored.cancel_requested
+            )
             if skill is not None and not is_left_to_worker and not self._is_closing:
                 history = stored.task.model.history
                 info = RequestInfo.from_records(claimed.records)
-                origin = current_origin.get() or Origin.from_record(info.origin, self._skills.agents.get(stored.scope.surface, ""))
+                origin = current_origin.get() or Origin.from_record(
+                    info.origin, self._skills.agents.get(stored.scope.surface, "")
+                )
                 message = history[0] if history else MISSING_MESSAGE
-                launch = partial(self.launch, skill, claimed, Caller.from_json(info.caller, stored.scope), message)
+                launch = partial(
+                    self.launch,
+                    skill,
+                    claimed,
+                    Caller.from_json(info.caller, stored.scope),
+                    message,
+                )
                 in_origin(origin, launch)
                 return
             if skill is None:  # a task of an agent that lives in another process
                 self._unknown_skill_tasks[key] = stored.scope.surface, stored.skill
-                log.warning("task released: %s, skill %s is not registered in this process", key, stored.skill)
+                log.warning(
+                    "task released: %s, skill %s is not registered in this process",
+                    key,
+                    stored.skill,
+                )
             await TaskWriter(self._dependencies, stored).release(deferral)
         finally:
             self._resuming.discard(key)
 
     async def run(self, queue: RunQueue, key: str) -> bool:
-        """Run a task for a job of the queue and wait for the end of the run; return false if another process has the task, or this one stops."""
+        """Run a task for a job of the queue and wait for the end of the run; return false if
+        another process has the task, or this one stops.
+        """
         current = self._running.get(key)
-        if current is None or not current.writer.is_open:  # one that is only cleaning up is replaced
+        if (
+            current is None or not current.writer.is_open
+        ):  # one that is only cleaning up is replaced
             await self.resume(key)
         run = self._running.get(key)
         if run is None or run is current:
@@ -257,8 +323,14 @@ class InProcessRunner:
             waiter.set_result(None)
 
     async def _take_back(self, queue: RunQueue) -> None:
-        """Make tasks orphans that were queued for workers when their skills were placed there, and now run in this process."""
-        here = [(surface, skill.id) for surface, skill in self._skills.list_all() if surface and not skill.is_deferred(self._settings.runs_on)]
+        """Make tasks orphans that were queued for workers when their skills were placed there, and
+        now run in this process.
+        """
+        here = [
+            (surface, skill.id)
+            for surface, skill in self._skills.list_all()
+            if surface and not skill.is_deferred(self._settings.runs_on)
+        ]
         if here and (count := await queue.take_back(here)):
             log.info("tasks taken back from workers: %d", count)
 
@@ -280,14 +352,18 @@ class InProcessRunner:
         return None if run is None else run.job_started()
 
     def notify_message(self, key: str) -> bool:
-        """Make the handler of a task look for new messages; ``False`` if the task does not run here."""
+        """Make the handler of a task look for new messages; ``False`` if the task does not run
+        here.
+        """
         run = self._running.get(key)
         if run is not None:
             run.context.notify_message()
         return run is not None
 
     def on_notification(self, keys: frozenset[str]) -> None:
-        """Renew the lease soon if a task runs here: it may have been canceled, or have a message."""
+        """Renew the lease soon if a task runs here: it may have been canceled, or have a
+        message.
+        """
         if ORPHANS_KEY in keys and not self._is_worker:
             self._background.start(self._claim_orphans())
         local = [key for key in keys if self.notify_message(key)]
@@ -307,7 +383,9 @@ class InProcessRunner:
             log.error("run failed: task %s", key, exc_info=error)
         if self._dependencies.metrics is not None:
             end = run.end.name.lower() if isinstance(run.end, State) else run.end
-            self._dependencies.metrics.record_run(run.skill.id, end, self._clock.monotonic() - run.began_at)
+            self._dependencies.metrics.record_run(
+                run.skill.id, end, self._clock.monotonic() - run.began_at
+            )
 
     async def _renew_lease(self) -> RenewedLease:
         lease = await self._store.renew_lease(self.process)
@@ -319,14 +397,21 @@ class InProcessRunner:
     async def _renew_and_compare(self) -> None:
         """Renew the lease, and compare the claims in the store with the runs here.
 
-        A notification must not shorten the time between two comparisons. A run that is writing notices itself that it is lost.
+        A notification must not shorten the time between two comparisons. A run that is writing
+        notices itself that it is lost.
         """
         runs = self._running.items() if self._store.is_durable else ()
-        known = {key: progress for key, run in runs if (progress := run.writer.progress) is not None}
+        known = {
+            key: progress for key, run in runs if (progress := run.writer.progress) is not None
+        }
         claimed = (await self._renew_lease()).claimed
         for key, progress, error in find_lost(known, claimed):
             run = self._running.get(key)
-            if run is not None and run.writer.progress is not None and run.writer.progress.epoch == progress.epoch:
+            if (
+                run is not None
+                and run.writer.progress is not None
+                and run.writer.progress.epoch == progress.epoch
+            ):
                 run.lose(error)
         here = self._running.keys() | self._finishing.keys() | self._resuming
         await self._store.release_claims(self.process, self.claims.find_doubtful(claimed, here))
@@ -350,9 +435,16 @@ class InProcessRunner:
             self._is_claiming = False
 
     async def _claim_all_orphans(self) -> None:
-        """Claim orphans, some at a time, until there are no others. After a crash there may be thousands: other processes are notified."""
+        """Claim orphans, some at a time, until there are no others.
+
+        After a crash there may be thousands: other processes are notified.
+        """
         has_notified = False
-        self._unknown_skill_tasks = {key: each for key, each in self._unknown_skill_tasks.items() if self._skills.find(*each) is None}
+        self._unknown_skill_tasks = {
+            key: each
+            for key, each in self._unknown_skill_tasks.items()
+            if self._skills.find(*each) is None
+        }
         tried, left = set(self._unknown_skill_tasks), len(self._unknown_skill_tasks)
         while not self._is_closing:
             limit = _MAX_ORPHANS + left
@@ -391,4 +483,6 @@ class InProcessRunner:
 
     async def _wait_for_runs(self, timeout_seconds: float) -> None:
         if self._running and timeout_seconds > 0:
-            await asyncio.wait([run.task for run in self._running.values()], timeout=timeout_seconds)
+            await asyncio.wait(
+                [run.task for run in self._running.values()], timeout=timeout_seconds
+            )

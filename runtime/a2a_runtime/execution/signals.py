@@ -34,9 +34,13 @@ def find_signal(error: BaseException) -> RunStopped | None:
     """Find the signal in an exception group that the task group of a handler has raised."""
     if isinstance(error, RunStopped):
         return error
-    nested: tuple[BaseException, ...] = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+    nested: tuple[BaseException, ...] = (
+        error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+    )
     return next((found for found in map(find_signal, nested) if found is not None), None)
 
 
 class HandlerChangedError(TaskStateError):
-    """A record of an earlier run does not match the call of this run; give questions keys before you change their order or schemas."""
+    """A record of an earlier run does not match the call of this run; give questions keys before
+    you change their order or schemas.
+    """

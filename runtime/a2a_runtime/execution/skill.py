@@ -23,12 +23,16 @@ from a2a_runtime.execution.thread_streams import ThreadedStream
 from a2a_runtime.stores.models import Deferral
 
 Handler: TypeAlias = Callable[Concatenate[TaskContext, ...], object]
-"""A handler takes a ``TaskContext`` and may return an awaitable or an async generator. One that replies with a message has no task and gets a plain
-``Context``."""
+"""A handler takes a ``TaskContext`` and may return an awaitable or an async generator.
+
+One that replies with a message has no task and gets a plain ``Context``.
+"""
 
 
 class ReplyKind(StrEnum):
-    """Reply of a skill: a task that can be followed, one message and no task, or either, as each call needs it (``execution.begun``)."""
+    """Reply of a skill: a task that can be followed, one message and no task, or either, as each
+    call needs it (``execution.begun``).
+    """
 
     TASK = "task"
     MESSAGE = "message"
@@ -47,10 +51,14 @@ class HandlerKind(StrEnum):
 class Skill:
     """Skill of an agent: its handler and the options of its runs.
 
-    ``timeout`` is the limit of one run in seconds. ``restartable`` allows a new run after a crash, at most ``max_restarts`` times, because a handler
-    may crash its process each time. Handovers do not count, nor the end of a lease because another task blocked the event loop. With
-    ``expose_errors`` callers read the texts of exceptions, and results that are no JSON as text. Without ``can_ask`` the skill is called in dialects
-    that have no way to answer a question. With ``accepts_messages`` the handler takes messages while it runs (``ctx.incoming``).
+    ``timeout`` is the limit of one run in seconds. ``restartable`` allows a new run after a crash,
+    at most ``max_restarts`` times, because a handler
+    may crash its process each time. Handovers do not count, nor the end of a lease because another
+    task blocked the event loop. With
+    ``expose_errors`` callers read the texts of exceptions, and results that are no JSON as text.
+    Without ``can_ask`` the skill is called in dialects
+    that have no way to answer a question. With ``accepts_messages`` the handler takes messages
+    while it runs (``ctx.incoming``).
     ``runs_on`` is ``None`` for the placement of the settings; ``worker`` applies on workers only.
     """
 
@@ -72,29 +80,51 @@ class Skill:
         if handler_kind is None or not _accepts_context(self.handler):
             raise TypeError(f"skill {self.id!r}: {explain_refusal(self.handler)}")
         if self.timeout is not None and self.timeout <= 0:
-            raise ValueError(f"skill {self.id!r}: timeout {self.timeout} is not positive; use a number of seconds, or None for no limit")
+            raise ValueError(
+                f"skill {self.id!r}: timeout {self.timeout} is not positive; use a number of "
+                "seconds, or None for no limit"
+            )
         object.__setattr__(self, "answers", ReplyKind(self.answers))
         object.__setattr__(self, "handler_kind", handler_kind)
         if is_plain_generator(self.handler):
             object.__setattr__(self, "handler", ThreadedStream(self.handler))
         if self.accepts_messages and self.answers is ReplyKind.MESSAGE:
-            raise TypeError(f"skill {self.id!r}: accepts_messages: only a task can get further messages; use answers='task'")
+            raise TypeError(
+                f"skill {self.id!r}: accepts_messages: only a task can get further messages; "
+                "use answers='task'"
+            )
         if handler_kind is HandlerKind.STREAM and self.answers is ReplyKind.MESSAGE:
-            raise TypeError(f"skill {self.id!r}: a handler that yields needs a task; use answers='task'")
+            raise TypeError(
+                f"skill {self.id!r}: a handler that yields needs a task; use answers='task'"
+            )
         if self.runs_on is not None:
             object.__setattr__(self, "runs_on", Placement(self.runs_on))
         if self.worker.retry.retries and not self.restartable:
-            raise ValueError(f"skill {self.id!r}: a skill that must not be restarted cannot be retried; remove retries, or restartable")
+            raise ValueError(
+                f"skill {self.id!r}: a skill that must not be restarted cannot be retried; "
+                "remove retries, or restartable"
+            )
         if self.runs_on is Placement.WORKERS and self.answers is not ReplyKind.TASK:
-            raise TypeError(f"skill {self.id!r}: a skill on workers needs a task; use answers='task', or remove runs_on")
+            raise TypeError(
+                f"skill {self.id!r}: a skill on workers needs a task; use answers='task', or "
+                "remove runs_on"
+            )
 
     def is_deferred(self, default: str) -> bool:
-        """Return whether workers run this skill; ``default`` is the placement of skills that name none. Replies without a task are made at once."""
+        """Return whether workers run this skill; ``default`` is the placement of skills that name
+        none. Replies without a task are made at once.
+        """
         return (self.runs_on or default) == Placement.WORKERS and self.answers is ReplyKind.TASK
 
-    def build_deferral(self, default: str, surface: str, delay_seconds: float = 0.0) -> Deferral | None:
+    def build_deferral(
+        self, default: str, surface: str, delay_seconds: float = 0.0
+    ) -> Deferral | None:
         """Build the job of a run on workers; ``None`` for a run in the process."""
-        return self.worker.build_deferral(surface, delay_seconds) if self.is_deferred(default) else None
+        return (
+            self.worker.build_deferral(surface, delay_seconds)
+            if self.is_deferred(default)
+            else None
+        )
 
 
 class HandlerParameters(NamedTuple):
@@ -108,10 +138,14 @@ _KEYWORD_KINDS = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEY
 
 
 def find_parameters(handler: Handler) -> HandlerParameters:
-    """Find the parameters of a handler, those of the decorated function if the decorator passes them on; raise ``TypeError`` without a first one."""
+    """Find the parameters of a handler, those of the decorated function if the decorator passes
+    them on; raise ``TypeError`` without a first one.
+    """
     try:
         signature = inspect.signature(handler, follow_wrapped=False)
-        if any(each.kind is inspect.Parameter.VAR_KEYWORD for each in signature.parameters.values()):
+        if any(
+            each.kind is inspect.Parameter.VAR_KEYWORD for each in signature.parameters.values()
+        ):
             signature = inspect.signature(handler)
     except ValueError:  # a function in C without a signature
         return HandlerParameters("", {})
@@ -122,7 +156,9 @@ def find_parameters(handler: Handler) -> HandlerParameters:
 
 
 def _accepts_context(handler: Handler) -> bool:
-    """Return whether a function can be called with a context, and with its other parameters by name."""
+    """Return whether a function can be called with a context, and with its other parameters by
+    name.
+    """
     try:
         find_parameters(handler)
     except TypeError:
@@ -133,12 +169,17 @@ def _accepts_context(handler: Handler) -> bool:
 def explain_refusal(handler: object) -> str:
     """Explain why an object is no handler, and what to write instead."""
     if detect_handler_kind(handler) is not None:
-        return "it cannot be called with a context; make that its first parameter: async def handler(ctx)"
+        return (
+            "it cannot be called with a context; make that its first parameter: async def "
+            "handler(ctx)"
+        )
     return "invalid handler; use a function or a generator of the context, async or plain"
 
 
 def detect_handler_kind(handler: object) -> HandlerKind | None:
-    """Detect the kind of a handler, also behind decorators, partials and callable objects; ``None`` if it is no handler."""
+    """Detect the kind of a handler, also behind decorators, partials and callable objects; ``None``
+    if it is no handler.
+    """
     if not callable(handler) or inspect.isclass(handler):
         return None
     plain: object = handler
@@ -153,11 +194,15 @@ def detect_handler_kind(handler: object) -> HandlerKind | None:
 
 
 def is_plain_generator(handler: object) -> bool:
-    """Return whether a handler is a generator that is not async, and not yet wrapped into one that is."""
+    """Return whether a handler is a generator that is not async, and not yet wrapped into one that
+    is.
+    """
     plain: object = handler
     while isinstance(plain, functools.partial):
         plain = plain.func
     if inspect.isasyncgenfunction(type(plain).__call__):
         return False
     unwrapped = inspect.unwrap(plain) if callable(plain) else plain
-    return inspect.isgeneratorfunction(unwrapped) or inspect.isgeneratorfunction(type(plain).__call__)
+    return inspect.isgeneratorfunction(unwrapped) or inspect.isgeneratorfunction(
+        type(plain).__call__
+    )

@@ -3,8 +3,9 @@
     reader ── wants the next value ──► thread: goes on to its next ``yield``
            ◄── the value, or the end ──
 
-The thread waits while the value before is written (back pressure). When the reader leaves, the generator is closed in its thread, so that its
-``finally`` runs. A reader that is canceled while the generator blocks does not wait for it: the thread closes it at its next ``yield``.
+The thread waits while the value before is written (back pressure). When the reader leaves, the
+generator is closed in its thread, so that its ``finally`` runs. A reader that is canceled while the
+generator blocks does not wait for it: the thread closes it at its next ``yield``.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from typing import Any
 from a2a_runtime.execution.background import run_in_thread
 
 
-async def iterate_in_thread(function: Callable[[], Iterator[object]]) -> AsyncGenerator[object, None]:
+async def iterate_in_thread(
+    function: Callable[[], Iterator[object]],
+) -> AsyncGenerator[object, None]:
     """Yield the values of the generator that a function makes; both run in a thread."""
     loop = asyncio.get_running_loop()
     wanted: SimpleQueue[asyncio.Future[object] | None] = SimpleQueue()
@@ -44,7 +47,11 @@ async def iterate_in_thread(function: Callable[[], Iterator[object]]) -> AsyncGe
             running.cancel()
 
 
-def _work(function: Callable[[], Iterator[object]], wanted: SimpleQueue[asyncio.Future[object] | None], loop: asyncio.AbstractEventLoop) -> None:
+def _work(
+    function: Callable[[], Iterator[object]],
+    wanted: SimpleQueue[asyncio.Future[object] | None],
+    loop: asyncio.AbstractEventLoop,
+) -> None:
     """Run a generator as far as its values are wanted."""
     try:
         values = iter(function())
@@ -55,7 +62,9 @@ def _work(function: Callable[[], Iterator[object]], wanted: SimpleQueue[asyncio.
                     continue
                 return
         finally:
-            close: Callable[[], None] | None = getattr(values, "close", None)  # a plain iterator has none
+            close: Callable[[], None] | None = getattr(
+                values, "close", None
+            )  # a plain iterator has none
             if close is not None:
                 close()
     except SystemExit as error:  # of the handler, which must not end the process
@@ -74,7 +83,9 @@ class ThreadedStream:
         functools.update_wrapper(self, handler, updated=())
         self._handler = handler
 
-    async def __call__(self, context: object, **dependencies: object) -> AsyncGenerator[object, None]:
+    async def __call__(
+        self, context: object, **dependencies: object
+    ) -> AsyncGenerator[object, None]:
         """Run the generator."""
         values = iterate_in_thread(functools.partial(self._handler, context, **dependencies))
         try:

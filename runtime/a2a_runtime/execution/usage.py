@@ -3,7 +3,8 @@
     ctx.usage(input_tokens=900, output_tokens=120, cost=0.004)        any number of times
     task.metadata["urn:a2a-gen:ext:usage:1"]                          the sum, written with the next change of the task
 
-A run that is repeated after a crash has consumed again, so it counts again; what ``ctx.once`` has recorded is not called again, and counts once.
+A run that is repeated after a crash has consumed again, so it counts again; what ``ctx.once`` has
+recorded is not called again, and counts once.
 """
 
 from __future__ import annotations
@@ -35,12 +36,24 @@ class UsageReport(NamedTuple):
 
     def check(self) -> None:
         """Refuse what cannot have been consumed."""
-        if any(type(each) is not int or each < 0 for each in (self.input_tokens, self.output_tokens)):
-            raise ValueError(f"ctx.usage: {self.input_tokens!r} and {self.output_tokens!r} are not numbers of tokens; report integers from 0")
+        if any(
+            type(each) is not int or each < 0 for each in (self.input_tokens, self.output_tokens)
+        ):
+            raise ValueError(
+                f"ctx.usage: {self.input_tokens!r} and {self.output_tokens!r} are not "
+                "numbers of tokens; report integers from 0"
+            )
         if not isfinite(self.cost) or self.cost < 0:
             raise ValueError(f"ctx.usage: {self.cost!r} is not a cost; report an amount from 0")
-        if not (len(self.currency) == len(DEFAULT_CURRENCY) and self.currency.isascii() and self.currency.isupper()):
-            raise ValueError(f"ctx.usage: {self.currency!r} is not a currency; report its code, such as {DEFAULT_CURRENCY!r}")
+        if not (
+            len(self.currency) == len(DEFAULT_CURRENCY)
+            and self.currency.isascii()
+            and self.currency.isupper()
+        ):
+            raise ValueError(
+                f"ctx.usage: {self.currency!r} is not a currency; report its code, such as "
+                f"{DEFAULT_CURRENCY!r}"
+            )
 
 
 def read_usage(metadata: Mapping[str, object] | None) -> Usage | None:
@@ -59,7 +72,8 @@ def add_usage(total: Usage | None, report: UsageReport) -> Usage:
     return Usage(
         input_tokens=report.input_tokens + (total.input_tokens if total else 0),
         output_tokens=report.output_tokens + (total.output_tokens if total else 0),
-        costs=[Cost(currency=currency, amount=amount) for currency, amount in costs.items()] or None,
+        costs=[Cost(currency=currency, amount=amount) for currency, amount in costs.items()]
+        or None,
     )
 
 

@@ -1,7 +1,8 @@
 """Writes of one run: fenced by the run's epoch, serialized by a lock, published after the commit.
 
-A handler does not wait for the commit of a chunk where a task outlives its process: chunks go through a ``ChunkQueue``. Every other write of the
-handler, and the end of the run, drain it first. In memory a commit takes less time than a queue.
+A handler does not wait for the commit of a chunk where a task outlives its process: chunks go
+through a ``ChunkQueue``. Every other write of the handler, and the end of the run, drain it first.
+In memory a commit takes less time than a queue.
 """
 
 from __future__ import annotations
@@ -18,26 +19,44 @@ from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.extensions import Usage
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_contract.v1_0 import Message
-from a2a_runtime.errors import ConcurrencyError, FencedError, LostWritesError, StoreUnavailableError, TaskStateError
+from a2a_runtime.errors import (
+    ConcurrencyError,
+    FencedError,
+    LostWritesError,
+    StoreUnavailableError,
+    TaskStateError,
+)
 from a2a_runtime.execution.chunk_queue import ChunkQueue
 from a2a_runtime.execution.dependencies import RunDependencies
 from a2a_runtime.execution.signals import RunStopped
 from a2a_runtime.execution.usage import UsageReport, add_usage, read_usage, to_metadata
 from a2a_runtime.lifecycle import INTERRUPTED
 from a2a_runtime.stores.base import TaskStore
-from a2a_runtime.stores.models import ChangeResult, Chunk, ChunkWrite, Deferral, ReplayRecord, RunProgress, StoredTask, TaskChange
+from a2a_runtime.stores.models import (
+    ChangeResult,
+    Chunk,
+    ChunkWrite,
+    Deferral,
+    ReplayRecord,
+    RunProgress,
+    StoredTask,
+    TaskChange,
+)
 from a2a_runtime.streams.hub import EventHub
 
 log = logging.getLogger(__name__)
 
 _INITIAL_DELAY_SECONDS, _MAX_DELAY_SECONDS = 0.05, 2.0
 _MAX_TURN_CHUNKS, _MAX_TURN_BYTES = 64, 262_144
-"""Chunks, and their bytes, after which a handler that never waits gives way to others; one that yields 20,000 would delay each of them by 0.2 s, one
-that yields 60 of a megabyte too (measured)."""
+"""Chunks, and their bytes, after which a handler that never waits gives way to others; one that
+yields 20,000 would delay each of them by 0.2 s, one that yields 60 of a megabyte too (measured).
+"""
 
 
 class NumberedWrite(Struct, frozen=True, eq=False, gc=False):
-    """A write of a run as it is sent to the store: the change of the caller, the same with its number and the usage, and that usage."""
+    """A write of a run as it is sent to the store: the change of the caller, the same with its
+    number and the usage, and that usage.
+    """
 
     original: TaskChange
     change: TaskChange
@@ -47,20 +66,25 @@ class NumberedWrite(Struct, frozen=True, eq=False, gc=False):
 class TaskWriter:
     """Writer of one run.
 
-    Its writes have numbers, and the store takes each number once, after the one before. So a write whose answer is lost is sent again
-    without harm, one that the database commits late lands once or not at all, and a database that fell back to an earlier state refuses
+    Its writes have numbers, and the store takes each number once, after the one before. So a write
+    whose answer is lost is sent again
+    without harm, one that the database commits late lands once or not at all, and a database that
+    fell back to an earlier state refuses
     the next write.
 
-    It closes exactly once: when the task is suspended, finished or released, or when the store reports another run. From then on every write raises
-    ``RunStopped``, also for a handler that ignores a stop request. The lock makes the closing write wait for the write before it, so nothing of the
-    handler comes after the end.
+    It closes exactly once: when the task is suspended, finished or released, or when the store
+    reports another run. From then on every write raises ``RunStopped``, also for a handler that
+    ignores a stop request. The lock makes the closing write wait for the write before it, so
+    nothing of the handler comes after the end.
     """
 
     is_open = True
     has_chunks = False
     _is_revoked = False
     _unconfirmed: NumberedWrite | None = None
-    """A write that the store may have committed without an answer: it was away, or the handler was canceled meanwhile."""
+    """A write that the store may have committed without an answer: it was away, or the handler was
+    canceled meanwhile.
+    """
     _confirmed_writes = 0
     _turn_chunks = _turn_bytes = 0
     """What the handler has written since it gave way."""
@@ -87,7 +111,9 @@ class TaskWriter:
 
     @property
     def progress(self) -> RunProgress | None:
-        """The writes of this run that the store has confirmed; ``None`` while one is under way, and after the last one."""
+        """The writes of this run that the store has confirmed; ``None`` while one is under way, and
+        after the last one.
+        """
         if not self.is_open or self._lock.locked() or self._unconfirmed is not None:
             return None
         return RunProgress(self._epoch, self._confirmed_writes)
@@ -97,7 +123,9 @@ class TaskWriter:
         self._close(error)
 
     def revoke(self) -> None:
-        """Refuse all writes of the handler from now on, also one that waits for the store; only ``finish`` and ``release`` remain."""
+        """Refuse all writes of the handler from now on, also one that waits for the store; only
+        ``finish`` and ``release`` remain.
+        """
         self._is_revoked = True
 
     async def require_task(self) -> None:
@@ -106,16 +134,26 @@ class TaskWriter:
     async def mark_working(self) -> None:
         """Set the task to working; a no-op if it already is."""
         if not self.is_working:
-            await self._commit(TaskChange(state=State.WORKING, epoch=self._epoch), unless_working=True)
+            await self._commit(
+                TaskChange(state=State.WORKING, epoch=self._epoch), unless_working=True
+            )
 
     async def write_status(self, message: Message | None, metadata: JsonObject | None) -> None:
         """Write a status with a message, metadata, or both."""
         await self.flush()
-        change = TaskChange(state=State.WORKING, status_message=message, metadata=metadata, event_metadata=metadata, epoch=self._epoch)
+        change = TaskChange(
+            state=State.WORKING,
+            status_message=message,
+            metadata=metadata,
+            event_metadata=metadata,
+            epoch=self._epoch,
+        )
         await self._commit(change)
 
     async def write_chunk(self, chunk: Chunk, *, last_chunk: bool = False) -> None:
-        """Write a chunk of an artifact; the first chunk of a run replaces what earlier runs have written."""
+        """Write a chunk of an artifact; the first chunk of a run replaces what earlier runs have
+        written.
+        """
         if self._store.runs_again:
             return await self._put_chunk(chunk, last_chunk=last_chunk)
         await self.mark_working()
@@ -151,7 +189,9 @@ class TaskWriter:
             await self._chunks.drain()
 
     async def _flush_before_end(self, *, for_ever: bool) -> None:
-        """Commit the chunks before the run leaves its task; those of a handler that was abandoned are dropped."""
+        """Commit the chunks before the run leaves its task; those of a handler that was abandoned
+        are dropped.
+        """
         while True:
             try:
                 return await self.flush()
@@ -174,28 +214,55 @@ class TaskWriter:
     async def suspend(self, state: State, question: Message, record: ReplayRecord) -> None:
         """Record a question, release the task and close the writer."""
         await self.flush()
-        change = TaskChange(state=state, status_message=question, records=(record,), epoch=self._epoch, release_claim=True)
+        change = TaskChange(
+            state=state,
+            status_message=question,
+            records=(record,),
+            epoch=self._epoch,
+            release_claim=True,
+        )
         await self._commit(change)
 
-    async def release(self, deferral: Deferral | None = None, records: Sequence[ReplayRecord] = ()) -> None:
-        """Release the task in its state, for another process, a worker or the next start, and close the writer."""
+    async def release(
+        self, deferral: Deferral | None = None, records: Sequence[ReplayRecord] = ()
+    ) -> None:
+        """Release the task in its state, for another process, a worker or the next start, and close
+        the writer.
+        """
         if self.has_chunks:
             await self._flush_before_end(for_ever=False)
-        await self._commit(TaskChange(epoch=self._epoch, release_claim=True, deferral=deferral, records=records), by_handler=False)
+        await self._commit(
+            TaskChange(epoch=self._epoch, release_claim=True, deferral=deferral, records=records),
+            by_handler=False,
+        )
 
-    async def finish(self, state: State, message: Message | None, result: Chunk | None = None) -> None:
-        """End the task and close the writer. Retries for as long as the store is unavailable: an end that is not stored is no end."""
+    async def finish(
+        self, state: State, message: Message | None, result: Chunk | None = None
+    ) -> None:
+        """End the task and close the writer.
+
+        Retries for as long as the store is unavailable: an end that is not stored is no end.
+        """
         if self.has_chunks:
             await self._flush_before_end(for_ever=True)
         chunks = () if result is None else (self._build_write(result, last_chunk=True),)
         messages = () if message is None or state is not State.COMPLETED else (message,)
-        change = TaskChange(state=state, status_message=message, chunks=chunks, messages=messages, epoch=self._epoch)
+        change = TaskChange(
+            state=state, status_message=message, chunks=chunks, messages=messages, epoch=self._epoch
+        )
         await self._commit(change, by_handler=False)
 
     async def apply_pending_cancel(self) -> None:
         """Cancel a suspended task if its cancellation was requested while the handler still ran."""
-        stored = await self._store.load_task(self.stored.scope, self.stored.wire_id, 0, include_artifacts=False)
-        if stored is not None and stored.key == self.stored.key and stored.cancel_requested and stored.state in INTERRUPTED:
+        stored = await self._store.load_task(
+            self.stored.scope, self.stored.wire_id, 0, include_artifacts=False
+        )
+        if (
+            stored is not None
+            and stored.key == self.stored.key
+            and stored.cancel_requested
+            and stored.state in INTERRUPTED
+        ):
             await cancel_suspended(self._store, self._dependencies.hub, stored)
 
     def _build_write(self, chunk: Chunk, *, last_chunk: bool) -> ChunkWrite:
@@ -203,8 +270,12 @@ class TaskWriter:
         self._replaced_artifacts.add(chunk.artifact_id)
         return ChunkWrite(chunk, append, last_chunk)
 
-    async def _commit(self, change: TaskChange, *, by_handler: bool = True, unless_working: bool = False) -> None:
-        """Commit one change under the lock, with retries while the store is unavailable; then publish its events."""
+    async def _commit(
+        self, change: TaskChange, *, by_handler: bool = True, unless_working: bool = False
+    ) -> None:
+        """Commit one change under the lock, with retries while the store is unavailable; then
+        publish its events.
+        """
         async with self._lock:
             if unless_working and self.is_working:
                 return
@@ -225,7 +296,10 @@ class TaskWriter:
             raise RunStopped
 
     def _number_write(self, change: TaskChange) -> NumberedWrite:
-        """Give a change the next number of the run. The same change as the unconfirmed one keeps its number: it is that write, sent again."""
+        """Give a change the next number of the run.
+
+        The same change as the unconfirmed one keeps its number: it is that write, sent again.
+        """
         unconfirmed = self._unconfirmed
         if unconfirmed is not None and unconfirmed.original == change:
             return unconfirmed
@@ -236,7 +310,9 @@ class TaskWriter:
         return NumberedWrite(change, numbered, self._usage)
 
     async def _send(self, write: NumberedWrite) -> None:
-        """Send a write to the store, and apply and publish it if the store has it, from now or from an earlier attempt."""
+        """Send a write to the store, and apply and publish it if the store has it, from now or from
+        an earlier attempt.
+        """
         self._unconfirmed = write
         try:
             result = await self._store.update_task(self.stored.scope, self.stored.key, write.change)
@@ -259,12 +335,17 @@ class TaskWriter:
     async def _send_again(self, write: NumberedWrite, *, by_handler: bool) -> None:
         """Send a write until the store answers, with exponential backoff; an end for ever.
 
-        Whatever became of an attempt, the number lets it land once. Another write that is still unconfirmed comes first: the handler went on after an
-        error, or was stopped in the middle of that write.
+        Whatever became of an attempt, the number lets it land once. Another write that is still
+        unconfirmed comes first: the handler went on after an error, or was stopped in the middle of
+        that write.
         """
         clock, state = self._dependencies.clock, write.change.state
         delay = _INITIAL_DELAY_SECONDS if self._unconfirmed is write else 0.0
-        deadline = float("inf") if state in TERMINAL else clock.monotonic() + self._dependencies.settings.store_retry_timeout
+        deadline = (
+            float("inf")
+            if state in TERMINAL
+            else clock.monotonic() + self._dependencies.settings.store_retry_timeout
+        )
         while True:
             await clock.sleep(delay)
             self._check_open(by_handler=by_handler)
@@ -282,8 +363,12 @@ class TaskWriter:
             delay = min(max(delay * 2, _INITIAL_DELAY_SECONDS), _MAX_DELAY_SECONDS)
 
     async def _settle(self, earlier: NumberedWrite) -> None:
-        """Find out whether an unconfirmed write was committed; if not, take its number, so that it cannot be committed late."""
-        nothing = TaskChange(epoch=self._epoch, process=self.stored.process, number=earlier.change.number)
+        """Find out whether an unconfirmed write was committed; if not, take its number, so that it
+        cannot be committed late.
+        """
+        nothing = TaskChange(
+            epoch=self._epoch, process=self.stored.process, number=earlier.change.number
+        )
         try:
             result = await self._store.update_task(self.stored.scope, self.stored.key, nothing)
         except (FencedError, TaskNotFoundError, TaskStateError) as error:
@@ -294,7 +379,12 @@ class TaskWriter:
     def _close(self, error: Exception) -> RunStopped:
         self.is_open = False
         if isinstance(error, LostWritesError):
-            log.warning("store fell back: run %d of task %s ends, and the task runs again: %s", self._epoch, self.stored.key, error)
+            log.warning(
+                "store fell back: run %d of task %s ends, and the task runs again: %s",
+                self._epoch,
+                self.stored.key,
+                error,
+            )
         else:
             log.info("run stopped: run %d of task %s: %s", self._epoch, self.stored.key, error)
         return RunStopped()
@@ -302,14 +392,22 @@ class TaskWriter:
 
 def _add_metadata(change: TaskChange, metadata: JsonObject) -> TaskChange:
     """Add metadata to the task of a change, and to its status event if it has one."""
-    event_metadata = {**(change.event_metadata or {}), **metadata} if change.state is not None else change.event_metadata
-    return replace(change, metadata={**(change.metadata or {}), **metadata}, event_metadata=event_metadata)
+    event_metadata = (
+        {**(change.event_metadata or {}), **metadata}
+        if change.state is not None
+        else change.event_metadata
+    )
+    return replace(
+        change, metadata={**(change.metadata or {}), **metadata}, event_metadata=event_metadata
+    )
 
 
 async def cancel_suspended(store: TaskStore, hub: EventHub, stored: StoredTask) -> bool:
     """Cancel a task that no process runs; ``False`` if it has been resumed or deleted meanwhile."""
     try:
-        result = await store.update_task(stored.scope, stored.key, TaskChange(state=State.CANCELED, expected_states=INTERRUPTED))
+        result = await store.update_task(
+            stored.scope, stored.key, TaskChange(state=State.CANCELED, expected_states=INTERRUPTED)
+        )
     except (TaskStateError, ConcurrencyError, TaskNotFoundError):
         return False
     hub.publish(stored.key, result)

@@ -7,7 +7,8 @@
     POST agents/{id}/snippets              the same request for terminals and programs
     POST agents/{id}/sign-in               where to sign in; token: a token for its code
 
-Every request passes ``AgentDirectory.check`` first. Bodies, open requests and responses of agents are
+Every request passes ``AgentDirectory.check`` first. Bodies, open requests and responses of agents
+are
 bounded. A request ends when the page goes away.
 """
 
@@ -21,12 +22,25 @@ from contextlib import aclosing
 
 from pydantic_core import from_json, to_json
 
-from a2a_contract.errors import A2AError, InternalError, MethodNotAllowedError, MethodNotFoundError, ParseError, RequestTimeoutError
+from a2a_contract.errors import (
+    A2AError,
+    InternalError,
+    MethodNotAllowedError,
+    MethodNotFoundError,
+    ParseError,
+    RequestTimeoutError,
+)
 from a2a_runtime.client.errors import A2AClientError
 from a2a_runtime.explorer.card import describe_agent
 from a2a_runtime.explorer.directory import AgentDirectory, ExploredAgent
 from a2a_runtime.explorer.errors import explain_error
-from a2a_runtime.explorer.operations import ERROR, PageCall, PageEvent, run_operation, stream_operation
+from a2a_runtime.explorer.operations import (
+    ERROR,
+    PageCall,
+    PageEvent,
+    run_operation,
+    stream_operation,
+)
 from a2a_runtime.explorer.places import Places
 from a2a_runtime.explorer.session import AgentSession, CardReading, build_masker
 from a2a_runtime.explorer.sign_in import build_sign_in, exchange_code
@@ -53,7 +67,9 @@ class ExplorerApi:
         self._directory, self._max_body_bytes = directory, max_body_bytes
         self._places = Places()
         self._cards: OrderedDict[tuple[str, VisitorCredentials], CardReading] = OrderedDict()
-        """Cards of agents elsewhere, so that an operation is one request there; the page reads a card again to renew it."""
+        """Cards of agents elsewhere, so that an operation is one request there; the page reads a
+        card again to renew it.
+        """
 
     async def handle(self, request: HttpRequest, path: str) -> None:
         """Respond to a request below ``api/``."""
@@ -71,18 +87,25 @@ class ExplorerApi:
 
     async def _respond(self, request: HttpRequest, path: str, recorder: WireRecorder) -> None:
         self._directory.check(request)
-        visitor = VisitorCredentials.parse(request.headers.get(CREDENTIALS_HEADER.encode(), b"").decode("latin-1"))
+        visitor = VisitorCredentials.parse(
+            request.headers.get(CREDENTIALS_HEADER.encode(), b"").decode("latin-1")
+        )
         root, *rest = path.strip("/").split("/")
         if root != "agents":
             raise MethodNotFoundError(f"{path}: not a path of the explorer")
         if not rest:
             _require_method(request, "GET")
             agents = await self._directory.list_agents(request)
-            await _send_json(request, {"mode": self._directory.mode, "agents": [each.to_dict() for each in agents]})
+            await _send_json(
+                request,
+                {"mode": self._directory.mode, "agents": [each.to_dict() for each in agents]},
+            )
             return
         agent = await self._directory.find_agent(request, rest[0])
         if agent is None:
-            raise MethodNotFoundError(f"agent {rest[0]!r}: not here; GET agents lists those that are")
+            raise MethodNotFoundError(
+                f"agent {rest[0]!r}: not here; GET agents lists those that are"
+            )
         visitor = agent.restrict(visitor)
         recorder.masker = build_masker(agent, visitor)
         await self._respond_for(request, _Visit(agent, visitor, recorder), rest[1:])
@@ -96,19 +119,43 @@ class ExplorerApi:
         document = await self._read_json(request)
         match steps:
             case ["operations", name]:
-                await self._run(request, visit, self._operate(visit, PageCall.parse(name, document, streams=False)))
+                await self._run(
+                    request,
+                    visit,
+                    self._operate(visit, PageCall.parse(name, document, streams=False)),
+                )
             case ["streams", name]:
                 await self._stream(request, visit, PageCall.parse(name, document, streams=True))
             case ["snippets"]:
-                await self._run(request, visit, self._with_card(visit, lambda session, card: build_snippets(session, card, document)))
+                await self._run(
+                    request,
+                    visit,
+                    self._with_card(
+                        visit, lambda session, card: build_snippets(session, card, document)
+                    ),
+                )
             case ["sign-in"]:
-                await self._run(request, visit, self._with_card(visit, lambda session, card: build_sign_in(session, card, document)))
+                await self._run(
+                    request,
+                    visit,
+                    self._with_card(
+                        visit, lambda session, card: build_sign_in(session, card, document)
+                    ),
+                )
             case ["token"]:
-                await self._run(request, visit, self._with_card(visit, lambda session, card: exchange_code(session, card, document)))
+                await self._run(
+                    request,
+                    visit,
+                    self._with_card(
+                        visit, lambda session, card: exchange_code(session, card, document)
+                    ),
+                )
             case _:
                 raise MethodNotFoundError(f"{'/'.join(steps)}: not a path of the explorer")
 
-    async def _run(self, request: HttpRequest, visit: _Visit, work: Awaitable[Mapping[str, object]]) -> None:
+    async def _run(
+        self, request: HttpRequest, visit: _Visit, work: Awaitable[Mapping[str, object]]
+    ) -> None:
         """Send the result of work, which ends when the page goes away."""
         with request.interrupt as interrupt:
             interrupt.watch(wait_for_disconnect(request.receive))
@@ -128,7 +175,11 @@ class ExplorerApi:
         seconds = asyncio.get_running_loop().time() - started
         return {"result": result, "milliseconds": round(seconds * 1000, 1)}
 
-    async def _with_card(self, visit: _Visit, work: Callable[[AgentSession, CardReading], Awaitable[Mapping[str, object]]]) -> Mapping[str, object]:
+    async def _with_card(
+        self,
+        visit: _Visit,
+        work: Callable[[AgentSession, CardReading], Awaitable[Mapping[str, object]]],
+    ) -> Mapping[str, object]:
         known = await self._find_card(visit)
         async with visit.open(known) as session:
             return await work(session, known)
@@ -138,7 +189,10 @@ class ExplorerApi:
         response = EventStreamResponse(request, _KEEP_ALIVE_SECONDS, _HEADERS)
 
         async def read() -> AsyncGenerator[PageEvent, None]:
-            async with visit.open(reading) as session, aclosing(stream_operation(session, call)) as events:
+            async with (
+                visit.open(reading) as session,
+                aclosing(stream_operation(session, call)) as events,
+            ):
                 async for event in events:
                     yield event
 
@@ -169,14 +223,18 @@ class ExplorerApi:
             async with asyncio.timeout(_BODY_SECONDS):
                 body = await read_body(request, self._max_body_bytes)
         except TimeoutError:
-            raise RequestTimeoutError(f"Request body: not received within {_BODY_SECONDS:g} s") from None
+            raise RequestTimeoutError(
+                f"Request body: not received within {_BODY_SECONDS:g} s"
+            ) from None
         try:
             document: object = from_json(body, allow_inf_nan=False) if body else {}
         except ValueError as error:
             raise ParseError(fields=(("", f"Invalid JSON: {error}"),)) from error
         return document
 
-    async def _send_error(self, request: HttpRequest, error: A2AError | A2AClientError, recorder: WireRecorder) -> None:
+    async def _send_error(
+        self, request: HttpRequest, error: A2AError | A2AClientError, recorder: WireRecorder
+    ) -> None:
         status, document = _build_error(error, recorder)
         await _send_json(request, document, status)
 
@@ -184,7 +242,9 @@ class ExplorerApi:
 class _Visit:
     """An agent, the credentials for it, and the record of one request of the page."""
 
-    def __init__(self, agent: ExploredAgent, visitor: VisitorCredentials, recorder: WireRecorder) -> None:
+    def __init__(
+        self, agent: ExploredAgent, visitor: VisitorCredentials, recorder: WireRecorder
+    ) -> None:
         self.agent, self.visitor, self.recorder = agent, visitor, recorder
 
     @property
@@ -199,17 +259,23 @@ class _Visit:
 
 def _require_method(request: HttpRequest, method: str) -> None:
     if request.scope["method"] != method:
-        raise MethodNotAllowedError(f"{request.scope['method']}: not allowed here; use {method}", details={"allow": method})
+        raise MethodNotAllowedError(
+            f"{request.scope['method']}: not allowed here; use {method}", details={"allow": method}
+        )
 
 
-def _build_error(error: A2AError | A2AClientError, recorder: WireRecorder) -> tuple[int, dict[str, object]]:
+def _build_error(
+    error: A2AError | A2AClientError, recorder: WireRecorder
+) -> tuple[int, dict[str, object]]:
     status, explained = explain_error(error, recorder.masker)
     origin = "agent" if recorder.exchanges else "explorer"
     return status, {"error": {**explained, "origin": origin}, "exchanges": recorder.to_list()}
 
 
 def _encode(event: PageEvent) -> bytes:
-    head = f"event: {event.kind}\n" + (f"id: {event.cursor}\n" if event.cursor and event.cursor.isprintable() else "")
+    head = f"event: {event.kind}\n" + (
+        f"id: {event.cursor}\n" if event.cursor and event.cursor.isprintable() else ""
+    )
     return b"%bdata: %b\n\n" % (head.encode(), to_ascii_json(to_json(event.data)))
 
 

@@ -1,4 +1,5 @@
-"""The description of a card for the page: the card in canonical form, findings with their places, interfaces, skills with schemas, security.
+"""The description of a card for the page: the card in canonical form, findings with their places,
+interfaces, skills with schemas, security.
 
 findings     the schema of the card's dialect, unknown members, and what no schema can say       level: error, warning or info
 skills       with the JSON Schemas that the card names, read from origins that the agent is trusted at, if their hash fits
@@ -25,7 +26,13 @@ from a2a_contract.v1_0 import AgentCard
 from a2a_runtime.client.connection import AgentConnection
 from a2a_runtime.client.errors import A2AClientError
 from a2a_runtime.explorer.security import describe_security
-from a2a_runtime.explorer.session import AgentSession, CardReading, ListedInterface, is_same_origin, iter_trusted
+from a2a_runtime.explorer.session import (
+    AgentSession,
+    CardReading,
+    ListedInterface,
+    is_same_origin,
+    iter_trusted,
+)
 from a2a_runtime.explorer.signatures import describe_signatures
 from a2a_runtime.extensions import find_params
 
@@ -74,26 +81,47 @@ def _list_findings(reading: CardReading, document: object) -> Iterator[dict[str,
     if not is_json_object(document):
         return
     dialect = reading.resolved.dialect if reading.resolved else _guess_dialect(document)
-    yield from (_find(render_path(path), text, ERROR) for path, text in _load_validator(dialect.name).list_errors(document))
+    yield from (
+        _find(render_path(path), text, ERROR)
+        for path, text in _load_validator(dialect.name).list_errors(document)
+    )
     # One document may be the card of several versions.
-    versions = [dialect, *(each for each in (CANONICAL, V0_3) if each is not dialect and _load_validator(each.name).is_valid(document))]
+    versions = [
+        dialect,
+        *(
+            each
+            for each in (CANONICAL, V0_3)
+            if each is not dialect and _load_validator(each.name).is_valid(document)
+        ),
+    ]
     unknown = [[*_list_unknown(document, "AgentCard", each.name)] for each in versions]
     titles = " or ".join(each.title for each in versions)
-    for number, path in enumerate(path for path in unknown[0] if all(path in others for others in unknown)):
+    for number, path in enumerate(
+        path for path in unknown[0] if all(path in others for others in unknown)
+    ):
         if number == _MAX_UNKNOWN:
             yield _find("", "more unknown members are not listed", INFO)
             return
         yield _find(render_path(path), f"not a member of {titles}: clients ignore it", INFO)
 
 
-def _check_card(card: AgentCard, interfaces: Sequence[ListedInterface], url: str) -> Iterator[dict[str, str]]:
+def _check_card(
+    card: AgentCard, interfaces: Sequence[ListedInterface], url: str
+) -> Iterator[dict[str, str]]:
     """List what no schema can say of a card."""
     for number, each in enumerate(interfaces):
         path = f"supportedInterfaces[{number}]"
         if each.usable is None:
             yield _find(path, each.reason, WARNING)
         elif not is_same_origin(each.usable.url, [url]) and each.usable.transport.value != "GRPC":
-            yield _find(f"{path}.url", "another origin than that of the card: clients send it no credentials unless they are told to", WARNING)
+            yield _find(
+                f"{path}.url",
+                (
+                    "another origin than that of the card: clients send it no credentials unless "
+                    "they are told to"
+                ),
+                WARNING,
+            )
     if not any(each.usable for each in interfaces):
         yield _find("supportedInterfaces", "no interface that this client can use", ERROR)
     yield from _check_requirements(card)
@@ -105,7 +133,11 @@ def _check_requirements(card: AgentCard) -> Iterator[dict[str, str]]:
     for number, requirement in enumerate(card.security_requirements or ()):
         for name in requirement.schemes or {}:
             if name not in known:
-                yield _find(f"securityRequirements[{number}]", f"the scheme {name!r} is not in securitySchemes", ERROR)
+                yield _find(
+                    f"securityRequirements[{number}]",
+                    f"the scheme {name!r} is not in securitySchemes",
+                    ERROR,
+                )
 
 
 def _check_skills(card: AgentCard) -> Iterator[dict[str, str]]:
@@ -114,12 +146,18 @@ def _check_skills(card: AgentCard) -> Iterator[dict[str, str]]:
         if skill.id in ids[:number]:
             yield _find(f"skills[{number}].id", f"another skill has the id {skill.id!r}", ERROR)
         if not skill.description.strip():
-            yield _find(f"skills[{number}].description", "empty: clients and models choose skills by it", WARNING)
+            yield _find(
+                f"skills[{number}].description",
+                "empty: clients and models choose skills by it",
+                WARNING,
+            )
     if not card.skills:
         yield _find("skills", "none: clients cannot know what the agent is for", WARNING)
 
 
-async def _describe_skills(session: AgentSession, reading: CardReading, interfaces: Sequence[ListedInterface]) -> list[dict[str, object]]:
+async def _describe_skills(
+    session: AgentSession, reading: CardReading, interfaces: Sequence[ListedInterface]
+) -> list[dict[str, object]]:
     resolved = reading.resolved
     if resolved is None:
         return []
@@ -153,7 +191,9 @@ async def _describe_skills(session: AgentSession, reading: CardReading, interfac
 
 
 async def _read_schema(connection: AgentConnection, reference: SchemaReference) -> object:
-    """Read a schema that a card names; ``None`` if it cannot be read, or is not the one that the card names."""
+    """Read a schema that a card names; ``None`` if it cannot be read, or is not the one that the
+    card names.
+    """
     try:
         document = await connection.fetch_document(reference.url)
     except (A2AClientError, A2AError):
@@ -182,7 +222,9 @@ def _guess_dialect(document: Mapping[str, object]) -> Dialect:
 
 @cache
 def _load_schema(dialect: str) -> Mapping[str, object]:
-    document: object = from_json((files("a2a_contract") / "schemas" / f"{dialect}.json").read_bytes())
+    document: object = from_json(
+        (files("a2a_contract") / "schemas" / f"{dialect}.json").read_bytes()
+    )
     return document if is_json_object(document) else {}
 
 
@@ -191,8 +233,12 @@ def _load_validator(dialect: str) -> SchemaValidator:
     return SchemaValidator({**_load_schema(dialect), "$ref": "#/$defs/AgentCard"})
 
 
-def _list_unknown(value: object, type_name: str, dialect: str, path: FieldPath = ()) -> Iterator[FieldPath]:
-    """List the members that the schema of a type does not have; those of unions and of free JSON are not looked at."""
+def _list_unknown(
+    value: object, type_name: str, dialect: str, path: FieldPath = ()
+) -> Iterator[FieldPath]:
+    """List the members that the schema of a type does not have; those of unions and of free JSON
+    are not looked at.
+    """
     types = _load_schema(dialect).get("$defs")
     schema = types.get(type_name) if is_json_object(types) else None
     members = schema.get("properties") if is_json_object(schema) else None

@@ -3,10 +3,12 @@
     GET /explorer, GET /explorer/     free, also of the authentication of a host: by these two routes, not by a prefix
     /explorer/api/…                   behind the middleware of the host; each call of an agent passes its gate with the credentials of the visitor
 
-A call runs through the whole app again, with the headers, the address and the certificate of the visitor's own request, and with the credentials
-that the visitor has entered. Of these, only what a security scheme of the agent names is used: no proxy has read them, so they must not stand in for
-what a proxy says of its client (``X-Forwarded-…``, certificates, any header that ``caller=`` reads). Nothing leaves the process but the exchange of
-a code at an issuer that the app's own card names.
+A call runs through the whole app again, with the headers, the address and the certificate of the
+visitor's own request, and with the credentials that the visitor has entered. Of these, only what a
+security scheme of the agent names is used: no proxy has read them, so they must not stand in for
+what a proxy says of its client (``X-Forwarded-…``, certificates, any header that ``caller=``
+reads). Nothing leaves the process but the exchange of a code at an issuer that the app's own card
+names.
 """
 
 from __future__ import annotations
@@ -33,7 +35,12 @@ from a2a_runtime.explorer.directory import ExploredAgent
 from a2a_runtime.explorer.guard import check_token
 from a2a_runtime.explorer.page import send_page
 from a2a_runtime.explorer.session import is_same_origin
-from a2a_runtime.explorer.visitor import CONNECTION_HEADERS, CREDENTIALS_HEADER, VisitorCredentials, split_cookies
+from a2a_runtime.explorer.visitor import (
+    CONNECTION_HEADERS,
+    CREDENTIALS_HEADER,
+    VisitorCredentials,
+    split_cookies,
+)
 from a2a_runtime.http.asgi import HttpRequest, base_url, send_response
 from a2a_runtime.http.asgi_transport import StreamingAsgiTransport, copy_target
 from a2a_runtime.http.host_routes import EXPLORER_PAGE
@@ -67,7 +74,9 @@ _NOT_PASSED_ON = ("path_params", "path_template", "route_handler", "litestar_app
 
 
 def build_explorer_routes(
-    get_surfaces: Callable[[], Sequence[Surface]], allowed_hosts: Sequence[str], get_token: Callable[[], str]
+    get_surfaces: Callable[[], Sequence[Surface]],
+    allowed_hosts: Sequence[str],
+    get_token: Callable[[], str],
 ) -> tuple[HTTPRouteHandler, HTTPRouteHandler]:
     """Build the route of the page, and that of the API."""
     directory = MountedDirectory(get_surfaces, allowed_hosts, get_token)
@@ -77,7 +86,10 @@ def build_explorer_routes(
         await _send_page(HttpRequest(scope, receive, send, ProtocolBinding.HTTP))
 
     async def respond_api(scope: Any, receive: Receive, send: Send) -> None:  # noqa: ANN401 - as above
-        await api.handle(HttpRequest(scope, receive, send, ProtocolBinding.HTTP), scope["path"].rpartition(_API)[2])
+        await api.handle(
+            HttpRequest(scope, receive, send, ProtocolBinding.HTTP),
+            scope["path"].rpartition(_API)[2],
+        )
 
     @route(EXPLORER_PATH, http_method=METHODS, include_in_schema=False, opt={EXPLORER_PAGE: True})
     async def explorer_page() -> ASGIApp:
@@ -93,8 +105,17 @@ def build_explorer_routes(
 class MountedDirectory:
     """The agents of one app."""
 
-    def __init__(self, get_surfaces: Callable[[], Sequence[Surface]], allowed_hosts: Sequence[str], get_token: Callable[[], str]) -> None:
-        self._get_surfaces, self._allowed_hosts, self._get_token = get_surfaces, allowed_hosts, get_token
+    def __init__(
+        self,
+        get_surfaces: Callable[[], Sequence[Surface]],
+        allowed_hosts: Sequence[str],
+        get_token: Callable[[], str],
+    ) -> None:
+        self._get_surfaces, self._allowed_hosts, self._get_token = (
+            get_surfaces,
+            allowed_hosts,
+            get_token,
+        )
 
     @property
     def mode(self) -> str:
@@ -107,7 +128,9 @@ class MountedDirectory:
         problem: PermissionDeniedError | None = None
         for surface in self._get_surfaces():
             try:
-                return OriginPolicy(surface, None, self._allowed_hosts).check(request.headers, is_write=True)
+                return OriginPolicy(surface, None, self._allowed_hosts).check(
+                    request.headers, is_write=True
+                )
             except PermissionDeniedError as error:
                 problem = error
         raise problem or PermissionDeniedError
@@ -129,7 +152,9 @@ class MountedDirectory:
 
     async def find_agent(self, request: HttpRequest, agent_id: str) -> ExploredAgent | None:
         """Find an agent; its own gate decides what the visitor may do there."""
-        surface = next((each for each in self._get_surfaces() if _to_id(each) == unquote(agent_id)), None)
+        surface = next(
+            (each for each in self._get_surfaces() if _to_id(each) == unquote(agent_id)), None
+        )
         return None if surface is None else _build_agent(surface, request)
 
 
@@ -137,7 +162,9 @@ async def _admit(surface: Surface, request: HttpRequest) -> None:
     gate = surface.effective_gate
     if gate is None:
         return
-    visitor = VisitorCredentials.parse(request.headers.get(CREDENTIALS_HEADER.encode(), b"").decode("latin-1"))
+    visitor = VisitorCredentials.parse(
+        request.headers.get(CREDENTIALS_HEADER.encode(), b"").decode("latin-1")
+    )
     visitor = visitor.restrict_to(surface.security_schemes.values())
     given = [(name.lower().encode(), value.encode()) for name, value in visitor.headers]
     scope: Any = {**request.scope, "headers": _merge_headers(given, request.scope["headers"])}
@@ -153,24 +180,38 @@ def _build_agent(surface: Surface, request: HttpRequest) -> ExploredAgent:
     def refuse(address: str) -> str:
         if is_same_origin(address, [url]):
             return ""
-        return f"{address}: not served by this app at its own address, so its page does not call it; use a2a-gen explore with this address"
+        return (
+            f"{address}: not served by this app at its own address, so its page does not call "
+            "it; use a2a-gen explore with this address"
+        )
 
     return ExploredAgent(
         id=_to_id(surface),
         name=surface.agent.name,
         url=url,
         options=ClientOptions(pin=Pin() if has_other_dialects else Pin(MESH.name)),
-        transport=StreamingAsgiTransport(request.scope["litestar_app"], lambda outgoing: _build_scope(request.scope, outgoing, surface, url)),
+        transport=StreamingAsgiTransport(
+            request.scope["litestar_app"],
+            lambda outgoing: _build_scope(request.scope, outgoing, surface, url),
+        ),
         refusal=refuse,
         schemes=tuple(surface.security_schemes.values()),
     )
 
 
-def _build_scope(outer: HTTPScope, outgoing: httpx.Request, surface: Surface, url: str) -> HTTPScope:
+def _build_scope(
+    outer: HTTPScope, outgoing: httpx.Request, surface: Surface, url: str
+) -> HTTPScope:
     """Build the scope of a call: the target of the call, and the visitor of the page."""
     members: Mapping[str, Any] = outer
-    given = [(name.lower(), value) for name, value in outgoing.headers.raw if name.lower() != b"host"]
-    state = {name: value for name, value in (members.get("state") or {}).items() if name != CONNECTION_STATE_KEY}
+    given = [
+        (name.lower(), value) for name, value in outgoing.headers.raw if name.lower() != b"host"
+    ]
+    state = {
+        name: value
+        for name, value in (members.get("state") or {}).items()
+        if name != CONNECTION_STATE_KEY
+    }
     scope: dict[str, Any] = {
         **{name: value for name, value in members.items() if name not in _NOT_PASSED_ON},
         **copy_target(outgoing, _find_path(members["path"], outgoing, surface, url)),
@@ -181,17 +222,32 @@ def _build_scope(outer: HTTPScope, outgoing: httpx.Request, surface: Surface, ur
 
 
 def _find_path(page_path: str, outgoing: httpx.Request, surface: Surface, url: str) -> str:
-    """Find the path of a URL in the app: below a surface it may be another one than in the public address."""
-    prefix, path, public = page_path.rpartition(_API)[0], outgoing.url.path, urlsplit(url).path.rstrip("/")
+    """Find the path of a URL in the app: below a surface it may be another one than in the public
+    address.
+    """
+    prefix, path, public = (
+        page_path.rpartition(_API)[0],
+        outgoing.url.path,
+        urlsplit(url).path.rstrip("/"),
+    )
     if f"{path}/".startswith(f"{public}/"):
         return (prefix + surface.path + path.removeprefix(public)) or "/"
     return path
 
 
-def _merge_headers(given: Sequence[tuple[bytes, bytes]], own: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """Add the headers of the visitor's own request to those of a call, which win; of cookies, each by its name."""
+def _merge_headers(
+    given: Sequence[tuple[bytes, bytes]], own: Iterable[tuple[bytes, bytes]]
+) -> list[tuple[bytes, bytes]]:
+    """Add the headers of the visitor's own request to those of a call, which win; of cookies, each
+    by its name.
+    """
     names = {name for name, _ in given}
-    cookies = [key for name, value in given if name == _COOKIE for key, _ in split_cookies(value.decode("latin-1"))]
+    cookies = [
+        key
+        for name, value in given
+        if name == _COOKIE
+        for key, _ in split_cookies(value.decode("latin-1"))
+    ]
     merged = list(given)
     for name, value in own:
         if name == _COOKIE:
@@ -199,7 +255,11 @@ def _merge_headers(given: Sequence[tuple[bytes, bytes]], own: Iterable[tuple[byt
             left = "; ".join(f"{key}={text}" for key, text in pairs if key not in cookies)
             if left:
                 merged.append((_COOKIE, left.encode("latin-1")))
-        elif name not in names and name not in _KEPT_BACK and not name.startswith(_KEPT_BACK_PREFIXES):
+        elif (
+            name not in names
+            and name not in _KEPT_BACK
+            and not name.startswith(_KEPT_BACK_PREFIXES)
+        ):
             merged.append((name, value))
     return merged
 
@@ -212,4 +272,10 @@ async def _send_page(request: HttpRequest) -> None:
     try:
         await send_page(request)
     except A2AError:
-        await send_response(request, b"Method not allowed", b"text/plain", status=405, headers=[(b"allow", b"GET, HEAD")])
+        await send_response(
+            request,
+            b"Method not allowed",
+            b"text/plain",
+            status=405,
+            headers=[(b"allow", b"GET, HEAD")],
+        )

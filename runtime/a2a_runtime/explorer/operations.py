@@ -1,9 +1,11 @@
-"""Operations that the page asks for: canonical JSON in, canonical JSON out, whatever the agent speaks.
+"""Operations that the page asks for: canonical JSON in, canonical JSON out, whatever the agent
+speaks.
 
     run_operation       one response
     stream_operation    events with their cursors, and the exchange as soon as the agent responds
 
-A stream is one connection: the page sees where it breaks, and resumes it with ``SubscribeToTask`` and the cursor.
+A stream is one connection: the page sees where it breaks, and resumes it with ``SubscribeToTask``
+and the cursor.
 """
 
 from __future__ import annotations
@@ -25,7 +27,12 @@ from a2a_contract.errors import InvalidParamsError, MethodNotFoundError
 from a2a_contract.field_paths import field_paths
 from a2a_contract.json_types import is_json_object
 from a2a_contract.methods import METHODS
-from a2a_contract.operations import GET_EXTENDED_AGENT_CARD, OPERATIONS, SEND_MESSAGE, SEND_STREAMING_MESSAGE
+from a2a_contract.operations import (
+    GET_EXTENDED_AGENT_CARD,
+    OPERATIONS,
+    SEND_MESSAGE,
+    SEND_STREAMING_MESSAGE,
+)
 from a2a_contract.v1_0 import Role
 from a2a_runtime.client.connection import AgentConnection
 from a2a_runtime.explorer.session import AgentSession
@@ -63,11 +70,15 @@ class PageCall:
         if not is_json_object(document):
             raise InvalidParamsError(fields=(("", "not an object with a request"),))
         interface, cursor = (_read_text(document, member) for member in ("interface", "cursor"))
-        return cls(operation, parse_request(operation, document.get("request", {})), interface, cursor)
+        return cls(
+            operation, parse_request(operation, document.get("request", {})), interface, cursor
+        )
 
 
 def parse_request(operation: Operation, given: object) -> WireModel:
-    """Parse a canonical request; a message gets an id and its role if it has none, and waits unless it says otherwise."""
+    """Parse a canonical request; a message gets an id and its role if it has none, and waits unless
+    it says otherwise.
+    """
     binding = METHODS[CANONICAL.name][operation.calls[CANONICAL.name].method or ""]
     if not is_json_object(given):
         raise InvalidParamsError(fields=(("request", "not an object"),))
@@ -87,7 +98,9 @@ async def run_operation(session: AgentSession, call: PageCall) -> object:
     return None if result is None else result.to_dict()
 
 
-async def stream_operation(session: AgentSession, call: PageCall) -> AsyncGenerator[PageEvent, None]:
+async def stream_operation(
+    session: AgentSession, call: PageCall
+) -> AsyncGenerator[PageEvent, None]:
     """Yield the events of a stream, its exchanges before and after them, and its end."""
     queue: asyncio.Queue[PageEvent | Exception | None] = asyncio.Queue(_MAX_BUFFERED_EVENTS)
 
@@ -98,10 +111,17 @@ async def stream_operation(session: AgentSession, call: PageCall) -> AsyncGenera
         try:
             connection = await _connect(session, call)
             session.recorder.on_response = show
-            async with aclosing(connection.stream_events(call.operation, call.request, call.cursor, _build_key(call))) as events:
+            async with aclosing(
+                connection.stream_events(
+                    call.operation, call.request, call.cursor, _build_key(call)
+                )
+            ) as events:
                 async for event in events:
                     response = await connection.decode_event(call.operation, event)
-                    data = {**response.to_dict(), "receivedAt": datetime.now(UTC).isoformat(timespec="milliseconds")}
+                    data = {
+                        **response.to_dict(),
+                        "receivedAt": datetime.now(UTC).isoformat(timespec="milliseconds"),
+                    }
                     await queue.put(PageEvent(EVENT, data, event.last_event_id))
         except Exception as error:  # noqa: BLE001 - raised where the events are read
             await queue.put(error)
@@ -135,7 +155,11 @@ def _complete(operation: Operation, given: Mapping[str, object]) -> Mapping[str,
     configuration = given.get("configuration", {})
     if is_json_object(configuration):  # agents of 0.3 do not agree on what is meant by none
         configuration = {"returnImmediately": False, **configuration}
-    return {**given, "message": {"messageId": str(uuid4()), "role": Role.USER.value, **message}, "configuration": configuration}
+    return {
+        **given,
+        "message": {"messageId": str(uuid4()), "role": Role.USER.value, **message},
+        "configuration": configuration,
+    }
 
 
 def _build_key(call: PageCall) -> str | None:

@@ -1,6 +1,8 @@
-"""The page: one HTML file without anything from elsewhere, under a policy that allows exactly the scripts and styles in it.
+"""The page: one HTML file without anything from elsewhere, under a policy that allows exactly the
+scripts and styles in it.
 
-The file is made by the build of the project and lies beside this module. An installation without it gets a plain page that says so.
+The file is made by the build of the project and lies beside this module. An installation without it
+gets a plain page that says so.
 
     GET explorer/                       the page
     GET explorer/?state=…&code=…        the return of a sign-in: tells the page that has opened it, and closes
@@ -13,13 +15,20 @@ from functools import cache
 from importlib.resources import files
 from urllib.parse import parse_qs
 
-from a2a_runtime.http.asgi import HttpRequest, send_allowed_methods, send_empty_response, send_response
+from a2a_runtime.http.asgi import (
+    HttpRequest,
+    send_allowed_methods,
+    send_empty_response,
+    send_response,
+)
 from a2a_runtime.http.pages import HTML, HtmlDocument, build_document
 
 PAGE_FILE = "explorer.html"
 _MISSING = (
-    '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Explorer</title></head><body><h1>Explorer</h1>'
-    "<p>The page is not in this installation. Install a released version of a2a-gen, or build the page in a checkout; its API below api/ works.</p>"
+    '<!doctype html><html lang="en"><head><meta '
+    'charset="utf-8"><title>Explorer</title></head><body><h1>Explorer</h1>'
+    "<p>The page is not in this installation. Install a released version of a2a-gen, or "
+    "build the page in a checkout; its API below api/ works.</p>"
     "</body></html>"
 )
 _RETURN_SCRIPT = """
@@ -33,7 +42,8 @@ channel.postMessage(message);
 setTimeout(() => window.close(), 200);
 """
 _RETURN = (
-    '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Signed in</title></head><body><p>Go back to the explorer; '
+    '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Signed '
+    "in</title></head><body><p>Go back to the explorer; "
     f"this window can be closed.</p><script>{_RETURN_SCRIPT}</script></body></html>"
 )
 
@@ -61,7 +71,9 @@ async def send_page(request: HttpRequest) -> None:
     path: bytes = request.scope.get("raw_path", b"/")  # pyright: ignore[reportUnknownMemberType]  # its other members have open types
     if not path.endswith(b"/"):
         location = path.rpartition(b"/")[2] + b"/" + (b"?" + query if query else b"")
-        await send_empty_response(request, 307, [(b"location", location), (b"cache-control", b"no-store")])
+        await send_empty_response(
+            request, 307, [(b"location", location), (b"cache-control", b"no-store")]
+        )
         return
     is_return = "state" in parse_qs(query.decode("latin-1"))
     document = _load_return_page() if is_return else load_page()

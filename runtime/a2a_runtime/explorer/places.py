@@ -1,4 +1,6 @@
-"""Open requests of the explorer, shared among its visitors: one of them takes at most as many places as are left for the others."""
+"""Open requests of the explorer, shared among its visitors: one of them takes at most as many
+places as are left for the others.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,15 @@ class Places:
 
     @contextmanager
     def take(self, request: HttpRequest) -> Generator[None, None, None]:
-        """Take a place while a request is open; ``RateLimitedError`` if the visitor has half of what was free, or none is left."""
+        """Take a place while a request is open; ``RateLimitedError`` if the visitor has half of
+        what was free, or none is left.
+        """
         visitor = _find_visitor(request)
         if self._taken[visitor] >= MAX_OPEN_REQUESTS - self._taken.total():
-            raise RateLimitedError(f"Explorer: {self._taken[visitor]} of your requests are open; close a stream, and try again")
+            raise RateLimitedError(
+                f"Explorer: {self._taken[visitor]} of your requests are open; close a "
+                "stream, and try again"
+            )
         self._taken[visitor] += 1
         try:
             yield

@@ -1,11 +1,13 @@
-"""One request of the page to one agent: its card, the interface that the visitor has chosen, and a client for it.
+"""One request of the page to one agent: its card, the interface that the visitor has chosen, and a
+client for it.
 
     AgentSession(agent, visitor)
         read_card ──► CardReading      also of a card that cannot be used: its bytes, and the reason
         list_interfaces                each interface of the card, and why one is not used
         connect(interface) ──► AgentConnection     exactly this interface, over the connection of the client that others use
 
-The trust of the client holds: credentials go to the origin of the agent, and to others only if they are trusted by an option.
+The trust of the client holds: credentials go to the origin of the agent, and to others only if they
+are trusted by an option.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ _ONE_ATTEMPT = RetryPolicy(attempts=1)
 
 @dataclass(frozen=True, slots=True)
 class CardReading:
-    """A card as it was read; ``resolved`` is ``None`` for a document that cannot be used, and ``problem`` says why."""
+    """A card as it was read; ``resolved`` is ``None`` for a document that cannot be used, and
+    ``problem`` says why.
+    """
 
     resolved: ResolvedCard | None
     body: bytes
@@ -48,7 +52,9 @@ class CardReading:
 
 @dataclass(frozen=True, slots=True)
 class ListedInterface:
-    """An interface of a card; ``usable`` is ``None`` if the explorer does not call it, for the reason."""
+    """An interface of a card; ``usable`` is ``None`` if the explorer does not call it, for the
+    reason.
+    """
 
     id: str
     listed: AgentInterface
@@ -62,7 +68,9 @@ class ListedInterface:
             "id": self.id,
             "url": usable.url if usable else self.listed.url,
             "binding": usable.transport.value if usable else self.listed.protocol_binding,
-            "dialect": (usable.dialect.version or usable.dialect.name) if usable else self.listed.protocol_version,
+            "dialect": (usable.dialect.version or usable.dialect.name)
+            if usable
+            else self.listed.protocol_version,
             "tenant": self.listed.tenant or None,
             "usable": usable is not None,
             "reason": self.reason,
@@ -72,7 +80,13 @@ class ListedInterface:
 class AgentSession:
     """The connections of one request of the page."""
 
-    def __init__(self, agent: ExploredAgent, visitor: VisitorCredentials, recorder: WireRecorder, known: CardReading | None = None) -> None:
+    def __init__(
+        self,
+        agent: ExploredAgent,
+        visitor: VisitorCredentials,
+        recorder: WireRecorder,
+        known: CardReading | None = None,
+    ) -> None:
         """Take a card that was read before, if there is one."""
         auth = visitor.build_auth() or (None if agent.auth is None else build_auth(agent.auth))
         self.agent, self.visitor, self.recorder, self._known = agent, visitor, recorder, known
@@ -92,7 +106,12 @@ class AgentSession:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if isinstance(error, Exception):
             self.recorder.note_failure(error)
         await self._transport.aclose()
@@ -103,7 +122,9 @@ class AgentSession:
         if url is not None:
             card = _build_empty_card(self.agent, interface_from_pin(url, self._options.pin))
             return CardReading(ResolvedCard(card, CANONICAL, url, card.to_json()), b"", url)
-        resolver = _RecordingResolver(self.agent.url, self._transport, self._options, self._options.headers)
+        resolver = _RecordingResolver(
+            self.agent.url, self._transport, self._options, self._options.headers
+        )
         try:
             resolved = await resolver.get()
         except InvalidCardError as error:
@@ -113,7 +134,9 @@ class AgentSession:
         return CardReading(resolved, resolved.body, resolved.url)
 
     async def read_usable_card(self) -> ResolvedCard:
-        """Return the card for an operation, or raise ``InvalidCardError`` for one that cannot be used."""
+        """Return the card for an operation, or raise ``InvalidCardError`` for one that cannot be
+        used.
+        """
         reading = self._known or await self.read_card()
         if reading.resolved is None:
             raise InvalidCardError(reading.problem)
@@ -129,20 +152,33 @@ class AgentSession:
     def choose_interface(self, resolved: ResolvedCard, interface_id: str | None) -> ListedInterface:
         """Choose an interface by its id, by default the first one that can be used."""
         listed = self.list_interfaces(resolved)
-        found = [each for each in listed if (each.usable is not None if interface_id is None else each.id == interface_id)]
+        found = [
+            each
+            for each in listed
+            if (each.usable is not None if interface_id is None else each.id == interface_id)
+        ]
         if not found:
-            problem = f"interface {interface_id!r}: not on the card" if interface_id else "no interface of the card can be used"
+            problem = (
+                f"interface {interface_id!r}: not on the card"
+                if interface_id
+                else "no interface of the card can be used"
+            )
             reasons = "; ".join(each.reason for each in listed if each.reason)
             raise NoInterfaceError(f"{problem}{f' ({reasons})' if reasons else ''}")
         if found[0].usable is None:
             raise NoInterfaceError(found[0].reason)
         return found[0]
 
-    def connect(self, resolved: ResolvedCard, interface_id: str | None) -> tuple[AgentConnection, Interface]:
+    def connect(
+        self, resolved: ResolvedCard, interface_id: str | None
+    ) -> tuple[AgentConnection, Interface]:
         """Connect to an interface of a card, and to no other one."""
         chosen = self.choose_interface(resolved, interface_id)
         assert chosen.usable is not None, "choose_interface returns no other"  # noqa: S101 - a fact of this class
-        only = replace(resolved, card=resolved.card.model_copy(update={"supported_interfaces": [chosen.listed]}))
+        only = replace(
+            resolved,
+            card=resolved.card.model_copy(update={"supported_interfaces": [chosen.listed]}),
+        )
         options = replace(self._options, interface_url=None)
         resolver = _FixedResolver(only, self.agent.url, self._transport, options)
         return AgentConnection(self._transport, resolver, options, self._card_auth), chosen.usable
@@ -161,7 +197,9 @@ class _RecordingResolver(CardResolver):
 class _FixedResolver(CardResolver):
     """A card that was read before."""
 
-    def __init__(self, resolved: ResolvedCard, url: str, transport: HttpTransport, options: ClientOptions) -> None:
+    def __init__(
+        self, resolved: ResolvedCard, url: str, transport: HttpTransport, options: ClientOptions
+    ) -> None:
         super().__init__(url, transport, options, options.headers)
         self._resolved = resolved
 
@@ -173,18 +211,37 @@ class _FixedResolver(CardResolver):
 def build_masker(agent: ExploredAgent, visitor: VisitorCredentials) -> Masker:
     """Build the masker of one request."""
     names = (name for name, _ in (*visitor.headers, *visitor.query))
-    return Masker((*agent.secrets, *agent.options.headers.values(), *visitor.secrets), (*names, *agent.options.headers))
+    return Masker(
+        (*agent.secrets, *agent.options.headers.values(), *visitor.secrets),
+        (*names, *agent.options.headers),
+    )
 
 
-def _list_interface(interface_id: str, listed: AgentInterface, resolved: ResolvedCard, pin: Pin, agent: ExploredAgent) -> ListedInterface:
+def _list_interface(
+    interface_id: str,
+    listed: AgentInterface,
+    resolved: ResolvedCard,
+    pin: Pin,
+    agent: ExploredAgent,
+) -> ListedInterface:
     if not resolved.body:  # no card was read: the address is that of the interface
         return ListedInterface(interface_id, listed, interface_from_pin(listed.url, pin))
     ways = list(list_usable(listed, resolved.dialect, resolved.url))
     if not ways:
         return ListedInterface(interface_id, listed, None, _explain_unusable(listed, resolved))
-    chosen = [each for each in ways if pin.dialect in (None, each.dialect.name, each.dialect.version) and pin.transport in (None, each.transport)]
+    chosen = [
+        each
+        for each in ways
+        if pin.dialect in (None, each.dialect.name, each.dialect.version)
+        and pin.transport in (None, each.transport)
+    ]
     if not chosen:
-        return ListedInterface(interface_id, listed, None, f"{listed.url}: left out by the options --dialect and --binding")
+        return ListedInterface(
+            interface_id,
+            listed,
+            None,
+            f"{listed.url}: left out by the options --dialect and --binding",
+        )
     refusal = agent.refusal(chosen[0].url)
     return ListedInterface(interface_id, listed, None if refusal else chosen[0], refusal)
 
@@ -192,12 +249,18 @@ def _list_interface(interface_id: str, listed: AgentInterface, resolved: Resolve
 def _explain_unusable(listed: AgentInterface, resolved: ResolvedCard) -> str:
     if resolved.url.startswith("https:") and listed.url.startswith("http:"):
         return f"{listed.url}: not https, although the card is; it could be read on the way"
-    return f"{listed.url}: this client has no {listed.protocol_version or '?'} over {listed.protocol_binding or '?'}"
+    return (
+        f"{listed.url}: this client has no {listed.protocol_version or '?'} over "
+        f"{listed.protocol_binding or '?'}"
+    )
 
 
 def _build_empty_card(agent: ExploredAgent, interface: Interface) -> AgentCard:
     listed = AgentInterface(
-        url=interface.url, protocol_binding=interface.transport.value, protocol_version=interface.dialect.version or "", tenant=interface.tenant
+        url=interface.url,
+        protocol_binding=interface.transport.value,
+        protocol_version=interface.dialect.version or "",
+        tenant=interface.tenant,
     )
     return AgentCard(
         name=agent.name, supported_interfaces=[listed], capabilities=AgentCapabilities(streaming=True), skills=[],

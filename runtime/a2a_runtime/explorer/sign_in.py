@@ -4,8 +4,9 @@
     popup ──► issuer ──► the page's own address with the code
     page ── code, verifier ──► exchange_code ──► the header with the token
 
-The addresses come from the card again in each step, never from the page: a code goes to the issuer that the card names. A token URL has to be https,
-or on this machine if the agent itself is. Nothing is kept here; the page holds state, verifier and token in its memory.
+The addresses come from the card again in each step, never from the page: a code goes to the issuer
+that the card names. A token URL has to be https, or on this machine if the agent itself is. Nothing
+is kept here; the page holds state, verifier and token in its memory.
 """
 
 from __future__ import annotations
@@ -62,19 +63,35 @@ class SignInRequest:
     def parse(cls, document: object, *, needs_code: bool = False) -> SignInRequest:
         """Parse it; raise ``InvalidParamsError`` with every member that is missing."""
         given = document if is_json_object(document) else {}
-        required = ("scheme", "clientId", "redirectUri", *(("code", "verifier") if needs_code else ()))
-        texts = {name: _read_text(given, name) for name in ("scheme", "clientId", "redirectUri", "code", "verifier", "clientSecret")}
-        missing = tuple((name, "missing, or not a text of a usual length") for name in required if not texts[name])
+        required = (
+            "scheme",
+            "clientId",
+            "redirectUri",
+            *(("code", "verifier") if needs_code else ()),
+        )
+        texts = {
+            name: _read_text(given, name)
+            for name in ("scheme", "clientId", "redirectUri", "code", "verifier", "clientSecret")
+        }
+        missing = tuple(
+            (name, "missing, or not a text of a usual length")
+            for name in required
+            if not texts[name]
+        )
         if missing:
             raise InvalidParamsError(fields=missing)
         listed = given.get("scopes")
-        scopes = tuple(each for each in listed if isinstance(each, str)) if is_json_array(listed) else ()
+        scopes = (
+            tuple(each for each in listed if isinstance(each, str)) if is_json_array(listed) else ()
+        )
         return cls(
             texts["scheme"], texts["clientId"], texts["redirectUri"], scopes, texts["code"], texts["verifier"], texts["clientSecret"]
         )  # fmt: skip
 
 
-async def build_sign_in(session: AgentSession, reading: CardReading, document: object) -> Mapping[str, object]:
+async def build_sign_in(
+    session: AgentSession, reading: CardReading, document: object
+) -> Mapping[str, object]:
     """Build the address of the issuer for a popup, and what the page has to remember."""
     request = SignInRequest.parse(document)
     issuer = await _find_issuer(session, _require_card(reading), request.scheme)
@@ -95,7 +112,9 @@ async def build_sign_in(session: AgentSession, reading: CardReading, document: o
     return {"authorizationUrl": url, "state": state, "verifier": verifier}
 
 
-async def exchange_code(session: AgentSession, reading: CardReading, document: object) -> Mapping[str, object]:
+async def exchange_code(
+    session: AgentSession, reading: CardReading, document: object
+) -> Mapping[str, object]:
     """Exchange a code at the issuer of the card for the header with a token."""
     request = SignInRequest.parse(document, needs_code=True)
     issuer = await _find_issuer(session, _require_card(reading), request.scheme)
@@ -106,16 +125,37 @@ async def exchange_code(session: AgentSession, reading: CardReading, document: o
         "client_id": request.client_id,
         "code_verifier": request.verifier,
     }
-    auth = httpx.BasicAuth(request.client_id, request.client_secret) if request.client_secret else None
+    auth = (
+        httpx.BasicAuth(request.client_id, request.client_secret) if request.client_secret else None
+    )
     response = await _request(session, "POST", issuer.token_url, form, auth)
     answer = parse_json_object(response)
     token, kind = answer.get("access_token"), answer.get("token_type", "Bearer")
-    if response.status_code != HTTPStatus.OK or not isinstance(token, str) or not token.isascii() or not token.isprintable():
-        reasons = [text for name in ("error", "error_description") if isinstance(text := answer.get(name), str)]
-        raise TokenError(f"{urlsplit(issuer.token_url).hostname}: no token ({': '.join(reasons) or response.status_code})")
+    if (
+        response.status_code != HTTPStatus.OK
+        or not isinstance(token, str)
+        or not token.isascii()
+        or not token.isprintable()
+    ):
+        reasons = [
+            text
+            for name in ("error", "error_description")
+            if isinstance(text := answer.get(name), str)
+        ]
+        raise TokenError(
+            f"{urlsplit(issuer.token_url).hostname}: no token "
+            f"({': '.join(reasons) or response.status_code})"
+        )
     if not isinstance(kind, str) or kind.lower() != "bearer":
-        raise TokenError(f"{urlsplit(issuer.token_url).hostname}: a token of type {kind!r}, which the explorer cannot use; ask for a bearer token")
-    return {"headers": {"Authorization": f"Bearer {token}"}, "expiresIn": answer.get("expires_in"), "scope": answer.get("scope")}
+        raise TokenError(
+            f"{urlsplit(issuer.token_url).hostname}: a token of type {kind!r}, which the "
+            "explorer cannot use; ask for a bearer token"
+        )
+    return {
+        "headers": {"Authorization": f"Bearer {token}"},
+        "expiresIn": answer.get("expires_in"),
+        "scope": answer.get("scope"),
+    }
 
 
 async def _find_issuer(session: AgentSession, card: AgentCard, name: str) -> Issuer:
@@ -123,13 +163,23 @@ async def _find_issuer(session: AgentSession, card: AgentCard, name: str) -> Iss
     scheme = (card.security_schemes or {}).get(name)
     if scheme is None:
         known = ", ".join(card.security_schemes or ()) or "none"
-        raise InvalidParamsError(fields=(("scheme", f"the card has no scheme {name!r}; it has {known}"),))
+        raise InvalidParamsError(
+            fields=(("scheme", f"the card has no scheme {name!r}; it has {known}"),)
+        )
     scopes = tuple(
-        dict.fromkeys(scope for each in card.security_requirements or () for scope in ((each.schemes or {}).get(name, _NO_SCOPES).list_ or ()))
+        dict.fromkeys(
+            scope
+            for each in card.security_requirements or ()
+            for scope in ((each.schemes or {}).get(name, _NO_SCOPES).list_ or ())
+        )
     )
     found = _read_flow(scheme, scopes) or await _discover(session, scheme, scopes)
     if found is None:
-        raise InvalidParamsError(fields=(("scheme", f"{name!r} has no authorization code flow; paste a token of it instead"),))
+        raise InvalidParamsError(
+            fields=(
+                ("scheme", f"{name!r} has no authorization code flow; paste a token of it instead"),
+            )
+        )
     for url in found[:2]:
         _check_url(session, url)
     return found
@@ -138,53 +188,99 @@ async def _find_issuer(session: AgentSession, card: AgentCard, name: str) -> Iss
 def _read_flow(scheme: SecurityScheme, scopes: tuple[str, ...]) -> Issuer | None:
     oauth = scheme.oauth2_security_scheme
     flow = oauth.flows.authorization_code if oauth is not None else None
-    return None if flow is None else Issuer(flow.authorization_url, flow.token_url, scopes or tuple(flow.scopes))
+    return (
+        None
+        if flow is None
+        else Issuer(flow.authorization_url, flow.token_url, scopes or tuple(flow.scopes))
+    )
 
 
-async def _discover(session: AgentSession, scheme: SecurityScheme, scopes: tuple[str, ...]) -> Issuer | None:
-    """Read the discovery document of an OpenID provider, which must be of the issuer that the card names."""
+async def _discover(
+    session: AgentSession, scheme: SecurityScheme, scopes: tuple[str, ...]
+) -> Issuer | None:
+    """Read the discovery document of an OpenID provider, which must be of the issuer that the card
+    names.
+    """
     oidc = scheme.open_id_connect_security_scheme
     if oidc is None:
         return None
     url = oidc.open_id_connect_url
     _check_url(session, url)
     document = parse_json_object(await _request(session, "GET", url))
-    issuer, authorization, token = (document.get(name) for name in ("issuer", "authorization_endpoint", "token_endpoint"))
+    issuer, authorization, token = (
+        document.get(name) for name in ("issuer", "authorization_endpoint", "token_endpoint")
+    )
     expected = url.removesuffix(_DISCOVERY_SUFFIX)
     if not isinstance(issuer, str) or issuer.rstrip("/") != expected.rstrip("/"):
-        raise TokenError(f"{url}: the document is not that of the issuer {expected!r}, which the card names; report it to the operator of the agent")
+        raise TokenError(
+            f"{url}: the document is not that of the issuer {expected!r}, which the card "
+            "names; report it to the operator of the agent"
+        )
     if not isinstance(authorization, str) or not isinstance(token, str):
-        raise TokenError(f"{url}: no authorization and token endpoints; report it to the operator of the issuer")
+        raise TokenError(
+            f"{url}: no authorization and token endpoints; report it to the operator of the issuer"
+        )
     return Issuer(authorization, token, tuple(dict.fromkeys((_OPENID, *scopes))))
 
 
 def _check_url(session: AgentSession, url: str) -> None:
-    """Refuse an address at which a code could be read, and one of this machine that a card from elsewhere names."""
+    """Refuse an address at which a code could be read, and one of this machine that a card from
+    elsewhere names.
+    """
     parts = urlsplit(url)
     is_local = parts.hostname in _LOCAL_HOSTS
     is_allowed = parts.scheme == "https" or (parts.scheme == "http" and is_local)
-    if not is_allowed or not parts.hostname or (is_local and urlsplit(session.agent.url).hostname not in _LOCAL_HOSTS):
-        raise TokenError(f"{url!r}: not an https address; the card names it for the sign-in, so report it to the operator of the agent")
+    if (
+        not is_allowed
+        or not parts.hostname
+        or (is_local and urlsplit(session.agent.url).hostname not in _LOCAL_HOSTS)
+    ):
+        raise TokenError(
+            f"{url!r}: not an https address; the card names it for the sign-in, so report it "
+            "to the operator of the agent"
+        )
 
 
 async def _request(
-    session: AgentSession, method: str, url: str, form: Mapping[str, str] | None = None, auth: httpx.Auth | None = None
+    session: AgentSession,
+    method: str,
+    url: str,
+    form: Mapping[str, str] | None = None,
+    auth: httpx.Auth | None = None,
 ) -> httpx.Response:
     """Ask the issuer, without credentials of the agent and without redirects."""
     try:
         async with (
             asyncio.timeout(_SECONDS),
-            httpx.AsyncClient(event_hooks=session.recorder.hooks, headers={"accept-encoding": "identity"}, timeout=_SECONDS) as http,
-            http.stream(method, url, data=form, auth=auth, headers={"accept": "application/json"}, follow_redirects=False) as response,
+            httpx.AsyncClient(
+                event_hooks=session.recorder.hooks,
+                headers={"accept-encoding": "identity"},
+                timeout=_SECONDS,
+            ) as http,
+            http.stream(
+                method,
+                url,
+                data=form,
+                auth=auth,
+                headers={"accept": "application/json"},
+                follow_redirects=False,
+            ) as response,
         ):
             body = bytearray()
             async for chunk in response.aiter_bytes():
                 body += chunk
                 if len(body) > _MAX_BYTES:
-                    raise TokenError(f"{url}: a response of more than {_MAX_BYTES} bytes; report it to the operator of the issuer")
-            return httpx.Response(response.status_code, content=bytes(body), request=response.request)
+                    raise TokenError(
+                        f"{url}: a response of more than {_MAX_BYTES} bytes; report it to "
+                        "the operator of the issuer"
+                    )
+            return httpx.Response(
+                response.status_code, content=bytes(body), request=response.request
+            )
     except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
-        raise TokenError(f"{url}: {str(error) or type(error).__name__}; check that the issuer is reachable") from error
+        raise TokenError(
+            f"{url}: {str(error) or type(error).__name__}; check that the issuer is reachable"
+        ) from error
 
 
 def _require_card(reading: CardReading) -> AgentCard:
@@ -195,4 +291,6 @@ def _require_card(reading: CardReading) -> AgentCard:
 
 def _read_text(document: Mapping[str, object], name: str) -> str:
     value = document.get(name)
-    return value if isinstance(value, str) and len(value) <= _MAX_TEXT and value.isprintable() else ""
+    return (
+        value if isinstance(value, str) and len(value) <= _MAX_TEXT and value.isprintable() else ""
+    )

@@ -1,4 +1,5 @@
-"""The signatures of a card: each with its key, and its result with the trusted keys and with those that the agent publishes at its own origin.
+"""The signatures of a card: each with its key, and its result with the trusted keys and with those
+that the agent publishes at its own origin.
 
 valid         a key of --card-key signed this card
 own-key       a key signed it that the agent itself publishes at its origin, which proves no more than TLS does
@@ -28,7 +29,9 @@ VALID, OWN_KEY, INVALID, UNKNOWN_KEY = "valid", "own-key", "invalid", "unknown-k
 _MAX_SIGNATURES = 16
 
 
-async def describe_signatures(session: AgentSession, resolved: ResolvedCard, document: object) -> list[dict[str, str]]:
+async def describe_signatures(
+    session: AgentSession, resolved: ResolvedCard, document: object
+) -> list[dict[str, str]]:
     """Describe the signatures of a card, and verify them as far as keys can be had."""
     listed = document.get("signatures") if is_json_object(document) else None
     if not is_json_object(document) or not is_json_array(listed):
@@ -38,13 +41,22 @@ async def describe_signatures(session: AgentSession, resolved: ResolvedCard, doc
         from a2a_runtime.crypto.card_signatures import parse_header  # noqa: PLC0415 - as above
     except ModuleNotFoundError:
         text = "not verified: pip install 'a2a-gen[auth]'"
-        return [{"keyId": "", "algorithm": "", "status": UNKNOWN_KEY, "text": text} for _ in listed[:_MAX_SIGNATURES]]
-    trusted = build_card_verifier(session.agent.options.card_keys) if session.agent.options.card_keys else None
+        return [
+            {"keyId": "", "algorithm": "", "status": UNKNOWN_KEY, "text": text}
+            for _ in listed[:_MAX_SIGNATURES]
+        ]
+    trusted = (
+        build_card_verifier(session.agent.options.card_keys)
+        if session.agent.options.card_keys
+        else None
+    )
     key_sets: dict[str, KeySet | None] = {}
     described: list[dict[str, str]] = []
     for signature in listed[:_MAX_SIGNATURES]:
         header, card = parse_header(signature) or {}, {**document, "signatures": [signature]}
-        url = urljoin(resolved.url, str(header["jku"])) if isinstance(header.get("jku"), str) else ""
+        url = (
+            urljoin(resolved.url, str(header["jku"])) if isinstance(header.get("jku"), str) else ""
+        )
         if trusted is not None and await _is_trusted(trusted, card, resolved):
             status, text = VALID, "by a key of --card-key"
         else:
@@ -53,11 +65,20 @@ async def describe_signatures(session: AgentSession, resolved: ResolvedCard, doc
             status, text = await _verify(card, key_sets[url], header, resolved.dialect.name)
             if not url:
                 text = "the signature names no key set; pass --card-key FILE|URL to verify it"
-        described.append({"keyId": str(header.get("kid", "")), "algorithm": str(header.get("alg", "")), "status": status, "text": text})
+        described.append(
+            {
+                "keyId": str(header.get("kid", "")),
+                "algorithm": str(header.get("alg", "")),
+                "status": status,
+                "text": text,
+            }
+        )
     return described
 
 
-async def _is_trusted(trusted: VerifiesCards, card: Mapping[str, object], resolved: ResolvedCard) -> bool:
+async def _is_trusted(
+    trusted: VerifiesCards, card: Mapping[str, object], resolved: ResolvedCard
+) -> bool:
     try:
         await trusted.verify(to_json(card), resolved.dialect.name, resolved.url)
     except (A2AClientError, A2AError):
@@ -65,13 +86,21 @@ async def _is_trusted(trusted: VerifiesCards, card: Mapping[str, object], resolv
     return True
 
 
-async def _verify(card: Mapping[str, object], keys: KeySet | None, header: Mapping[str, object], dialect: str) -> tuple[str, str]:
+async def _verify(
+    card: Mapping[str, object], keys: KeySet | None, header: Mapping[str, object], dialect: str
+) -> tuple[str, str]:
     from a2a_runtime.auth.keys import UnknownKeyError  # noqa: PLC0415 - an extra
     from a2a_runtime.crypto.card_signatures import TrustStore, UntrustedCardError, verify_card  # noqa: PLC0415 - as above
 
     key_id, algorithm = header.get("kid"), header.get("alg")
     if keys is None or not isinstance(key_id, str) or not isinstance(algorithm, str):
-        return UNKNOWN_KEY, "its key is not published at the origin of the agent; pass --card-key FILE|URL to verify it"
+        return (
+            UNKNOWN_KEY,
+            (
+                "its key is not published at the origin of the agent; pass --card-key FILE|URL "
+                "to verify it"
+            ),
+        )
     try:
         keys.find(key_id, algorithm)
     except UnknownKeyError:

@@ -1,6 +1,8 @@
-"""The same request elsewhere: curl, the client, a typed client, ``a2a-gen call``, and its raw JSON in each dialect and binding.
+"""The same request elsewhere: curl, the client, a typed client, ``a2a-gen call``, and its raw JSON
+in each dialect and binding.
 
-Requests on the wire are made by the protocols of the client, so they are what it sends. Credentials are placeholders: variables of the environment.
+Requests on the wire are made by the protocols of the client, so they are what it sends. Credentials
+are placeholders: variables of the environment.
 """
 
 from __future__ import annotations
@@ -27,7 +29,13 @@ from a2a_runtime.client.options import GRPC, HTTP_JSON, JSONRPC, Pin
 from a2a_runtime.client.protocols import OutgoingRequest, build_protocol
 from a2a_runtime.explorer.operations import parse_request
 from a2a_runtime.explorer.session import AgentSession, CardReading
-from a2a_runtime.explorer.snippets_code import CodeRequest, Placeholders, build_command, build_python, build_typed
+from a2a_runtime.explorer.snippets_code import (
+    CodeRequest,
+    Placeholders,
+    build_command,
+    build_python,
+    build_typed,
+)
 
 _BINDINGS = (JSONRPC, HTTP_JSON, GRPC)
 _EVENT_STREAM = "text/event-stream"
@@ -47,25 +55,39 @@ class Snippet:
         return {"id": self.id, "title": self.title, "language": self.language, "text": self.text}
 
 
-async def build_snippets(session: AgentSession, reading: CardReading, document: object) -> Mapping[str, object]:
+async def build_snippets(
+    session: AgentSession, reading: CardReading, document: object
+) -> Mapping[str, object]:
     """Build the snippets of a request that the page has sent."""
     if not is_json_object(document):
         raise InvalidParamsError(fields=(("", "not an object with operation and request"),))
     operation = OPERATIONS.get(str(document.get("operation")))
     if operation is None:
-        raise MethodNotFoundError(f"{document.get('operation')}: not an operation; use one of {', '.join(OPERATIONS)}")
+        raise MethodNotFoundError(
+            f"{document.get('operation')}: not an operation; use one of {', '.join(OPERATIONS)}"
+        )
     if reading.resolved is None:
         raise InvalidCardError(reading.problem)
     request = parse_request(operation, document.get("request", {}))
     interface_id = document.get("interface")
-    _, chosen = session.connect(reading.resolved, interface_id if isinstance(interface_id, str) else None)
+    _, chosen = session.connect(
+        reading.resolved, interface_id if isinstance(interface_id, str) else None
+    )
     addresses = {
         (each.usable.dialect.name, each.usable.transport): each.usable
         for each in reversed(session.list_interfaces(reading.resolved))
         if each.usable is not None
     }
     placeholders = Placeholders.build(session.visitor, reading.resolved.card)
-    code = CodeRequest(session.agent, operation, request, chosen, placeholders, reading.resolved.card, is_chosen=isinstance(interface_id, str))
+    code = CodeRequest(
+        session.agent,
+        operation,
+        request,
+        chosen,
+        placeholders,
+        reading.resolved.card,
+        is_chosen=isinstance(interface_id, str),
+    )
     snippets = [
         *_build_curl(code),
         Snippet("python", "Python", "python", build_python(code)),
@@ -81,14 +103,18 @@ def _build_curl(code: CodeRequest) -> Iterator[Snippet]:
     if code.interface.transport == GRPC:
         return
     try:
-        outgoing = build_protocol(code.interface).encode(code.operation, _with_tenant(code.request, code.interface))
+        outgoing = build_protocol(code.interface).encode(
+            code.operation, _with_tenant(code.request, code.interface)
+        )
     except A2AError:
         return
     words = ["curl", "--silent", "--show-error"]
     words += ["--no-buffer"] if code.operation.streams else []
     words += ["--request", outgoing.method] if outgoing.method != "GET" else []
     lines = [" ".join(words)]
-    lines += [f"--header {quote(f'{name}: {value}')}" for name, value in _list_headers(code, outgoing)]
+    lines += [
+        f"--header {quote(f'{name}: {value}')}" for name, value in _list_headers(code, outgoing)
+    ]
     lines += code.placeholders.to_curl()
     if outgoing.body is not None:
         lines.append(f"--data {quote(_indent(outgoing.body))}")
@@ -109,8 +135,14 @@ def _list_headers(code: CodeRequest, outgoing: OutgoingRequest) -> Iterator[tupl
         yield EXTENSIONS.headers[0], ", ".join(uris)
 
 
-def _build_raw(operation: Operation, request: WireModel, addresses: Mapping[tuple[str, TransportProtocol], Interface]) -> Iterator[Snippet]:
-    """Build the JSON of every dialect and binding that has the operation, first those of the card."""
+def _build_raw(
+    operation: Operation,
+    request: WireModel,
+    addresses: Mapping[tuple[str, TransportProtocol], Interface],
+) -> Iterator[Snippet]:
+    """Build the JSON of every dialect and binding that has the operation, first those of the
+    card.
+    """
     ways = [(dialect, binding) for dialect in DIALECTS.values() for binding in _BINDINGS]
     for dialect, binding in sorted(ways, key=lambda way: (way[0].name, way[1]) not in addresses):
         interface = addresses.get((dialect.name, binding)) or _build_example(dialect, binding)
@@ -120,10 +152,16 @@ def _build_raw(operation: Operation, request: WireModel, addresses: Mapping[tupl
             outgoing = build_protocol(interface).encode(operation, _with_tenant(request, interface))
         except A2AError:  # the dialect has no such operation, or cannot express the request
             continue
-        title = f"{_name_binding(binding)} {dialect.version or dialect.name}{'' if dialect.form_of is None else ' (ProtoJSON)'}"
+        title = (
+            f"{_name_binding(binding)} "
+            f"{dialect.version or dialect.name}{'' if dialect.form_of is None else ' (ProtoJSON)'}"
+        )
         note = "" if (dialect.name, binding) in addresses else ", not on the card"
         yield Snippet(
-            f"{binding.value.lower()}-{dialect.name}", title + note, "json" if binding is JSONRPC else "http", _write_raw(outgoing, binding)
+            f"{binding.value.lower()}-{dialect.name}",
+            title + note,
+            "json" if binding is JSONRPC else "http",
+            _write_raw(outgoing, binding),
         )
 
 
@@ -145,7 +183,11 @@ def _write_raw(outgoing: OutgoingRequest, binding: TransportProtocol) -> str:
 
 
 def _with_tenant(request: WireModel, interface: Interface) -> WireModel:
-    is_open = interface.tenant and "tenant" in type(request).model_fields and "tenant" not in request.model_fields_set
+    is_open = (
+        interface.tenant
+        and "tenant" in type(request).model_fields
+        and "tenant" not in request.model_fields_set
+    )
     return request.model_copy(update={"tenant": interface.tenant}) if is_open else request
 
 

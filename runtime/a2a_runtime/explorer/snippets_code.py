@@ -1,6 +1,8 @@
-"""Code of a request: Python with the client, Python with a typed client, and a command line of ``a2a-gen``.
+"""Code of a request: Python with the client, Python with a typed client, and a command line of
+``a2a-gen``.
 
-Each is complete: it runs as it is, once the variables of its placeholders are set. A request that a command line cannot express has none.
+Each is complete: it runs as it is, once the variables of its placeholders are set. A request that a
+command line cannot express has none.
 """
 
 from __future__ import annotations
@@ -57,7 +59,9 @@ class Placeholders:
 
     @classmethod
     def build(cls, visitor: VisitorCredentials, card: AgentCard) -> Placeholders:
-        """Build those for what the visitor sends, or else for the first scheme that the card requires."""
+        """Build those for what the visitor sends, or else for the first scheme that the card
+        requires.
+        """
         if visitor.headers or visitor.query:
             headers = {name.lower(): value for name, value in visitor.headers}
             is_basic = headers.get(_AUTHORIZATION, "").lower().startswith("basic ")
@@ -74,7 +78,11 @@ class Placeholders:
             bool(kinds - {API_KEY, BASIC}),
             BASIC in kinds,
             tuple(str(each["parameter"]) for each in keys if each["location"] == "header"),
-            tuple((str(each["parameter"]), f"${KEY_VARIABLE}") for each in keys if each["location"] == "query"),
+            tuple(
+                (str(each["parameter"]), f"${KEY_VARIABLE}")
+                for each in keys
+                if each["location"] == "query"
+            ),
         )
 
     def to_curl(self) -> list[str]:
@@ -85,7 +93,10 @@ class Placeholders:
 
     def to_command(self) -> list[str]:
         """Return options of ``a2a-gen``, which reads the token from the environment by itself."""
-        return [*([f'--user "${USER_VARIABLE}"'] if self.has_user else []), *(f'--header "{name}: ${KEY_VARIABLE}"' for name in self.headers)]
+        return [
+            *([f'--user "${USER_VARIABLE}"'] if self.has_user else []),
+            *(f'--header "{name}: ${KEY_VARIABLE}"' for name in self.headers),
+        ]
 
     def to_python(self) -> list[str]:
         """Return arguments of the client."""
@@ -93,8 +104,13 @@ class Placeholders:
             return [f'auth=os.environ["{TOKEN_VARIABLE}"]']
         if self.has_user:
             return [f'auth=httpx.BasicAuth(*os.environ["{USER_VARIABLE}"].split(":", 1))']
-        keys = [(name, "header") for name in self.headers] + [(name, "query") for name, _ in self.query]
-        return [f'auth=ApiKeyAuth(os.environ["{KEY_VARIABLE}"], {name!r}, {location!r})' for name, location in keys[:1]]
+        keys = [(name, "header") for name in self.headers] + [
+            (name, "query") for name, _ in self.query
+        ]
+        return [
+            f'auth=ApiKeyAuth(os.environ["{KEY_VARIABLE}"], {name!r}, {location!r})'
+            for name, location in keys[:1]
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +150,24 @@ def build_python(code: CodeRequest) -> str:
         options.append(f"pin=Pin({dialect!r}, {_BINDING_NAMES[code.interface.transport]})")
     if code.agent.options.interface_url:
         options.append(f"interface_url={code.url!r}")
-    arguments = [repr(code.url), *code.placeholders.to_python(), *([f"options=ClientOptions({', '.join(options)})"] if options else [])]
+    arguments = [
+        repr(code.url),
+        *code.placeholders.to_python(),
+        *([f"options=ClientOptions({', '.join(options)})"] if options else []),
+    ]
     body, names = _write_call(code)
-    names = [*names, "A2AClient", *(["ClientOptions", "Pin", _BINDING_NAMES[code.interface.transport]] if options else [])]
+    names = [
+        *names,
+        "A2AClient",
+        *(["ClientOptions", "Pin", _BINDING_NAMES[code.interface.transport]] if options else []),
+    ]
     names += ["ApiKeyAuth"] if any("ApiKeyAuth" in each for each in arguments) else []
     types = ["Message"] if "Message.model_validate" in body else []
     types += ["TaskPushNotificationConfig"] if "TaskPushNotificationConfig" in body else []
-    head = ["import asyncio", *(["import os"] if any("os.environ" in each for each in arguments) else [])]
+    head = [
+        "import asyncio",
+        *(["import os"] if any("os.environ" in each for each in arguments) else []),
+    ]
     third = ["import httpx", ""] if any("httpx." in each for each in arguments) else []
     own = [f"from a2a_contract.v1_0 import {', '.join(types)}"] if types else []
     own.append(f"from a2a_runtime.client import {', '.join(sorted(set(names)))}")
@@ -159,16 +186,35 @@ def build_typed(code: CodeRequest) -> Iterator[str]:
     """Build a program with a generated client, for a message to a typed skill."""
     skill, request = code.skill, code.request
     params = find_params(code.card, SKILL_SCHEMAS)
-    if params is None or skill not in params.skills or not isinstance(request, SendMessageRequest) or not _PLAIN_ID.fullmatch(skill or ""):
+    if (
+        params is None
+        or skill not in params.skills
+        or not isinstance(request, SendMessageRequest)
+        or not _PLAIN_ID.fullmatch(skill or "")
+    ):
         return
-    value = next((part.to_dict().get("data", part.text) for part in request.message.parts if part.data is not None or part.text is not None), None)
+    value = next(
+        (
+            part.to_dict().get("data", part.text)
+            for part in request.message.parts
+            if part.data is not None or part.text is not None
+        ),
+        None,
+    )
     words = _WORDS.findall(code.card.name)
     if not words or not words[0][0].isalpha():
         return
     folder = "_".join(words).lower() + "_client"
-    constant, name = _to_method(skill or "").upper(), "".join(word[0].upper() + word[1:] for word in words)
+    constant, name = (
+        _to_method(skill or "").upper(),
+        "".join(word[0].upper() + word[1:] for word in words),
+    )
     call = f"client.{constant.lower()}(request)"
-    use = [f"async for chunk in {call}:", "    print(chunk)"] if params.skills[skill or ""].streaming else [f"print(await {call})"]
+    use = (
+        [f"async for chunk in {call}:", "    print(chunk)"]
+        if params.skills[skill or ""].streaming
+        else [f"print(await {call})"]
+    )
     arguments = ", ".join((repr(code.url), *code.placeholders.to_python()[:1]))
     needs = [*(["import os"] if "os.environ" in arguments else [])]
     third = [f"import {each}" for each in ("httpx",) if f"{each}." in arguments]
@@ -190,9 +236,15 @@ def build_command(code: CodeRequest) -> Iterator[str]:
     """Build a command line, if there is one for the operation and the parts of the message."""
     options = [*code.placeholders.to_command()]
     if code.is_chosen or code.agent.options.interface_url:
-        options += [f"--dialect {quote(code.interface.dialect.version or code.interface.dialect.name)}"]
+        options += [
+            f"--dialect {quote(code.interface.dialect.version or code.interface.dialect.name)}"
+        ]
         options += [f"--binding {quote(_BINDING_OPTIONS[code.interface.transport])}"]
-    options += ["--no-card"] if code.agent.options.interface_url and code.interface.transport != GRPC else []
+    options += (
+        ["--no-card"]
+        if code.agent.options.interface_url and code.interface.transport != GRPC
+        else []
+    )
     url = quote(code.url)
     match code.request:
         case SendMessageRequest() if (words := _write_words(code)) is not None:
@@ -206,7 +258,9 @@ def build_command(code: CodeRequest) -> Iterator[str]:
         case SubscribeToTaskRequest(id=task_id):
             yield " ".join(("a2a-gen tasks follow", url, quote(task_id), *options))
         case ListTasksRequest():
-            context = [f"--context {quote(code.request.context_id)}"] if code.request.context_id else []
+            context = (
+                [f"--context {quote(code.request.context_id)}"] if code.request.context_id else []
+            )
             yield " ".join(("a2a-gen tasks list", url, *context, *options))
         case _ if code.operation is GET_EXTENDED_AGENT_CARD:
             yield " ".join(("a2a-gen card show", url, "--extended", *options))
@@ -218,7 +272,9 @@ _BINDING_NAMES = {JSONRPC: "JSONRPC", HTTP_JSON: "HTTP_JSON", GRPC: "GRPC"}
 
 
 def _write_words(code: CodeRequest) -> str | None:
-    """Write skill, text and data of a message; ``None`` if the command line has no words for its parts."""
+    """Write skill, text and data of a message; ``None`` if the command line has no words for its
+    parts.
+    """
     request = code.request
     if not isinstance(request, SendMessageRequest):
         return None
@@ -226,10 +282,24 @@ def _write_words(code: CodeRequest) -> str | None:
     texts = [part.text for part in message.parts if part.text is not None]
     values = [part.to_dict()["data"] for part in message.parts if part.data is not None]
     urls = [part.url for part in message.parts if part.url is not None]
-    if len(texts) > 1 or len(values) > 1 or len(texts) + len(values) + len(urls) != len(message.parts):
+    if (
+        len(texts) > 1
+        or len(values) > 1
+        or len(texts) + len(values) + len(urls) != len(message.parts)
+    ):
         return None
-    words = [f"--task {quote(message.task_id)}"] if message.task_id else [quote(code.skill)] if code.skill else ["--auto"]
-    words += [f"--context {quote(message.context_id)}"] if message.context_id and not message.task_id else []
+    words = (
+        [f"--task {quote(message.task_id)}"]
+        if message.task_id
+        else [quote(code.skill)]
+        if code.skill
+        else ["--auto"]
+    )
+    words += (
+        [f"--context {quote(message.context_id)}"]
+        if message.context_id and not message.task_id
+        else []
+    )
     words += [quote(texts[0])] if texts and not texts[0].startswith("-") else []
     words += [f"--data {quote(json.dumps(values[0], ensure_ascii=False))}"] if values else []
     words += [f"--file {quote(each)}" for each in urls]
@@ -246,20 +316,37 @@ def _write_call(code: CodeRequest) -> tuple[str, list[str]]:
             return _write_send(code.operation, code.request, code.skill)
         case GetTaskRequest(id=task_id, history_length=length):
             history = f", history_length={length}" if length is not None else ""
-            return f"task = await client.get({task_id!r}{history})\nprint(task.to_json().decode())", []
+            return (
+                f"task = await client.get({task_id!r}{history})\nprint(task.to_json().decode())",
+                [],
+            )
         case ListTasksRequest(context_id=context, page_size=size):
             given = {"context_id": context, "page_size": size}
             arguments = ", ".join(f"{name}={value!r}" for name, value in given.items() if value)
-            return f"async for task in client.list({arguments}):\n    print(task.id, task.status.state)", []
+            return (
+                (
+                    f"async for task in client.list({arguments}):\n    print(task.id, "
+                    "task.status.state)"
+                ),
+                [],
+            )
         case CancelTaskRequest(id=task_id):
             return f"task = await client.cancel({task_id!r})\nprint(task.to_json().decode())", []
         case SubscribeToTaskRequest(id=task_id):
-            return f"async for event in client.subscribe({task_id!r}):\n    print(event.to_json().decode())", []
+            return (
+                (
+                    f"async for event in client.subscribe({task_id!r}):\n    "
+                    "print(event.to_json().decode())"
+                ),
+                [],
+            )
         case _:
             return _write_other(code), []
 
 
-def _write_send(operation: Operation, request: SendMessageRequest, skill: str | None) -> tuple[str, list[str]]:
+def _write_send(
+    operation: Operation, request: SendMessageRequest, skill: str | None
+) -> tuple[str, list[str]]:
     configuration = request.configuration or SendMessageConfiguration()
     metadata = {name: value for name, value in (request.metadata or {}).items() if name != SKILL_ID}
     options = {
@@ -270,9 +357,19 @@ def _write_send(operation: Operation, request: SendMessageRequest, skill: str | 
     }
     given = [f"{name}={value!r}" for name, value in options.items() if value is not None]
     arguments = [_write_content(request.message)]
-    arguments += [f"task={request.message.task_id!r}"] if request.message.task_id and _is_short(request.message) else []
-    arguments += [f"context_id={request.message.context_id!r}"] if request.message.context_id and _is_short(request.message) else []
-    arguments += ["wait=False"] if configuration.return_immediately and operation is SEND_MESSAGE else []
+    arguments += (
+        [f"task={request.message.task_id!r}"]
+        if request.message.task_id and _is_short(request.message)
+        else []
+    )
+    arguments += (
+        [f"context_id={request.message.context_id!r}"]
+        if request.message.context_id and _is_short(request.message)
+        else []
+    )
+    arguments += (
+        ["wait=False"] if configuration.return_immediately and operation is SEND_MESSAGE else []
+    )
     arguments += [f"options=SendOptions({', '.join(given)})"] if given else []
     names = ["SendOptions"] if given else []
     call = f"client.{'stream' if operation is SEND_STREAMING_MESSAGE else 'send'}({', '.join(arguments)})"
@@ -294,7 +391,11 @@ def _write_content(message: Message) -> str:
     if _is_short(message):
         part = message.parts[0].to_dict()
         return _write_value(part.get("text", part.get("data")))
-    members = {name: value for name, value in message.to_dict().items() if name not in ("messageId", "role")}
+    members = {
+        name: value
+        for name, value in message.to_dict().items()
+        if name not in ("messageId", "role")
+    }
     if (metadata := _drop_skill(message.metadata)) is not None:
         members["metadata"] = metadata
     else:
@@ -303,12 +404,18 @@ def _write_content(message: Message) -> str:
 
 
 def _drop_skill(metadata: object) -> Mapping[str, object] | None:
-    kept = {name: value for name, value in metadata.items() if name != SKILL_ID} if is_json_object(metadata) else {}
+    kept = (
+        {name: value for name, value in metadata.items() if name != SKILL_ID}
+        if is_json_object(metadata)
+        else {}
+    )
     return kept or None
 
 
 def _write_other(code: CodeRequest) -> str:
-    """Write a call for the extended card, or of one of the operations on push notification configs."""
+    """Write a call for the extended card, or of one of the operations on push notification
+    configs.
+    """
     if code.operation is GET_EXTENDED_AGENT_CARD:
         return "card = await client.get_extended_card()\nprint(card.to_json().decode())"
     given = code.request.to_dict()
@@ -318,13 +425,20 @@ def _write_other(code: CodeRequest) -> str:
         members = {key: value for key, value in given.items() if key not in ("taskId", "tenant")}
         return (
             f"config = TaskPushNotificationConfig.model_validate({_write_value(members)})\n"
-            f"created = await client.push_configs.create({task!r}, config)\nprint(created.to_json().decode())"
+            f"created = await client.push_configs.create({task!r}, "
+            "config)\nprint(created.to_json().decode())"
         )
     if name == "list":
-        return f"async for config in client.push_configs.list({task!r}):\n    print(config.to_json().decode())"
+        return (
+            f"async for config in client.push_configs.list({task!r}):\n    "
+            "print(config.to_json().decode())"
+        )
     if name == "delete":
         return f"await client.push_configs.delete({task!r}, {config!r})"
-    return f"config = await client.push_configs.get({task!r}, {config!r})\nprint(config.to_json().decode())"
+    return (
+        f"config = await client.push_configs.get({task!r}, "
+        f"{config!r})\nprint(config.to_json().decode())"
+    )
 
 
 def _write_value(value: object) -> str:
@@ -334,4 +448,6 @@ def _write_value(value: object) -> str:
 def _to_method(skill: str) -> str:
     """Name the method of a skill as ``a2a-gen client`` does for ids of usual characters."""
     word = skill.replace("-", "_").strip("_")
-    return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", re.sub(r"([^_])([A-Z][a-z]+)", r"\1_\2", word)).lower()
+    return re.sub(
+        r"([a-z0-9])([A-Z])", r"\1_\2", re.sub(r"([^_])([A-Z][a-z]+)", r"\1_\2", word)
+    ).lower()

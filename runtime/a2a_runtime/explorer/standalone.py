@@ -76,7 +76,12 @@ class StandaloneExplorer:
             await self._route(request, scope["path"])
         except A2AError as error:
             status, explained = explain_error(error, Masker())
-            await send_response(request, str(explained["message"]).encode(), b"text/plain; charset=utf-8", status=status)
+            await send_response(
+                request,
+                str(explained["message"]).encode(),
+                b"text/plain; charset=utf-8",
+                status=status,
+            )
 
     async def _route(self, request: HttpRequest, path: str) -> None:
         if path.startswith(_API):

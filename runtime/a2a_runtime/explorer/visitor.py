@@ -1,4 +1,5 @@
-"""Credentials that a visitor of the page has entered: they come with each request and are never kept.
+"""Credentials that a visitor of the page has entered: they come with each request and are never
+kept.
 
 X-A2A-Credentials: base64url of {"headers": {"Authorization": "Bearer …"}, "query": {"key": "…"}}
 """
@@ -51,26 +52,42 @@ class VisitorCredentials:
         if not header:
             return cls()
         try:
-            document: object = from_json(urlsafe_b64decode(header[:_MAX_HEADER_CHARACTERS] + "=" * (-len(header) % 4)))
+            document: object = from_json(
+                urlsafe_b64decode(header[:_MAX_HEADER_CHARACTERS] + "=" * (-len(header) % 4))
+            )
         except ValueError:
             document = None
         if not is_json_object(document):
-            raise InvalidRequestError(f"{CREDENTIALS_HEADER}: not the base64url of a JSON object; reload the page and sign in again")
+            raise InvalidRequestError(
+                f"{CREDENTIALS_HEADER}: not the base64url of a JSON object; reload the page "
+                "and sign in again"
+            )
         headers, query = (_read_pairs(document, name) for name in ("headers", "query"))
         for name, value in headers:
-            if not _TOKEN.fullmatch(name) or name.lower() in CONNECTION_HEADERS or not (value.isascii() and value.isprintable()):
-                raise InvalidRequestError(f"{CREDENTIALS_HEADER}: {name[:40]!r} is no header for credentials; correct it in the sign-in form")
+            if (
+                not _TOKEN.fullmatch(name)
+                or name.lower() in CONNECTION_HEADERS
+                or not (value.isascii() and value.isprintable())
+            ):
+                raise InvalidRequestError(
+                    f"{CREDENTIALS_HEADER}: {name[:40]!r} is no header for credentials; "
+                    "correct it in the sign-in form"
+                )
         return cls(headers, query)
 
     def restrict_to(self, schemes: Iterable[SecurityScheme]) -> VisitorCredentials:
-        """Leave out what no security scheme names: a proxy would vouch for it, and no proxy reads what a page has entered."""
+        """Leave out what no security scheme names: a proxy would vouch for it, and no proxy reads
+        what a page has entered.
+        """
         headers, query, cookies = _list_places(schemes)
         kept = [(name, value) for name, value in self.headers if name.lower() in headers]
         for name, value in self.headers:
             pairs = split_cookies(value) if name.lower() == "cookie" else ()
             if usable := [f"{key}={text}" for key, text in pairs if key in cookies]:
                 kept.append((name, "; ".join(usable)))
-        return VisitorCredentials(tuple(kept), tuple(each for each in self.query if each[0] in query))
+        return VisitorCredentials(
+            tuple(kept), tuple(each for each in self.query if each[0] in query)
+        )
 
     def build_auth(self) -> httpx.Auth | None:
         """Build what adds the credentials to a request; ``None`` without any."""
@@ -78,7 +95,9 @@ class VisitorCredentials:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The values that no record may show; the scheme of an ``Authorization`` is none of them."""
+        """The values that no record may show; the scheme of an ``Authorization`` is none of
+        them.
+        """
         values = (value for _, value in (*self.headers, *self.query))
         return tuple(value.split(" ", 1)[-1].strip() for value in values)
 
@@ -107,7 +126,9 @@ def split_cookies(header: str) -> list[tuple[str, str]]:
 
 
 def _list_places(schemes: Iterable[SecurityScheme]) -> tuple[set[str], set[str], set[str]]:
-    """List the headers, in small letters, the query parameters and the cookies that schemes name."""
+    """List the headers, in small letters, the query parameters and the cookies that schemes
+    name.
+    """
     headers, query, cookies = set[str](), set[str](), set[str]()
     places = {"header": headers, "query": query, "cookie": cookies}
     for scheme in schemes:
@@ -125,5 +146,8 @@ def _read_pairs(document: Mapping[str, object], name: str) -> tuple[tuple[str, s
     if members is None:
         return ()
     if not is_json_object(members) or not all(isinstance(value, str) for value in members.values()):
-        raise InvalidRequestError(f"{CREDENTIALS_HEADER}: {name}: not an object of texts; reload the page and sign in again")
+        raise InvalidRequestError(
+            f"{CREDENTIALS_HEADER}: {name}: not an object of texts; reload the page and sign "
+            "in again"
+        )
     return tuple((key, str(value)) for key, value in members.items())

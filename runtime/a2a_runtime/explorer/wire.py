@@ -1,7 +1,8 @@
 """Records of requests and responses as they are on the wire, with secrets masked.
 
-A recorder is a pair of hooks of one ``httpx.AsyncClient``: it sees each request after its credentials were added, and redirects, over HTTP and over
-gRPC (whose messages are shown as the JSON that they are made of). A body is kept up to a limit.
+A recorder is a pair of hooks of one ``httpx.AsyncClient``: it sees each request after its
+credentials were added, and redirects, over HTTP and over gRPC (whose messages are shown as the JSON
+that they are made of). A body is kept up to a limit.
 """
 
 from __future__ import annotations
@@ -25,12 +26,16 @@ MASK = "•••"
 _MAX_BODY_BYTES = 262_144
 _MIN_SECRET_CHARACTERS = 4
 """A shorter value would mask parts of words."""
-_SECRET_HEADER = re.compile(r"authorization|cookie|token|secret|api-?key|password|credential|signature", re.IGNORECASE)
+_SECRET_HEADER = re.compile(
+    r"authorization|cookie|token|secret|api-?key|password|credential|signature", re.IGNORECASE
+)
 _SECRET_MEMBER = re.compile(
-    r'("(?:access_?token|refresh_?token|id_?token|client_?secret|password|credentials|token|code_?verifier)"\s*:\s*")(?:[^"\\]|\\.)*"', re.IGNORECASE
+    r'("(?:access_?token|refresh_?token|id_?token|client_?secret|password|credentials|token|code_?verifier)"\s*:\s*")(?:[^"\\]|\\.)*"',
+    re.IGNORECASE,
 )
 _SECRET_FIELD = re.compile(
-    r"((?:^|[?&])(?:code|code_verifier|client_secret|access_token|refresh_token|token|password|key|api_?key)=)[^&\s]*", re.IGNORECASE
+    r"((?:^|[?&])(?:code|code_verifier|client_secret|access_token|refresh_token|token|password|key|api_?key)=)[^&\s]*",
+    re.IGNORECASE,
 )
 _SCHEME = re.compile(r"(Basic|Bearer|Digest|DPoP) ", re.IGNORECASE)
 
@@ -39,8 +44,14 @@ class Masker:
     """Replaces secrets: values that are known, headers and members whose names say so."""
 
     def __init__(self, secrets: Iterable[str] = (), names: Iterable[str] = ()) -> None:
-        values = sorted({each for each in secrets if len(each) >= _MIN_SECRET_CHARACTERS}, key=len, reverse=True)
-        spellings = [re.escape(each) for value in values for each in dict.fromkeys((value, quote(value, safe="")))]
+        values = sorted(
+            {each for each in secrets if len(each) >= _MIN_SECRET_CHARACTERS}, key=len, reverse=True
+        )
+        spellings = [
+            re.escape(each)
+            for value in values
+            for each in dict.fromkeys((value, quote(value, safe="")))
+        ]
         self._values = re.compile("|".join(spellings)) if spellings else None
         self._names = frozenset(name.lower() for name in names)
 
@@ -113,7 +124,9 @@ class Exchange:
 class WireRecorder:
     """Exchanges of one request of the page, in their order."""
 
-    def __init__(self, masker: Masker, on_response: Callable[[Exchange], Awaitable[None]] | None = None) -> None:
+    def __init__(
+        self, masker: Masker, on_response: Callable[[Exchange], Awaitable[None]] | None = None
+    ) -> None:
         self.exchanges: list[Exchange] = []
         self.masker, self.on_response = masker, on_response
 
@@ -139,12 +152,17 @@ class WireRecorder:
     async def _record_request(self, request: httpx.Request) -> None:
         masker, body = self.masker, await request.aread()
         text, is_truncated = _to_text(body)
-        is_form = request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded")
+        is_form = request.headers.get("content-type", "").startswith(
+            "application/x-www-form-urlencoded"
+        )
         exchange = Exchange(
             id=str(next(_numbers)),
             method=request.method,
             url=masker.mask_url(str(request.url)),
-            request_headers=[(name, masker.mask_header(name, value)) for name, value in request.headers.multi_items()],
+            request_headers=[
+                (name, masker.mask_header(name, value))
+                for name, value in request.headers.multi_items()
+            ],
             request_body=masker.mask_form(text) if is_form else masker.mask_text(text),
             protocol="grpc" if request.url.scheme in (PLAIN, TLS) else "http",
             started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
@@ -158,7 +176,10 @@ class WireRecorder:
         if not isinstance(exchange, Exchange):
             return
         exchange.status = response.status_code
-        exchange.response_headers = [(name, self.masker.mask_header(name, value)) for name, value in response.headers.multi_items()]
+        exchange.response_headers = [
+            (name, self.masker.mask_header(name, value))
+            for name, value in response.headers.multi_items()
+        ]
         exchange.finish()
         if isinstance(response.stream, httpx.AsyncByteStream):
             response.stream = _RecordedStream(response.stream, exchange, self.masker)
@@ -181,8 +202,12 @@ class _RecordedStream(httpx.AsyncByteStream):
     async def aclose(self) -> None:
         """Keep what was read, and close the body."""
         text, is_truncated = _to_text(bytes(self._kept))
-        encoding = {name.lower(): value for name, value in self._exchange.response_headers}.get("content-encoding")
-        self._exchange.response_body = f"({len(self._kept)} bytes, {encoding})" if encoding else self._masker.mask_text(text)
+        encoding = {name.lower(): value for name, value in self._exchange.response_headers}.get(
+            "content-encoding"
+        )
+        self._exchange.response_body = (
+            f"({len(self._kept)} bytes, {encoding})" if encoding else self._masker.mask_text(text)
+        )
         self._exchange.is_truncated = self._exchange.is_truncated or is_truncated
         self._exchange.finish()
         await self._inner.aclose()

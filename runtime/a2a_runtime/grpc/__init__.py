@@ -10,8 +10,10 @@
                                   │
                                   └── any error ──► CallRequest.failure ──► google.rpc.Status in the trailing metadata
 
-Gate, limits, rates, versions, extensions, idempotency, cursors, errors and audit are those of HTTP, because a call passes the same steps. What HTTP
-has and gRPC has not: CORS and cards. The client is ``a2a_runtime.client.grpc``; messages are in ``a2a_runtime.protobuf``.
+Gate, limits, rates, versions, extensions, idempotency, cursors, errors and audit are those of HTTP,
+because a call passes the same steps. What HTTP has and gRPC has not: CORS and cards. The client is
+``a2a_runtime.client.grpc``; messages are in ``a2a_runtime.protobuf``.
 
-A bidirectional method would be one more kind of handler in ``calls``: a request that is read while it is answered.
+A bidirectional method would be one more kind of handler in ``calls``: a request that is read while
+it is answered.
 """

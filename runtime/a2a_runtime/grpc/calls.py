@@ -1,4 +1,5 @@
-"""Calls of the methods of the contract, in both versions: each passes the steps of the ``Dispatcher`` of its surface.
+"""Calls of the methods of the contract, in both versions: each passes the steps of the
+``Dispatcher`` of its surface.
 
 What ends a call early:
 
@@ -22,14 +23,25 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from a2a_contract.base import Encoded, WireModel
-from a2a_contract.errors import InvalidAgentResponseError, InvalidParamsError, MethodNotFoundError, ParseError, UnavailableError
+from a2a_contract.errors import (
+    InvalidAgentResponseError,
+    InvalidParamsError,
+    MethodNotFoundError,
+    ParseError,
+    UnavailableError,
+)
 from a2a_contract.protobuf import METHODS, find_method
 from a2a_contract.protobuf_values import Method, UnreadableError, UnwritableError, write_message
 from a2a_runtime.double_base64 import decode_once, encode_files_twice, has_double_base64
 from a2a_runtime.grpc.request import CallRequest
 from a2a_runtime.http.asgi import HttpRequest
 from a2a_runtime.http.dispatcher import Dispatcher, Invocation, list_extension_headers
-from a2a_runtime.http.errors import collect_field_errors, render_status, to_protocol_error, to_validation_error
+from a2a_runtime.http.errors import (
+    collect_field_errors,
+    render_status,
+    to_protocol_error,
+    to_validation_error,
+)
 from a2a_runtime.protobuf import EVENT_NUMBERS, MalformedMessageError, number_event, parse_message
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
@@ -47,10 +59,17 @@ class CallEndpoint(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic
     def __init__(self, dispatcher: Dispatcher) -> None:
         self._dispatcher = dispatcher
         self._streams: set[CallRequest] = set()
-        self._has_certificates = dispatcher.surface.grpc is not None and dispatcher.surface.grpc.client_authorities is not None
+        self._has_certificates = (
+            dispatcher.surface.grpc is not None
+            and dispatcher.surface.grpc.client_authorities is not None
+        )
         self._dialects = frozenset(each.name for each in dispatcher.supported_dialects.dialects)
         self._double_base64 = dispatcher.surface.double_base64
-        methods = {path: self._adapt(each) for path, each in METHODS.items() if each.binding.dialect in self._dialects}
+        methods = {
+            path: self._adapt(each)
+            for path, each in METHODS.items()
+            if each.binding.dialect in self._dialects
+        }
         self.services = tuple(dict.fromkeys(path.split("/")[1] for path in methods))
         """The full names of the services."""
         self._handlers = {path: self._build_handler(each) for path, each in methods.items()}
@@ -66,10 +85,16 @@ class CallEndpoint(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic
 
     def _adapt(self, method: Method) -> Method:
         """Adapt a method to the files of the clients of the surface."""
-        return replace(method, binding=encode_files_twice(method.binding)) if self._double_base64 else method
+        return (
+            replace(method, binding=encode_files_twice(method.binding))
+            if self._double_base64
+            else method
+        )
 
     def _build_handler(self, method: Method) -> Any:  # noqa: ANN401 - as above
-        """Build the handler of a method: a plain function, because gRPC finds out in each call what kind of callable it is."""
+        """Build the handler of a method: a plain function, because gRPC finds out in each call what
+        kind of callable it is.
+        """
 
         async def serve(data: bytes, context: ServicerContext[Any, Any]) -> bytes:
             return await self._serve(method, data, context)
@@ -87,13 +112,17 @@ class CallEndpoint(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic
         return call
 
     def _select_method(self, method: Method, call: CallRequest) -> Method:
-        """Select the method of the version that a client names, which may extend that of the path; an unknown version is refused later."""
+        """Select the method of the version that a client names, which may extend that of the path;
+        an unknown version is refused later.
+        """
         found = find_method(method.path, call.version)
         if found is None or found.binding.dialect not in self._dialects:
             return method
         return method if found.binding.dialect == method.binding.dialect else self._adapt(found)
 
-    async def _serve(self, method: Method, data: bytes, context: ServicerContext[Any, Any]) -> bytes:
+    async def _serve(
+        self, method: Method, data: bytes, context: ServicerContext[Any, Any]
+    ) -> bytes:
         call, results = self._build_call(method, context), list[bytes]()
         method = self._select_method(method, call)
         await self._dispatcher.run(call, self._handle(call, method, data, results), _record_failure)
@@ -101,18 +130,24 @@ class CallEndpoint(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic
             await call.abort(call.failure)
         return results[0]
 
-    async def _serve_stream(self, method: Method, data: bytes, context: ServicerContext[Any, Any]) -> None:
+    async def _serve_stream(
+        self, method: Method, data: bytes, context: ServicerContext[Any, Any]
+    ) -> None:
         call = self._build_call(method, context)
         method = self._select_method(method, call)
         self._streams.add(call)
         try:
-            await self._dispatcher.run(call, self._handle_stream(call, method, data), _record_failure)
+            await self._dispatcher.run(
+                call, self._handle_stream(call, method, data), _record_failure
+            )
         finally:
             self._streams.discard(call)
         if call.failure is not None:
             await call.abort(call.failure)
 
-    async def _handle(self, call: CallRequest, method: Method, data: bytes, results: list[bytes]) -> None:
+    async def _handle(
+        self, call: CallRequest, method: Method, data: bytes, results: list[bytes]
+    ) -> None:
         invocation = await self._admit(call, method, data)
         result = await self._dispatcher.invoke(call, invocation)
         results.append(_write(method, result))
@@ -127,7 +162,11 @@ class CallEndpoint(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic
             await call.send_headers([*marks, *list_extension_headers(call, invocation.context)])
             async for event in events:
                 message = _write(method, event.data)
-                await call.send_message(number_event(event.seq, event.mark) + message if has_numbers and event.seq else message)
+                await call.send_message(
+                    number_event(event.seq, event.mark) + message
+                    if has_numbers and event.seq
+                    else message
+                )
 
     async def _admit(self, call: CallRequest, method: Method, data: bytes) -> Invocation:
         """Admit a call, and parse its message."""
@@ -141,30 +180,43 @@ class CallEndpoint(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic
 
 
 class UnknownMethods(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # as above
-    """Refuses every method with the error of the contract: gRPC itself sends a status without details, and counts nothing."""
+    """Refuses every method with the error of the contract: gRPC itself sends a status without
+    details, and counts nothing.
+    """
 
     def __init__(self, dispatcher: Dispatcher, services: Sequence[str]) -> None:
         self._dispatcher, self._services = dispatcher, ", ".join(services)
 
     def service(self, handler_call_details: grpc.HandlerCallDetails) -> Any:  # noqa: ANN401 - as above
         """Return the handler of a method that no other one serves; it takes calls of any kind."""
-        return grpc.stream_stream_rpc_method_handler(partial(self._refuse, handler_call_details.method))
+        return grpc.stream_stream_rpc_method_handler(
+            partial(self._refuse, handler_call_details.method)
+        )
 
-    async def _refuse(self, path: str, _messages: object, context: ServicerContext[Any, Any]) -> None:
+    async def _refuse(
+        self, path: str, _messages: object, context: ServicerContext[Any, Any]
+    ) -> None:
         call = CallRequest(path, context)
-        call.dialect = _DIALECTS.get(path.rpartition("/")[0]) or self._dispatcher.supported_dialects.fallback(call.version)
+        call.dialect = _DIALECTS.get(
+            path.rpartition("/")[0]
+        ) or self._dispatcher.supported_dialects.fallback(call.version)
         await self._dispatcher.run(call, self._raise_unknown(), _record_failure)
         if call.failure is not None:
             await call.abort(call.failure)
 
     async def _raise_unknown(self) -> None:
-        raise MethodNotFoundError(fields=(("method", f"does not exist; the services here are {self._services}"),))
+        raise MethodNotFoundError(
+            fields=(("method", f"does not exist; the services here are {self._services}"),)
+        )
 
 
 async def _record_failure(request: HttpRequest, error: Exception) -> None:
     if isinstance(request, CallRequest):
         protocol_error = to_protocol_error(error)
-        request.error, request.failure = type(protocol_error), render_status(protocol_error, request.dialect, request.profile)
+        request.error, request.failure = (
+            type(protocol_error),
+            render_status(protocol_error, request.dialect, request.profile),
+        )
 
 
 def _parse(method: Method, data: bytes, *, is_doubled: bool) -> WireModel:
@@ -194,5 +246,13 @@ def _write(method: Method, result: Encoded[Any]) -> bytes:
     try:
         return write_message(method.response, serialize(result))
     except UnwritableError as error:
-        log.warning("%s: %s of the result %s; use another binding for it, or change the handler", method.path, error.path, error.reason)
-        raise InvalidAgentResponseError("gRPC cannot carry the result; use another binding", fields=((error.path, error.reason),)) from error
+        log.warning(
+            "%s: %s of the result %s; use another binding for it, or change the handler",
+            method.path,
+            error.path,
+            error.reason,
+        )
+        raise InvalidAgentResponseError(
+            "gRPC cannot carry the result; use another binding",
+            fields=((error.path, error.reason),),
+        ) from error

@@ -1,6 +1,7 @@
 """Certificates of a gRPC port, read again when their files change: a renewed one needs no restart.
 
-gRPC asks for the certificates in each handshake. Files that cannot be used are reported once in the log, and the certificates before them stay.
+gRPC asks for the certificates in each handshake. Files that cannot be used are reported once in the
+log, and the certificates before them stay.
 """
 
 from __future__ import annotations
@@ -37,10 +38,14 @@ class CertificateFiles:
         """Build the credentials of a port; raise ``ListenError`` for files that cannot be used."""
         self._versions = self._stat()
         needs_certificates = self._authorities is not None
-        return grpc.dynamic_ssl_server_credentials(self._read(), self._read_again, needs_certificates)  # type: ignore[arg-type]  # it may be None
+        return grpc.dynamic_ssl_server_credentials(
+            self._read(), self._read_again, needs_certificates
+        )  # type: ignore[arg-type]  # it may be None
 
     def _read_again(self) -> grpc.ServerCertificateConfiguration | None:
-        """Read the files if they have changed since they were read last; ``None`` keeps the certificates."""
+        """Read the files if they have changed since they were read last; ``None`` keeps the
+        certificates.
+        """
         if (versions := self._stat()) == self._versions:
             return None
         self._versions = versions
@@ -53,7 +58,11 @@ class CertificateFiles:
         return configuration
 
     def _stat(self) -> Sequence[FileVersion]:
-        return [_stat(each) for each in (self._certificate, self._key, self._authorities) if each is not None]
+        return [
+            _stat(each)
+            for each in (self._certificate, self._key, self._authorities)
+            if each is not None
+        ]
 
     def _read(self) -> grpc.ServerCertificateConfiguration:
         """Read the files, which are checked first: gRPC says no more than that it failed."""
@@ -66,7 +75,10 @@ class CertificateFiles:
                 roots = self._authorities.read_bytes()
             pair = self._key.read_bytes(), self._certificate.read_bytes()
         except OSError as error:  # of TLS too
-            problem = f"gRPC: {self._certificate}: {error}; give files with a certificate, its private key and authorities of clients"
+            problem = (
+                f"gRPC: {self._certificate}: {error}; give files with a certificate, its private "
+                "key and authorities of clients"
+            )
             raise ListenError(problem) from error
         return grpc.ssl_server_certificate_configuration([pair], roots)
 

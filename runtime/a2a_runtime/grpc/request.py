@@ -24,13 +24,17 @@ from a2a_runtime.service.context import ProtocolBinding
 _IP_PEER = re.compile(r"ipv[46]:\[?(?P<host>[^\]]*?)\]?:(?P<port>\d+)")
 _VIOLATIONS = "fieldViolations"
 _MAX_STATUS_BYTES = 3000
-"""Size of a status: clients refuse metadata of more than 8 kB, and the status is in base64 there, beside the text."""
+"""Size of a status: clients refuse metadata of more than 8 kB, and the status is in base64 there,
+beside the text.
+"""
 _MAX_TEXT_CHARS = 300
 _VIOLATION_COUNTS = (100, 20, 5, 1, 0)
 
 
 class CallInterrupt(Interrupt):
-    """Keeps an error back while gRPC sends something: a call whose operation is canceled halfway cannot be ended, and its client waits for ever."""
+    """Keeps an error back while gRPC sends something: a call whose operation is canceled halfway
+    cannot be ended, and its client waits for ever.
+    """
 
     _is_sending = False
     _postponed: Exception | None = None
@@ -56,8 +60,15 @@ class CallInterrupt(Interrupt):
 class CallRequest(HttpRequest):
     """A call while it is processed: gRPC is a POST of HTTP/2 whose metadata are headers."""
 
-    def __init__(self, path: str, context: ServicerContext[Any, Any], *, has_certificates: bool = False) -> None:
-        super().__init__(_build_scope(path, context, has_certificates=has_certificates), _receive_nothing, _send_nothing, ProtocolBinding.GRPC)
+    def __init__(
+        self, path: str, context: ServicerContext[Any, Any], *, has_certificates: bool = False
+    ) -> None:
+        super().__init__(
+            _build_scope(path, context, has_certificates=has_certificates),
+            _receive_nothing,
+            _send_nothing,
+            ProtocolBinding.GRPC,
+        )
         self.interrupt: CallInterrupt = CallInterrupt()
         self._context = context
         self.failure: ErrorStatus | None = None
@@ -75,20 +86,34 @@ class CallRequest(HttpRequest):
     async def abort(self, failure: ErrorStatus) -> None:
         """End the call with an error."""
         code = grpc.StatusCode[failure.code]
-        text = failure.message if len(failure.message) <= _MAX_TEXT_CHARS else f"{failure.message[: _MAX_TEXT_CHARS - 1]}…"
+        text = (
+            failure.message
+            if len(failure.message) <= _MAX_TEXT_CHARS
+            else f"{failure.message[: _MAX_TEXT_CHARS - 1]}…"
+        )
         status = _encode_bounded(code, text, failure.details)
-        self._context.set_trailing_metadata((*_to_metadata(failure.headers), (STATUS_TRAILER, status)))
+        self._context.set_trailing_metadata(
+            (*_to_metadata(failure.headers), (STATUS_TRAILER, status))
+        )
         await self._context.abort(code, text)
 
 
-def _encode_bounded(code: grpc.StatusCode, text: str, details: Sequence[Mapping[str, object]]) -> bytes:
+def _encode_bounded(
+    code: grpc.StatusCode, text: str, details: Sequence[Mapping[str, object]]
+) -> bytes:
     """Encode a status with as many field errors as fit."""
     number = code.value[0]
     for count in _VIOLATION_COUNTS:
-        status = encode_status(number, text, [_shorten(each, count) for each in details if count or _VIOLATIONS not in each])
+        status = encode_status(
+            number,
+            text,
+            [_shorten(each, count) for each in details if count or _VIOLATIONS not in each],
+        )
         if len(status) <= _MAX_STATUS_BYTES:
             return status
-    return encode_status(number, text, [{**each, "metadata": {}} for each in details if _VIOLATIONS not in each])
+    return encode_status(
+        number, text, [{**each, "metadata": {}} for each in details if _VIOLATIONS not in each]
+    )
 
 
 def _shorten(detail: Mapping[str, object], count: int) -> Mapping[str, object]:
@@ -97,10 +122,15 @@ def _shorten(detail: Mapping[str, object], count: int) -> Mapping[str, object]:
 
 
 def _to_metadata(headers: Sequence[Header]) -> tuple[tuple[str, str], ...]:
-    return tuple((name.decode("latin-1"), value.decode("ascii", "replace").replace("\ufffd", "?")) for name, value in headers)
+    return tuple(
+        (name.decode("latin-1"), value.decode("ascii", "replace").replace("\ufffd", "?"))
+        for name, value in headers
+    )
 
 
-def _build_scope(path: str, context: ServicerContext[Any, Any], *, has_certificates: bool) -> HTTPScope:
+def _build_scope(
+    path: str, context: ServicerContext[Any, Any], *, has_certificates: bool
+) -> HTTPScope:
     metadata = context.invocation_metadata() or ()
     certificate_name = _read_certificate_name(context.auth_context()) if has_certificates else None
     scope: Any = {  # the members of a request that is routed already
@@ -109,7 +139,10 @@ def _build_scope(path: str, context: ServicerContext[Any, Any], *, has_certifica
         "method": "POST",
         "path": path,
         "query_string": b"",
-        "headers": [(key.encode(), value if isinstance(value, bytes) else value.encode()) for key, value in metadata],
+        "headers": [
+            (key.encode(), value if isinstance(value, bytes) else value.encode())
+            for key, value in metadata
+        ],
         "client": _parse_peer(context.peer()),
         "extensions": {GRPC_EXTENSION: {}, "tls": {"client_cert_name": certificate_name}},
     }

@@ -1,4 +1,6 @@
-"""The server on the port of a surface: grpc.aio on the event loop of the app, started and stopped in its lifespan."""
+"""The server on the port of a surface: grpc.aio on the event loop of the app, started and stopped
+in its lifespan.
+"""
 
 from __future__ import annotations
 
@@ -33,14 +35,23 @@ async def serve_surface(dispatcher: Dispatcher, options: GrpcOptions) -> AsyncGe
     """Serve a surface on its port."""
     surface, endpoint = dispatcher.surface, CallEndpoint(dispatcher)
     health = HealthService(endpoint.services)
-    server = create_server(options=list(_list_channel_arguments(options, surface.limits.body_bytes).items()))
+    server = create_server(
+        options=list(_list_channel_arguments(options, surface.limits.body_bytes).items())
+    )
     server.add_generic_rpc_handlers((endpoint, *((health,) if options.health else ())))
     if options.reflection:
         server.add_generic_rpc_handlers((ReflectionService(endpoint.services),))
-    server.add_generic_rpc_handlers((UnknownMethods(dispatcher, endpoint.services),))  # the last one, because gRPC asks them in their order
+    server.add_generic_rpc_handlers(
+        (UnknownMethods(dispatcher, endpoint.services),)
+    )  # the last one, because gRPC asks them in their order
     _bind(server, options)
     await server.start()
-    log.info("%s: gRPC on %s%s", surface, options.address, "" if options.certificate is None else " with TLS")
+    log.info(
+        "%s: gRPC on %s%s",
+        surface,
+        options.address,
+        "" if options.certificate is None else " with TLS",
+    )
     try:
         yield
     finally:
@@ -50,7 +61,9 @@ async def serve_surface(dispatcher: Dispatcher, options: GrpcOptions) -> AsyncGe
 
 
 def _list_channel_arguments(options: GrpcOptions, body_bytes: int) -> dict[str, int]:
-    """List the options of gRPC itself; what they refuse is refused in its own words, before any code of ours."""
+    """List the options of gRPC itself; what they refuse is refused in its own words, before any
+    code of ours.
+    """
     return {
         "grpc.max_receive_message_length": body_bytes + _ENVELOPE_BYTES,
         "grpc.max_send_message_length": -1,
@@ -58,15 +71,22 @@ def _list_channel_arguments(options: GrpcOptions, body_bytes: int) -> dict[str, 
         "grpc.max_metadata_size": options.metadata_bytes,
         "grpc.absolute_max_metadata_size": options.metadata_bytes,
         "grpc.max_concurrent_streams": options.calls_per_connection,
-        "grpc.so_reuseport": int(options.reuse_port),  # else a second server would take half of the connections, silently
-        # Without a bound, silent connections take all descriptors of the process, those of HTTP too.
-        "grpc.max_allowed_incoming_connections": options.connections or take_share(_CONNECTION_SHARE) or _MANY,
+        "grpc.so_reuseport": int(
+            options.reuse_port
+        ),  # else a second server would take half of the connections, silently
+        # Without a bound, silent connections take all descriptors of the process, those of HTTP
+        # too.
+        "grpc.max_allowed_incoming_connections": options.connections
+        or take_share(_CONNECTION_SHARE)
+        or _MANY,
         "grpc.server_handshake_timeout_ms": _to_millis(options.handshake_timeout),
         "grpc.max_connection_idle_ms": _to_millis(options.idle_timeout),
         "grpc.keepalive_time_ms": _to_millis(options.keep_alive_interval),
         "grpc.keepalive_timeout_ms": _to_millis(options.keep_alive_interval),
         "grpc.keepalive_permit_without_calls": 0,
-        "grpc.http2.min_ping_interval_without_data_ms": _to_millis(min(options.keep_alive_interval, 10.0)),
+        "grpc.http2.min_ping_interval_without_data_ms": _to_millis(
+            min(options.keep_alive_interval, 10.0)
+        ),
     }
 
 
@@ -79,9 +99,12 @@ def _bind(server: Server, options: GrpcOptions) -> None:
         if options.certificate is None:
             server.add_insecure_port(options.address)
         else:
-            server.add_secure_port(options.address, CertificateFiles(options, options.certificate).build_credentials())
+            server.add_secure_port(
+                options.address, CertificateFiles(options, options.certificate).build_credentials()
+            )
     except RuntimeError as error:
         raise ListenError(
-            f"gRPC: {options.address} cannot be listened on; stop what runs there, choose another address, "
+            f"gRPC: {options.address} cannot be listened on; stop what runs there, choose "
+            "another address, "
             "or set reuse_port if several processes of this app share it"
         ) from error

@@ -1,4 +1,5 @@
-"""Health and reflection, for orchestrators and tools: two services that every gRPC server may have, without a package of their own.
+"""Health and reflection, for orchestrators and tools: two services that every gRPC server may have,
+without a package of their own.
 
 grpc.health.v1.Health                        Check, Watch: of a service by its full name, or of the server by the empty one
 grpc.reflection.v1 (and v1alpha)             ServerReflectionInfo: the services, and the files that describe them
@@ -78,7 +79,10 @@ class HealthService(MethodTable):
         self._stopping = asyncio.Event()
         self._watches = OpenStreams()
         path = f"/{_HEALTH}.Health/"
-        check, watch = grpc.unary_unary_rpc_method_handler(self._check), grpc.unary_stream_rpc_method_handler(self._watch)
+        check, watch = (
+            grpc.unary_unary_rpc_method_handler(self._check),
+            grpc.unary_stream_rpc_method_handler(self._watch),
+        )
         super().__init__({f"{path}Check": check, f"{path}Watch": watch})
 
     def stop(self) -> None:
@@ -117,15 +121,29 @@ class ReflectionService(MethodTable):
     def __init__(self, services: Sequence[str]) -> None:
         self._services = services
         self._streams = OpenStreams()
-        handlers = {package: grpc.stream_stream_rpc_method_handler(partial(self._describe, package)) for package in _REFLECTION}
-        super().__init__({f"/{package}.ServerReflection/ServerReflectionInfo": each for package, each in handlers.items()})
+        handlers = {
+            package: grpc.stream_stream_rpc_method_handler(partial(self._describe, package))
+            for package in _REFLECTION
+        }
+        super().__init__(
+            {
+                f"/{package}.ServerReflection/ServerReflectionInfo": each
+                for package, each in handlers.items()
+            }
+        )
 
-    async def _describe(self, package: str, requests: AsyncIterator[bytes], context: _Context) -> None:
+    async def _describe(
+        self, package: str, requests: AsyncIterator[bytes], context: _Context
+    ) -> None:
         address = await self._streams.enter(context)
         try:
             async for data in requests:
                 request = await _decode(f"{package}.ServerReflectionRequest", data, context)
-                document = {"validHost": request.host, "originalRequest": {"host": request.host}, **self._answer(request)}
+                document = {
+                    "validHost": request.host,
+                    "originalRequest": {"host": request.host},
+                    **self._answer(request),
+                }
                 await context.write(encode_message(f"{package}.ServerReflectionResponse", document))
         finally:
             self._streams.leave(address)
@@ -134,7 +152,9 @@ class ReflectionService(MethodTable):
         pool = message_pool()
         try:
             if request.HasField("list_services"):
-                return {"listServicesResponse": {"service": [{"name": each} for each in self._services]}}
+                return {
+                    "listServicesResponse": {"service": [{"name": each} for each in self._services]}
+                }
             if request.HasField("file_containing_symbol"):
                 return _encode_files(pool.FindFileContainingSymbol(request.file_containing_symbol))
             if request.HasField("file_by_filename"):
@@ -151,7 +171,9 @@ def _encode_files(file: Any) -> Mapping[str, object]:  # noqa: ANN401 - as above
         each = waiting.pop()
         files[each.name] = each.serialized_pb
         waiting += [other for other in each.dependencies if other.name not in files]
-    return {"fileDescriptorResponse": {"fileDescriptorProto": list(map(base64_text, files.values()))}}
+    return {
+        "fileDescriptorResponse": {"fileDescriptorProto": list(map(base64_text, files.values()))}
+    }
 
 
 def _encode_error(code: grpc.StatusCode, text: str) -> Mapping[str, object]:

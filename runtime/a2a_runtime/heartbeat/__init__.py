@@ -5,5 +5,6 @@
     registration ─ the registration document, the identity of the agent, MeshConfig
     schedule ───── the next action and its delay; pure
 
-A registry that is unreachable or rejects the agent is retried without end, and the agent serves meanwhile. Nothing here decides who may call.
+A registry that is unreachable or rejects the agent is retried without end, and the agent serves
+meanwhile. Nothing here decides who may call.
 """

@@ -1,4 +1,5 @@
-"""The registration of an app at a registry: the mesh settings, the identity of the agent, and the document.
+"""The registration of an app at a registry: the mesh settings, the identity of the agent, and the
+document.
 
 A member without a value is left out, never sent empty: the registry has defaults of its own.
 """
@@ -38,7 +39,9 @@ _HEALTH_CHECK_TIMEOUT = 5.0
 _DEFAULT_PORT, _MAX_PORT = 8080, 65535
 _MIN_INTERVAL, _MAX_INTERVAL = 0.1, 3600.0
 LISTENING_PORT = "A2A_LISTENING_PORT"
-"""Environment variable in which ``a2a-gen serve`` tells its own processes the port that it listens on; every setting takes precedence."""
+"""Environment variable in which ``a2a-gen serve`` tells its own processes the port that it listens
+on; every setting takes precedence.
+"""
 _FALSE_WORDS = frozenset(("", "0", "false", "no", "off"))
 
 
@@ -48,14 +51,20 @@ class MeshConfig:
 
     registry_url: str = ""
     agent_id: str = ""
-    """The id at the registry; by default derived from name and address, so that it stays the same after a restart."""
+    """The id at the registry; by default derived from name and address, so that it stays the same
+    after a restart.
+    """
     name: str = ""
     """The name at the registry; by default that of the agent."""
     namespace: str = "default"
     http_host: str = ""
-    """The host at which other agents reach this one; by default the local address of a connection to the registry."""
+    """The host at which other agents reach this one; by default the local address of a connection
+    to the registry.
+    """
     http_port: int | None = None
-    """The port at which other agents reach this one; by default the one that ``a2a-gen serve`` listens on, or 8080."""
+    """The port at which other agents reach this one; by default the one that ``a2a-gen serve``
+    listens on, or 8080.
+    """
     health_interval: float = 5.0
     """Seconds between heartbeats, from 0.1 to 3600."""
     standalone: bool = False
@@ -66,10 +75,16 @@ class MeshConfig:
 
     def __post_init__(self) -> None:
         if self.http_port is not None and not 1 <= self.http_port <= _MAX_PORT:
-            raise ValueError(f"{_name_setting('http_port')}: {self.http_port} is not a port; give a number from 1 to {_MAX_PORT}")
+            raise ValueError(
+                f"{_name_setting('http_port')}: {self.http_port} is not a port; give a "
+                f"number from 1 to {_MAX_PORT}"
+            )
         if not _MIN_INTERVAL <= self.health_interval <= _MAX_INTERVAL:
             text = f"{self.health_interval:g} is not from {_MIN_INTERVAL:g} to {_MAX_INTERVAL:g}"
-            raise ValueError(f"{_name_setting('health_interval')}: {text}; give the seconds between two heartbeats, e.g. 5")
+            raise ValueError(
+                f"{_name_setting('health_interval')}: {text}; give the seconds between two "
+                "heartbeats, e.g. 5"
+            )
 
     @property
     def announced_port(self) -> int:
@@ -91,7 +106,9 @@ class MeshConfig:
         return bool(result)
 
     @classmethod
-    def from_environment(cls, environment: Mapping[str, str], default: MeshConfig | None = None) -> MeshConfig:
+    def from_environment(
+        cls, environment: Mapping[str, str], default: MeshConfig | None = None
+    ) -> MeshConfig:
         """Read the environment, which overrides the defaults given."""
         values: dict[str, str | int | float | bool] = {}
         for setting, names in ENVIRONMENT_NAMES.items():
@@ -117,7 +134,11 @@ def _parse_bool(text: str) -> bool:
     return text.lower() not in _FALSE_WORDS
 
 
-_PARSERS: Mapping[str, Callable[[str], str | int | float | bool]] = {"http_port": int, "health_interval": float, "standalone": _parse_bool}
+_PARSERS: Mapping[str, Callable[[str], str | int | float | bool]] = {
+    "http_port": int,
+    "health_interval": float,
+    "standalone": _parse_bool,
+}
 ENVIRONMENT_NAMES: Mapping[str, tuple[str, ...]] = {
     "registry_url": ("A2A_REGISTRY_URL", "MCP_MESH_REGISTRY_URL"),
     "agent_id": ("A2A_AGENT_ID", "MCP_MESH_AGENT_ID"),
@@ -128,20 +149,26 @@ ENVIRONMENT_NAMES: Mapping[str, tuple[str, ...]] = {
     "health_interval": ("A2A_HEALTH_INTERVAL", "MCP_MESH_HEALTH_INTERVAL"),
     "standalone": ("A2A_STANDALONE", "MCP_MESH_STANDALONE"),
 }
-"""Environment variables of each setting: our own, and those of mcp-mesh; the first that is set counts."""
+"""Environment variables of each setting: our own, and those of mcp-mesh; the first that is set
+counts.
+"""
 
 
 def build_identity(agent: Agent, config: MeshConfig, http_host: str) -> mesh.AgentRegistration:
-    """Build the members of a registration that stay the same, from the agent of the first mesh surface.
+    """Build the members of a registration that stay the same, from the agent of the first mesh
+    surface.
 
-    The registry keeps a row per id, so an id that changed with each start would leave dead agents behind.
+    The registry keeps a row per id, so an id that changed with each start would leave dead agents
+    behind.
     """
     name = to_slug(config.name or agent.name, _MAX_NAME_CHARS)
     namespace = to_slug(config.namespace, _MAX_NAME_CHARS)
     if config.agent_id:
         agent_id = to_slug(config.agent_id, _MAX_ID_CHARS)
         if agent_id != config.agent_id:
-            log.warning("registry: agent id %r is not allowed; registering as %r", config.agent_id, agent_id)
+            log.warning(
+                "registry: agent id %r is not allowed; registering as %r", config.agent_id, agent_id
+            )
     else:
         address = f"{name} {namespace} {http_host}:{config.announced_port}"
         agent_id = f"{name}-a2a-{blake2b(address.encode(), digest_size=4).hexdigest()}"
@@ -166,12 +193,15 @@ def to_slug(text: str, max_chars: int) -> str:
 
 
 async def detect_local_host(registry_url: str) -> str:
-    """Find the local address of a connection to a registry; a UDP socket is connected, and nothing is sent."""
+    """Find the local address of a connection to a registry; a UDP socket is connected, and nothing
+    is sent.
+    """
     parts = urlsplit(registry_url)
     try:
         async with asyncio.timeout(_LOOKUP_TIMEOUT):
             transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
-                asyncio.DatagramProtocol, remote_addr=(parts.hostname or _LOOPBACK, parts.port or 80)
+                asyncio.DatagramProtocol,
+                remote_addr=(parts.hostname or _LOOPBACK, parts.port or 80),
             )
     except (OSError, TimeoutError):
         return _LOOPBACK
@@ -183,7 +213,9 @@ async def detect_local_host(registry_url: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MeshSurfaces:
-    """The surfaces of an app as they are now, and their public URLs as far as a registry assigned them."""
+    """The surfaces of an app as they are now, and their public URLs as far as a registry assigned
+    them.
+    """
 
     surfaces: Callable[[], Sequence[Surface]]
     prefix: str = ""
@@ -196,13 +228,26 @@ class MeshSurfaces:
 
 
 def build_registration(
-    identity: mesh.AgentRegistration, surfaces: MeshSurfaces, tools: Sequence[mesh.Tool] = (), *, had_surfaces: bool = False
+    identity: mesh.AgentRegistration,
+    surfaces: MeshSurfaces,
+    tools: Sequence[mesh.Tool] = (),
+    *,
+    had_surfaces: bool = False,
 ) -> mesh.AgentRegistration:
-    """Add the members that may change; an app that ``had_surfaces`` and has none any more sends an empty list."""
+    """Add the members that may change; an app that ``had_surfaces`` and has none any more sends an
+    empty list.
+    """
     registered = [_build_surface(surface, surfaces.prefix) for surface in surfaces.select()]
     kind = mesh.AgentType.A2_A if registered else mesh.AgentType.MCP_AGENT
     listed = registered if registered or had_surfaces else None
-    return identity.model_copy(update={"agent_type": kind, "tools": list(tools), "surfaces": listed, "a2a_producer": bool(registered)})
+    return identity.model_copy(
+        update={
+            "agent_type": kind,
+            "tools": list(tools),
+            "surfaces": listed,
+            "a2a_producer": bool(registered),
+        }
+    )
 
 
 def _build_surface(surface: Surface, prefix: str) -> mesh.Surface:

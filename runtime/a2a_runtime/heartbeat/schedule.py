@@ -1,10 +1,13 @@
-"""The schedule of heartbeats. Pure: results and jitter are passed in, so that a table can test every case.
+"""The schedule of heartbeats.
+
+Pure: results and jitter are passed in, so that a table can test every case.
 
     accepted, known        renew after the interval
     changed, unknown       register now
     rejected, unavailable  retry after a delay that doubles each time; after some failures register instead of renewing
 
-Retries never end. Half of each delay is jitter, so that not all agents meet a registry at once when it is back.
+Retries never end. Half of each delay is jitter, so that not all agents meet a registry at once when
+it is back.
 """
 
 from __future__ import annotations
@@ -49,7 +52,9 @@ class ScheduleState:
     failures: int = 0
 
 
-def plan_next(state: ScheduleState, result: HeartbeatResult, schedule: HeartbeatSchedule, jitter: float) -> tuple[ScheduleState, float]:
+def plan_next(
+    state: ScheduleState, result: HeartbeatResult, schedule: HeartbeatSchedule, jitter: float
+) -> tuple[ScheduleState, float]:
     """Return the next state and the delay before it; ``jitter`` is between 0 and 1."""
     match result:
         case HeartbeatResult.ACCEPTED | HeartbeatResult.KNOWN:
@@ -59,10 +64,14 @@ def plan_next(state: ScheduleState, result: HeartbeatResult, schedule: Heartbeat
         case HeartbeatResult.REJECTED | HeartbeatResult.UNAVAILABLE:
             failures = state.failures + 1
             should_register = state.should_register or failures >= schedule.register_after_failures
-            return ScheduleState(should_register, failures), compute_delay(failures, schedule, jitter)
+            return ScheduleState(should_register, failures), compute_delay(
+                failures, schedule, jitter
+            )
 
 
 def compute_delay(failures: int, schedule: HeartbeatSchedule, jitter: float) -> float:
     """Compute the delay after a number of consecutive failures; half of it is jitter."""
-    delay = min(schedule.initial_delay * 2.0 ** min(failures - 1, 32), schedule.max_delay)  # 32 is far beyond the longest delay
+    delay = min(
+        schedule.initial_delay * 2.0 ** min(failures - 1, 32), schedule.max_delay
+    )  # 32 is far beyond the longest delay
     return delay / 2 + delay / 2 * jitter

@@ -2,7 +2,8 @@
 
     a2a_runtime.access    GET /tasks/7 200 in 3.2 ms, GetTask, from 10.0.0.9
 
-Query strings, headers and callers are not in it. A response that has not begun when its client is gone has the status 499, as proxies write it.
+Query strings, headers and callers are not in it. A response that has not begun when its client is
+gone has the status 499, as proxies write it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ _CLIENT_GONE = 499
 
 
 class AccessLog:
-    """ASGI middleware that logs requests, with their duration and, where an agent has answered, its operation."""
+    """ASGI middleware that logs requests, with their duration and, where an agent has answered, its
+    operation.
+    """
 
     def __init__(self, app: AnyApp) -> None:
         self._app = app
@@ -59,4 +62,8 @@ def _write(scope: Any, origin: Origin | None, status: int, seconds: float) -> No
         "trace_id": "" if origin is None else origin.trace_id,
     }
     text = "%(method)s %(path)s %(status)d in %(milliseconds)g ms%(done)s, from %(client)s"
-    access_log.info(text, {**facts, "done": f", {facts['operation']}" if facts["operation"] else ""}, extra=facts)
+    access_log.info(
+        text,
+        {**facts, "done": f", {facts['operation']}" if facts["operation"] else ""},
+        extra=facts,
+    )

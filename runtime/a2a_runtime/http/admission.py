@@ -1,4 +1,6 @@
-"""Admission control: the concurrency and rate limits of one surface, before a request costs anything."""
+"""Admission control: the concurrency and rate limits of one surface, before a request costs
+anything.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +22,28 @@ class AdmissionControl:
     def __init__(self, surface: Surface, counters: CounterStore | None = None) -> None:
         self._storage_key, self._max_concurrent = surface.storage_key, surface.limits.concurrency
         rate_limiter = surface.rate_limiter
-        self._rate_limiter = rate_limiter if rate_limiter is None or counters is None else rate_limiter.with_store(counters)
+        self._rate_limiter = (
+            rate_limiter
+            if rate_limiter is None or counters is None
+            else rate_limiter.with_store(counters)
+        )
         self._active = 0
 
     @classmethod
-    def build(cls, surface: Surface, counters: CounterStore | None = None) -> AdmissionControl | None:
+    def build(
+        cls, surface: Surface, counters: CounterStore | None = None
+    ) -> AdmissionControl | None:
         """Build the admission control of a surface, if it has limits."""
-        return None if surface.rate_limiter is None and surface.limits.concurrency is None else cls(surface, counters)
+        return (
+            None
+            if surface.rate_limiter is None and surface.limits.concurrency is None
+            else cls(surface, counters)
+        )
 
     def enter(self, request: HttpRequest, caller: Caller) -> None:
-        """Admit a request before its body is read: check the combined rate limit of its caller, and take a slot."""
+        """Admit a request before its body is read: check the combined rate limit of its caller, and
+        take a slot.
+        """
         if self._rate_limiter is not None:
             self._rate_limiter.check_request(self._storage_key, rate_limit_key(request, caller))
         if self._max_concurrent is not None:
@@ -44,10 +58,14 @@ class AdmissionControl:
             request.has_slot = False
             self._active -= 1
 
-    async def check_operation(self, request: HttpRequest, operation: Operation, caller: Caller) -> None:
+    async def check_operation(
+        self, request: HttpRequest, operation: Operation, caller: Caller
+    ) -> None:
         """Check the rate limit of one operation."""
         if self._rate_limiter is not None:
-            await self._rate_limiter.check_operation(self._storage_key, rate_limit_key(request, caller), operation.name)
+            await self._rate_limiter.check_operation(
+                self._storage_key, rate_limit_key(request, caller), operation.name
+            )
 
 
 class CallerStreams:
@@ -77,5 +95,7 @@ class CallerStreams:
 
 
 def rate_limit_key(request: HttpRequest, caller: Caller) -> str:
-    """Name whom the limits of a request count for: its caller, or the network of an anonymous one."""
+    """Name whom the limits of a request count for: its caller, or the network of an anonymous
+    one.
+    """
     return caller.limit_key(request.client_address)

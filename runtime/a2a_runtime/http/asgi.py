@@ -16,7 +16,14 @@ from litestar.utils.scope.state import CONNECTION_STATE_KEY, ScopeState
 from pydantic_core import from_json
 
 from a2a_contract.dialects import CANONICAL, DIALECTS, EXTENSIONS, VERSION, Parameter, Profile
-from a2a_contract.errors import A2AError, ContentTypeNotSupportedError, InvalidRequestError, MethodNotAllowedError, ParseError, PayloadTooLargeError
+from a2a_contract.errors import (
+    A2AError,
+    ContentTypeNotSupportedError,
+    InvalidRequestError,
+    MethodNotAllowedError,
+    ParseError,
+    PayloadTooLargeError,
+)
 from a2a_contract.jsonrpc import NO_ID, CallId
 from a2a_runtime.extensions import CURSOR_HEADER, IDEMPOTENCY_HEADER
 from a2a_runtime.http.negotiation import normalize_version
@@ -24,8 +31,12 @@ from a2a_runtime.origin import HEADERS, Origin
 from a2a_runtime.service.context import ProtocolBinding
 
 JSON = b"application/json"
-LAST_EVENT_ID = Parameter((CURSOR_HEADER,), "Number of the last event that was received; the stream continues after it.")
-IDEMPOTENCY_KEY = Parameter((IDEMPOTENCY_HEADER,), "Key under which a repeated message is processed once.")
+LAST_EVENT_ID = Parameter(
+    (CURSOR_HEADER,), "Number of the last event that was received; the stream continues after it."
+)
+IDEMPOTENCY_KEY = Parameter(
+    (IDEMPOTENCY_HEADER,), "Key under which a repeated message is processed once."
+)
 
 Header = tuple[bytes, bytes]
 
@@ -35,9 +46,15 @@ def _header_spellings(parameter: Parameter) -> tuple[tuple[bytes, str], ...]:
 
 
 _VERSION_SPELLINGS, _EXTENSION_SPELLINGS = _header_spellings(VERSION), _header_spellings(EXTENSIONS)
-((_LAST_EVENT_ID, _),), ((_IDEMPOTENCY_KEY, _),) = _header_spellings(LAST_EVENT_ID), _header_spellings(IDEMPOTENCY_KEY)
+((_LAST_EVENT_ID, _),), ((_IDEMPOTENCY_KEY, _),) = (
+    _header_spellings(LAST_EVENT_ID),
+    _header_spellings(IDEMPOTENCY_KEY),
+)
 _VERSION_HEADERS = tuple(header for header, _ in _VERSION_SPELLINGS)
-_UNCOMMON_HEADERS = frozenset((_LAST_EVENT_ID, _IDEMPOTENCY_KEY, *(header for header, _ in _EXTENSION_SPELLINGS))) | HEADERS
+_UNCOMMON_HEADERS = (
+    frozenset((_LAST_EVENT_ID, _IDEMPOTENCY_KEY, *(header for header, _ in _EXTENSION_SPELLINGS)))
+    | HEADERS
+)
 _CONTENT_LENGTH, _CONTENT_TYPE, _ACCEPT = b"content-length", b"content-type", b"accept"
 _MAX_LENGTH_DIGITS = 19
 _MAX_PIECE_BYTES = 65_536
@@ -49,13 +66,16 @@ class ClientDisconnectError(Exception):
 
 
 class Interrupt:
-    """Raises an error in the task of a request from outside. Every cancellation of a request by this process passes here and is undone here.
+    """Raises an error in the task of a request from outside.
+
+    Every cancellation of a request by this process passes here and is undone here.
 
         with interrupt:                    the task of the request
             await …      ◄── cancel ──     interrupt.throw(error), from a timer or from a watcher
         the error takes the place of the cancellation
 
-    A cancellation by the server passes through unchanged. Blocks of one task may be nested; the innermost one raises the error.
+    A cancellation by the server passes through unchanged. Blocks of one task may be nested; the
+    innermost one raises the error.
     """
 
     _task: asyncio.Task[object] | None = None
@@ -66,7 +86,12 @@ class Interrupt:
         self._task = asyncio.current_task()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         for watcher in self._watchers:
             watcher.cancel()
         task, self._task = self._task, None
@@ -78,13 +103,18 @@ class Interrupt:
             raise thrown from None
 
     def throw(self, error: Exception) -> None:
-        """Cancel the task, and raise an error at the end of the block. Only the first error counts, and none after the block."""
+        """Cancel the task, and raise an error at the end of the block.
+
+        Only the first error counts, and none after the block.
+        """
         if self._task is not None and self._error is None:
             self._error = error
             self._task.cancel()
 
     def watch(self, watcher: Coroutine[object, object, None]) -> None:
-        """Run a watcher until the end of the block; an error that it raises is thrown in the task."""
+        """Run a watcher until the end of the block; an error that it raises is thrown in the
+        task.
+        """
         task = asyncio.create_task(watcher)
         task.add_done_callback(self._on_watcher_done)
         self._watchers = (*self._watchers, task)
@@ -105,7 +135,8 @@ class Awaits(Enum):
 class HttpRequest:
     """An HTTP request while it is processed.
 
-    Version, extensions, cursor and idempotency key come from headers or, where the protocol allows it, from the query.
+    Version, extensions, cursor and idempotency key come from headers or, where the protocol allows
+    it, from the query.
     What most requests leave as it is stands in the class.
     """
 
@@ -129,13 +160,17 @@ class HttpRequest:
     version: str | None = None
     extensions: tuple[str, ...] = ()
     extensions_header = b""
-    """The header in which the client lists extensions; the response lists the active ones in the same header."""
+    """The header in which the client lists extensions; the response lists the active ones in the
+    same header.
+    """
     last_event_id: str | None = None
     idempotency_key: str | None = None
     origin: Origin | None = None
     """Where the request comes from, if it says so."""
 
-    def __init__(self, scope: HTTPScope, receive: Receive, send: Send, binding: ProtocolBinding) -> None:
+    def __init__(
+        self, scope: HTTPScope, receive: Receive, send: Send, binding: ProtocolBinding
+    ) -> None:
         self.scope, self.receive, self.send, self.binding = scope, receive, send, binding
         sent = tuple(scope["headers"])
         self.headers: Mapping[bytes, bytes] = dict(sent)
@@ -155,12 +190,16 @@ class HttpRequest:
         return self.scope["http_version"].startswith("1")
 
     def has_several_hosts(self) -> bool:
-        """Tell whether the request names hosts that differ: checks and URLs would not be about the same one."""
+        """Tell whether the request names hosts that differ: checks and URLs would not be about the
+        same one.
+        """
         return len({value for name, value in self.scope["headers"] if name == b"host"}) > 1
 
     @property
     def has_url(self) -> bool:
-        """True if the request was sent to a URL below that of the surface; a call over gRPC was sent to another port."""
+        """True if the request was sent to a URL below that of the surface; a call over gRPC was
+        sent to another port.
+        """
         return self.binding is not ProtocolBinding.GRPC
 
     @property
@@ -179,21 +218,33 @@ class HttpRequest:
             raise ContentTypeNotSupportedError(f"Content-Type: not supported; use one of {names}")
 
     def response_media_type(self) -> bytes:
-        """Select the media type of the response: plain JSON, unless an HTTP+JSON client names the dialect's own type."""
+        """Select the media type of the response: plain JSON, unless an HTTP+JSON client names the
+        dialect's own type.
+        """
         if self.binding is ProtocolBinding.JSONRPC:
             return JSON
         default, *others = DIALECTS[self.dialect].media_types
         accepted = self.headers.get(_ACCEPT, b"") + b"," + self.headers.get(_CONTENT_TYPE, b"")
-        if self.profile is not None and self.dialect == CANONICAL.name and default.encode() not in self.headers.get(_ACCEPT, b""):
+        if (
+            self.profile is not None
+            and self.dialect == CANONICAL.name
+            and default.encode() not in self.headers.get(_ACCEPT, b"")
+        ):
             return self.profile.media_type.encode()
-        return next((each.encode() for each in others if each.encode() in accepted), default.encode())
+        return next(
+            (each.encode() for each in others if each.encode() in accepted), default.encode()
+        )
 
     def _read_parameters(self) -> None:
         query: dict[str, list[str]] = {}
-        for name, value in parse_qsl(self.scope["query_string"].decode("latin-1")):  # case-insensitive, like headers
+        for name, value in parse_qsl(
+            self.scope["query_string"].decode("latin-1")
+        ):  # case-insensitive, like headers
             query.setdefault(name.lower(), []).append(value)
         if self.version is None:
-            self.version = normalize_version(next((text for _, text in self._iter_values(_VERSION_SPELLINGS, query)), None))
+            self.version = normalize_version(
+                next((text for _, text in self._iter_values(_VERSION_SPELLINGS, query)), None)
+            )
         extensions = tuple(self._iter_values(_EXTENSION_SPELLINGS, query))
         if extensions:
             self.extensions_header = extensions[0][0]
@@ -204,11 +255,17 @@ class HttpRequest:
         if not HEADERS.isdisjoint(self.headers):
             self.origin = Origin.parse(self.headers)
 
-    def _iter_values(self, spellings: tuple[tuple[bytes, str], ...], query: Mapping[str, list[str]]) -> Iterator[tuple[bytes, str]]:
+    def _iter_values(
+        self, spellings: tuple[tuple[bytes, str], ...], query: Mapping[str, list[str]]
+    ) -> Iterator[tuple[bytes, str]]:
         """Yield every value of a parameter with its header, headers before the query."""
         for header, _ in spellings:
             if header in self.headers:
-                yield from ((header, value.decode("latin-1")) for name, value in self.scope["headers"] if name == header)
+                yield from (
+                    (header, value.decode("latin-1"))
+                    for name, value in self.scope["headers"]
+                    if name == header
+                )
         for header, name in spellings:
             yield from ((header, value) for value in query.get(name, ()))
 
@@ -226,7 +283,9 @@ def _parse_version(value: bytes) -> str | None:
 
 
 async def read_body(request: HttpRequest, max_bytes: int) -> bytes:
-    """Read the body of a request; refuse it as soon as it is known to be larger than ``max_bytes``."""
+    """Read the body of a request; refuse it as soon as it is known to be larger than
+    ``max_bytes``.
+    """
     members: Mapping[str, object] = request.scope  # its type says that all of them are there
     if "route_handler" in members and (read := _find_read_body(request.scope)) is not None:
         if len(read) > max_bytes:
@@ -251,16 +310,24 @@ async def read_body(request: HttpRequest, max_bytes: int) -> bytes:
 
 
 def _find_read_body(scope: HTTPScope) -> bytes | None:
-    """Find the body that a guard or a hook of the host has read on the way of the router: it comes only once."""
+    """Find the body that a guard or a hook of the host has read on the way of the router: it comes
+    only once.
+    """
     state: Mapping[str, object] = scope.get("state") or {}  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # of open types
     if CONNECTION_STATE_KEY not in state:
         return None
     connection = state[CONNECTION_STATE_KEY]
-    return connection.body if isinstance(connection, ScopeState) and isinstance(connection.body, bytes) else None
+    return (
+        connection.body
+        if isinstance(connection, ScopeState) and isinstance(connection.body, bytes)
+        else None
+    )
 
 
 def _build_size_error(max_bytes: int) -> PayloadTooLargeError:
-    return PayloadTooLargeError(f"Request body: larger than {max_bytes} bytes", details={"limit": str(max_bytes)})
+    return PayloadTooLargeError(
+        f"Request body: larger than {max_bytes} bytes", details={"limit": str(max_bytes)}
+    )
 
 
 def _declares_more(headers: Mapping[bytes, bytes], max_bytes: int) -> bool:
@@ -269,7 +336,10 @@ def _declares_more(headers: Mapping[bytes, bytes], max_bytes: int) -> bool:
 
 
 def check_json(body: bytes) -> None:
-    """Refuse ``NaN`` and ``Infinity``, which parsers accept although JSON has no such numbers. Only a body with these words is parsed here."""
+    """Refuse ``NaN`` and ``Infinity``, which parsers accept although JSON has no such numbers.
+
+    Only a body with these words is parsed here.
+    """
     # A letter is found at the speed of memory; most bodies lack one of these.
     if (b"N" in body and b"NaN" in body) or (b"I" in body and b"Infinity" in body):
         try:
@@ -279,7 +349,9 @@ def check_json(body: bytes) -> None:
 
 
 def drop_unreadable(body: bytes) -> bytes:
-    """Return the body, or nothing for ``NaN`` and halves of surrogate pairs, which some libraries take although nothing can carry them."""
+    """Return the body, or nothing for ``NaN`` and halves of surrogate pairs, which some libraries
+    take although nothing can carry them.
+    """
     try:
         from_json(body, allow_inf_nan=False)
     except ValueError:
@@ -306,7 +378,9 @@ def replay_body(body: bytes, receive: Receive) -> Receive:
 
 
 def base_url(scope: HTTPScope, path: str) -> str:
-    """Build the URL of a path from the scope; forwarded headers of a proxy count only as far as the server trusts them."""
+    """Build the URL of a path from the scope; forwarded headers of a proxy count only as far as the
+    server trusts them.
+    """
     host = next((value for name, value in scope["headers"] if name == b"host"), b"")
     if not _HOST.fullmatch(host):
         server: tuple[str, int | None] | None = scope.get("server")  # pyright: ignore[reportUnknownMemberType]  # Litestar's scopes have members of open types
@@ -315,9 +389,13 @@ def base_url(scope: HTTPScope, path: str) -> str:
 
 
 def path_within(scope: HTTPScope, path: str) -> str | None:
-    """Return the part of the request path below the path of a surface; ``None`` if the request is for another path."""
+    """Return the part of the request path below the path of a surface; ``None`` if the request is
+    for another path.
+    """
     members: Mapping[str, object] = scope  # its type says that all of them are there
-    root = "" if "route_handler" in members else _root_path(scope)  # the router removes the root path when it finds a route
+    root = (
+        "" if "route_handler" in members else _root_path(scope)
+    )  # the router removes the root path when it finds a route
     requested = scope["path"].removeprefix(root).rstrip("/")
     start = _app_path(scope) + path
     return requested.removeprefix(start) if f"{requested}/".startswith(f"{start}/") else None
@@ -341,16 +419,28 @@ def _format_host(host: str, port: int | None) -> bytes:
 
 
 def send_response(
-    request: HttpRequest, body: bytes, media_type: bytes = JSON, *, status: int = 200, headers: Iterable[Header] = ()
+    request: HttpRequest,
+    body: bytes,
+    media_type: bytes = JSON,
+    *,
+    status: int = 200,
+    headers: Iterable[Header] = (),
 ) -> Awaitable[None]:
     """Send a response with a body. For ``HEAD`` the server leaves the body away."""
     return send_pieces(request, (body,), media_type, headers, status)
 
 
-async def send_pieces(request: HttpRequest, pieces: Sequence[bytes], media_type: bytes, headers: Iterable[Header] = (), status: int = 200) -> None:
+async def send_pieces(
+    request: HttpRequest,
+    pieces: Sequence[bytes],
+    media_type: bytes,
+    headers: Iterable[Header] = (),
+    status: int = 200,
+) -> None:
     """Send a response whose body is in pieces.
 
-    A large one goes on as fast as the client reads, so that the server keeps no copy of it for a client that does not.
+    A large one goes on as fast as the client reads, so that the server keeps no copy of it for a
+    client that does not.
     """
     size = sum(map(len, pieces))
     sent = [(b"content-type", media_type), (b"content-length", b"%d" % size), *headers]
@@ -364,7 +454,9 @@ async def send_pieces(request: HttpRequest, pieces: Sequence[bytes], media_type:
     await request.send({"type": "http.response.body", "body": last, "more_body": False})
 
 
-async def send_empty_response(request: HttpRequest, status: int, headers: Iterable[Header] = ()) -> None:
+async def send_empty_response(
+    request: HttpRequest, status: int, headers: Iterable[Header] = ()
+) -> None:
     """Send a response without a body."""
     await request.send({"type": "http.response.start", "status": status, "headers": list(headers)})
     await request.send({"type": "http.response.body", "body": b"", "more_body": False})

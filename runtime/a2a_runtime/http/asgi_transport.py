@@ -1,6 +1,7 @@
 """ASGI transport for httpx clients in the same process, with real streaming.
 
-The transport of httpx waits for the complete response: a stream that waits for its reader would never end.
+The transport of httpx waits for the complete response: a stream that waits for its reader would
+never end.
 """
 
 from __future__ import annotations
@@ -40,9 +41,15 @@ class StreamingAsgiTransport(httpx.AsyncBaseTransport):
             raise start
         if start is None or start["type"] != "http.response.start":
             raise httpx.RemoteProtocolError("app: no response")
-        return httpx.Response(start["status"], headers=list(start["headers"]), stream=_ResponseStream(messages, task, gone))
+        return httpx.Response(
+            start["status"],
+            headers=list(start["headers"]),
+            stream=_ResponseStream(messages, task, gone),
+        )
 
-    async def _run(self, scope: HTTPScope, body: bytes, messages: _MessageQueue, disconnected: asyncio.Event) -> None:
+    async def _run(
+        self, scope: HTTPScope, body: bytes, messages: _MessageQueue, disconnected: asyncio.Event
+    ) -> None:
         sent = False
 
         async def receive() -> HTTPReceiveMessage:
@@ -64,7 +71,9 @@ class StreamingAsgiTransport(httpx.AsyncBaseTransport):
 
 
 class _ResponseStream(httpx.AsyncByteStream):
-    def __init__(self, messages: _MessageQueue, task: asyncio.Task[None], disconnected: asyncio.Event) -> None:
+    def __init__(
+        self, messages: _MessageQueue, task: asyncio.Task[None], disconnected: asyncio.Event
+    ) -> None:
         self._messages, self._task, self._disconnected = messages, task, disconnected
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -96,6 +105,8 @@ def copy_target(request: httpx.Request, path: str) -> MutableMapping[str, Any]:
     return {
         "method": request.method,
         "path": path,
-        "raw_path": path.encode() if path != request.url.path else request.url.raw_path.split(b"?")[0],
+        "raw_path": path.encode()
+        if path != request.url.path
+        else request.url.raw_path.split(b"?")[0],
         "query_string": request.url.query,
     }

@@ -1,4 +1,6 @@
-"""Entries of requests in the audit log: who was refused, denied or limited, and who canceled a task; ``a2a_runtime.logs`` describes the log."""
+"""Entries of requests in the audit log: who was refused, denied or limited, and who canceled a
+task; ``a2a_runtime.logs`` describes the log.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,18 @@ from a2a_runtime.caller import Caller
 from a2a_runtime.http.asgi import HttpRequest
 from a2a_runtime.logs import audit
 
-_AUDIT_EVENTS = {UnauthenticatedError: "refused", PermissionDeniedError: "denied", RateLimitedError: "limited"}
+_AUDIT_EVENTS = {
+    UnauthenticatedError: "refused",
+    PermissionDeniedError: "denied",
+    RateLimitedError: "limited",
+}
 
 
 def audit_cancel(request: HttpRequest, caller: Caller, task_id: str) -> None:
     """Record the cancellation of a task in the audit log."""
-    audit("cancel", **_audit_fields(request), caller=caller.owner, tenant=caller.tenant, task=task_id)
+    audit(
+        "cancel", **_audit_fields(request), caller=caller.owner, tenant=caller.tenant, task=task_id
+    )
 
 
 def audit_rejection(request: HttpRequest, error: Exception) -> None:
@@ -23,4 +31,8 @@ def audit_rejection(request: HttpRequest, error: Exception) -> None:
 
 
 def _audit_fields(request: HttpRequest) -> dict[str, str]:
-    return {"client": request.client_address, "method": request.scope["method"], "path": request.scope["path"]}
+    return {
+        "client": request.client_address,
+        "method": request.scope["method"],
+        "path": request.scope["path"],
+    }

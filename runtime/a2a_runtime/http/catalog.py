@@ -1,4 +1,7 @@
-"""The catalog of an app: the cards of its agents. An agent whose card is not public is listed only for callers whom its gate admits."""
+"""The catalog of an app: the cards of its agents.
+
+An agent whose card is not public is listed only for callers whom its gate admits.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +32,19 @@ def build_catalog_route(get_surfaces: Callable[[], Sequence[Surface]]) -> HTTPRo
     async def ai_catalog(request: Request[Any, Any, Any]) -> Response[bytes]:
         surfaces = get_surfaces()
         is_public = all(each.public_card is not False for each in surfaces)
-        listed = [each for each in surfaces if each.public_card is not False or await _is_admitted(each, request)]
-        catalog = build_catalog(request.url.hostname or "agents", [_build_entry(each, base_url(request.scope, each.path)) for each in listed])
-        headers = {"cache-control": _PUBLIC if is_public else _PRIVATE, "vary": "Host" if is_public else "Host, Authorization"}
+        listed = [
+            each
+            for each in surfaces
+            if each.public_card is not False or await _is_admitted(each, request)
+        ]
+        catalog = build_catalog(
+            request.url.hostname or "agents",
+            [_build_entry(each, base_url(request.scope, each.path)) for each in listed],
+        )
+        headers = {
+            "cache-control": _PUBLIC if is_public else _PRIVATE,
+            "vary": "Host" if is_public else "Host, Authorization",
+        }
         return Response(to_json(catalog), media_type=CATALOG_TYPE, headers=headers)
 
     return ai_catalog
@@ -51,5 +64,9 @@ async def _is_admitted(surface: Surface, request: Request[Any, Any, Any]) -> boo
 
 def _build_entry(surface: Surface, url: str) -> CatalogEntry:
     agent, address = surface.agent, resolve_url(surface, url)
-    tags = sorted({tag for skill in surface.skills.values() if not skill.only_extended for tag in skill.tags})
-    return CatalogEntry(address + CARDS[0].path, agent.name, address, agent.description, agent.version, tags)
+    tags = sorted(
+        {tag for skill in surface.skills.values() if not skill.only_extended for tag in skill.tags}
+    )
+    return CatalogEntry(
+        address + CARDS[0].path, agent.name, address, agent.description, agent.version, tags
+    )

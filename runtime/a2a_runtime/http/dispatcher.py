@@ -6,7 +6,8 @@ Endpoint.__call__ ────────► run             any exception beco
                   ────────► read_body       size limit, timeout
     parse ──► Invocation ─► serve           service ──► one response, or a stream of events
 
-A transport that is not HTTP (``a2a_runtime.grpc``) makes an ``HttpRequest`` of each call and uses the same steps without those that write HTTP:
+A transport that is not HTTP (``a2a_runtime.grpc``) makes an ``HttpRequest`` of each call and uses
+the same steps without those that write HTTP:
 
     run(request, …, send_error)    admit, build_context    invoke ──► the result    open_stream ──► the events
 """
@@ -59,12 +60,22 @@ from a2a_runtime.http.asgi import (
 )
 from a2a_runtime.http.audit import audit_cancel, audit_rejection
 from a2a_runtime.http.errors import ErrorResponse, name_outcome, render_error, to_protocol_error
-from a2a_runtime.http.event_stream import EVENT_STREAM, EventStreamResponse, encode_error_event, encode_event
+from a2a_runtime.http.event_stream import (
+    EVENT_STREAM,
+    EventStreamResponse,
+    encode_error_event,
+    encode_event,
+)
 from a2a_runtime.http.middleware import OriginPolicy
 from a2a_runtime.http.negotiation import SupportedDialects
 from a2a_runtime.http.resource_metadata import add_metadata_url
 from a2a_runtime.http.srs_forms import explain_member
-from a2a_runtime.http.watchers import RequestWatcher, is_end_of_grace, wait_for_disconnect, wait_for_expiry
+from a2a_runtime.http.watchers import (
+    RequestWatcher,
+    is_end_of_grace,
+    wait_for_disconnect,
+    wait_for_expiry,
+)
 from a2a_runtime.logs import request_log
 from a2a_runtime.origin import Origin, current_origin
 from a2a_runtime.service.context import CallContext, ProtocolBinding
@@ -82,7 +93,10 @@ ErrorSender: TypeAlias = Callable[[HttpRequest, Exception], Awaitable[None]]
 
 log = logging.getLogger(__name__)
 
-_NOT_STARTED = "The agent is not running: the lifespan of its app has not run; mount it with a2a_runtime.starlette.mount_agents, or run its lifespan"
+_NOT_STARTED = (
+    "The agent is not running: the lifespan of its app has not run; mount it with "
+    "a2a_runtime.starlette.mount_agents, or run its lifespan"
+)
 _DISCONNECTED = "disconnected"
 _STATUS_UPDATE = b'{"statusUpdate":'
 _REFUSALS = (AccessError, UnavailableError)
@@ -93,11 +107,16 @@ _MAX_WARNED = 1000
 """Callers and members of which a warning is remembered."""
 _CONNECTION_KEEP_ALIVE: Header = (b"connection", b"keep-alive")
 _CONNECTION_CLOSE: Header = (b"connection", b"close")
-_NO_STORE: Header = (b"cache-control", b"no-store")  # a response is for one caller, whom a cache cannot tell from others
+_NO_STORE: Header = (
+    b"cache-control",
+    b"no-store",
+)  # a response is for one caller, whom a cache cannot tell from others
 
 
 class Invocation(Struct, frozen=True):
-    """A parsed operation, ready to run; ``prefix`` and ``suffix`` are the envelope of each result."""
+    """A parsed operation, ready to run; ``prefix`` and ``suffix`` are the envelope of each
+    result.
+    """
 
     binding: AnyBinding
     request: WireModel
@@ -128,8 +147,13 @@ class Dispatcher:
         surface.check_protection()
         self.surface = surface
         self.supported_dialects = SupportedDialects(surface.dialects)
-        self._admission, self._origin_policy = AdmissionControl.build(surface), OriginPolicy(surface)
-        self.profile = next((each for each in CANONICAL.profiles if each.name == surface.profile), None)
+        self._admission, self._origin_policy = (
+            AdmissionControl.build(surface),
+            OriginPolicy(surface),
+        )
+        self.profile = next(
+            (each for each in CANONICAL.profiles if each.name == surface.profile), None
+        )
         self._agent = surface.chain_name
         self.streams = CallerStreams(surface.limits.streams)
         self._warned: set[str] = set()
@@ -154,11 +178,20 @@ class Dispatcher:
         surface = self.surface
         self._admission = AdmissionControl.build(surface, backend.counters)
         self._origin_policy = OriginPolicy(surface, backend.cors, backend.allowed_hosts)
-        services = {each.name: backend.dialect_services.get(each.name, backend.service) for each in self.supported_dialects.dialects}
+        services = {
+            each.name: backend.dialect_services.get(each.name, backend.service)
+            for each in self.supported_dialects.dialects
+        }
         names = [each.service_method for each in OPERATIONS.values()]
-        self._operations = {(dialect, name): getattr(service, name) for dialect, service in services.items() for name in names}
+        self._operations = {
+            (dialect, name): getattr(service, name)
+            for dialect, service in services.items()
+            for name in names
+        }
         self._backend, self._clock = backend, backend.clock
-        self.streams.limit = find_lowest_limit(surface.limits.streams, backend.max_caller_streams) or 0
+        self.streams.limit = (
+            find_lowest_limit(surface.limits.streams, backend.max_caller_streams) or 0
+        )
 
     def stop(self) -> None:
         """Refuse operations as unavailable from now on."""
@@ -171,10 +204,18 @@ class Dispatcher:
 
     async def find_task_dialect(self, task_id: str, context: CallContext) -> str | None:
         """Find the dialect in which a task was created."""
-        return None if self._backend is None else await self._backend.find_task_dialect(task_id, context)
+        return (
+            None
+            if self._backend is None
+            else await self._backend.find_task_dialect(task_id, context)
+        )
 
-    async def run(self, request: HttpRequest, handling: Awaitable[None], send_error: ErrorSender | None = None) -> None:
-        """Await the handling of a request; whatever it raises becomes the response, over HTTP unless a transport sends errors itself."""
+    async def run(
+        self, request: HttpRequest, handling: Awaitable[None], send_error: ErrorSender | None = None
+    ) -> None:
+        """Await the handling of a request; whatever it raises becomes the response, over HTTP
+        unless a transport sends errors itself.
+        """
         watcher = self._watcher
         watcher.checks[request] = 0
         if not watcher.is_running:
@@ -185,10 +226,16 @@ class Dispatcher:
         outer = current_origin.set(origin).old_value
         try:
             with request.interrupt:
-                await (handling if self.tracing is None else self.tracing.trace_request(request, origin, handling))
+                await (
+                    handling
+                    if self.tracing is None
+                    else self.tracing.trace_request(request, origin, handling)
+                )
         except ClientDisconnectError:
             is_disconnected = True
-        except asyncio.CancelledError as error:  # the server stops, and its grace period is over; or a client has canceled its call over gRPC
+        except asyncio.CancelledError as error:
+            # the server stops, and its grace period is over; or a client has canceled its call over
+            # gRPC
             is_disconnected = request.binding is ProtocolBinding.GRPC
             if not request.has_started_response:
                 await (send_error or self._send_error)(request, UnavailableError())
@@ -208,7 +255,9 @@ class Dispatcher:
                 seconds = time.perf_counter() - began
                 if request.error is not None and issubclass(request.error, _REFUSALS):
                     self.metrics.refusals[outcome] += 1
-                self.metrics.record_request(request.operation, request.dialect, request.binding, outcome, seconds)
+                self.metrics.record_request(
+                    request.operation, request.dialect, request.binding, outcome, seconds
+                )
 
     async def _send_error(self, request: HttpRequest, error: Exception) -> None:
         if isinstance(error, ChallengeError):
@@ -217,20 +266,32 @@ class Dispatcher:
         if isinstance(error, RequestTimeoutError) and request.is_http_1:
             headers = (*headers, _CONNECTION_CLOSE)  # the rest of the body is not read
         media_type = request.response_media_type()
-        if request.is_stream and status == HTTPStatus.OK and DIALECTS[request.dialect].stream_errors_as_events:
+        if (
+            request.is_stream
+            and status == HTTPStatus.OK
+            and DIALECTS[request.dialect].stream_errors_as_events
+        ):
             body, media_type, headers = encode_event("", body), EVENT_STREAM, (*headers, _NO_STORE)
         await send_response(request, body, media_type, status=status, headers=headers)
 
     def render_error(self, request: HttpRequest, error: Exception) -> ErrorResponse:
-        """Render an error in the binding and dialect of a request; in the likeliest one if it is not parsed."""
+        """Render an error in the binding and dialect of a request; in the likeliest one if it is
+        not parsed.
+        """
         request.dialect = request.dialect or self.supported_dialects.fallback(request.version)
         protocol_error = to_protocol_error(error)
         request.error = type(protocol_error)
-        return render_error(protocol_error, request.dialect, request.binding, request.call_id, request.profile)
+        return render_error(
+            protocol_error, request.dialect, request.binding, request.call_id, request.profile
+        )
 
     async def admit(self, request: HttpRequest) -> Caller:
-        """Identify the caller and check the limits, before the body is read; raise the reason why a request is not admitted."""
-        self._origin_policy.check(request.headers, is_write=request.scope["method"] not in _SAFE_METHODS)
+        """Identify the caller and check the limits, before the body is read; raise the reason why a
+        request is not admitted.
+        """
+        self._origin_policy.check(
+            request.headers, is_write=request.scope["method"] not in _SAFE_METHODS
+        )
         caller, gate = ANONYMOUS, self.surface.effective_gate
         if gate is not None:
             admitted = gate.admit(Credentials(request.scope))
@@ -245,22 +306,48 @@ class Dispatcher:
         self._watcher.checks[request] = 0
         return read_body(request, self.surface.limits.body_bytes)
 
-    def warn_of_ignored(self, request: HttpRequest, caller: Caller, binding: AnyBinding, members: Iterable[str]) -> None:
-        """Log the members of a request that have no meaning, once for each caller: without them a list is longer than its client expects."""
-        known = {name for member in binding.request.model_fields for name in (member, binding.request.wire_name(member))}
+    def warn_of_ignored(
+        self, request: HttpRequest, caller: Caller, binding: AnyBinding, members: Iterable[str]
+    ) -> None:
+        """Log the members of a request that have no meaning, once for each caller: without them a
+        list is longer than its client expects.
+        """
+        known = {
+            name
+            for member in binding.request.model_fields
+            for name in (member, binding.request.wire_name(member))
+        }
         for name in sorted(set(members) - known):
             mark = f"{rate_limit_key(request, caller)}\0{name}"
             if mark not in self._warned and len(self._warned) < _MAX_WARNED:
                 self._warned.add(mark)
-                fix = explain_member(binding, name, is_call=request.binding is ProtocolBinding.JSONRPC)
-                log.warning("%s: %s: member %.50r of a request is ignored; %s", self.surface, binding.operation.name, name, fix)
+                fix = explain_member(
+                    binding, name, is_call=request.binding is ProtocolBinding.JSONRPC
+                )
+                log.warning(
+                    "%s: %s: member %.50r of a request is ignored; %s",
+                    self.surface,
+                    binding.operation.name,
+                    name,
+                    fix,
+                )
 
-    def build_context(self, request: HttpRequest, caller: Caller, binding: AnyBinding, body: bytes = b"") -> CallContext:
-        """Build the context of a call; from here on errors are rendered in the dialect of its binding."""
-        request.dialect, request.is_stream, request.operation = binding.dialect, binding.operation.streams, binding.operation.name
+    def build_context(
+        self, request: HttpRequest, caller: Caller, binding: AnyBinding, body: bytes = b""
+    ) -> CallContext:
+        """Build the context of a call; from here on errors are rendered in the dialect of its
+        binding.
+        """
+        request.dialect, request.is_stream, request.operation = (
+            binding.dialect,
+            binding.operation.streams,
+            binding.operation.name,
+        )
         if request_log.isEnabledFor(logging.DEBUG):
             path, owner = self.surface.path or "/", caller.owner or "anonymous"
-            request_log.debug("%s at %s, in %s, from %s", binding.operation.name, path, binding.dialect, owner)
+            request_log.debug(
+                "%s at %s, in %s, from %s", binding.operation.name, path, binding.dialect, owner
+            )
         return CallContext(
             self.surface,
             caller,
@@ -269,7 +356,9 @@ class Dispatcher:
             request.extensions,
             request.last_event_id,
             request.idempotency_key,
-            base_url(request.scope, self.surface.path) if binding.operation is GET_EXTENDED_AGENT_CARD and request.has_url else "",
+            base_url(request.scope, self.surface.path)
+            if binding.operation is GET_EXTENDED_AGENT_CARD and request.has_url
+            else "",
             body,
             origin=request.origin,
             client_address=request.client_address,
@@ -286,14 +375,18 @@ class Dispatcher:
             await self._admission.check_operation(request, operation, caller)
 
     async def serve(self, request: HttpRequest, invocation: Invocation) -> None:
-        """Run an operation within the rate limits and send its result, as one response or as a stream of events."""
+        """Run an operation within the rate limits and send its result, as one response or as a
+        stream of events.
+        """
         binding, context = invocation.binding, invocation.context
         headers = list_extension_headers(request, context) if request.extensions else []
         if binding.operation.streams:
             return await self._serve_stream(request, invocation, headers)
         if self._admission is not None:
             await self._admission.check_operation(request, binding.operation, context.caller)
-        if self.surface.cancel_on_disconnect or (request.origin is not None and request.origin.is_canceled_on_disconnect):
+        if self.surface.cancel_on_disconnect or (
+            request.origin is not None and request.origin.is_canceled_on_disconnect
+        ):
             request.interrupt.watch(wait_for_disconnect(request.receive))
         else:
             request.awaits = Awaits.RESULT
@@ -305,12 +398,26 @@ class Dispatcher:
         if binding.serialize is None:
             pieces: tuple[bytes, ...] = (_EMPTY_RESULTS[request.binding],)
         else:
-            pieces = result.pieces if binding.serialize is serialize_as_is else (binding.serialize(result),)
-        media_type = JSON if request.binding is ProtocolBinding.JSONRPC else request.response_media_type()
-        return await send_pieces(request, (invocation.prefix, *pieces, invocation.suffix), media_type, headers)
+            pieces = (
+                result.pieces
+                if binding.serialize is serialize_as_is
+                else (binding.serialize(result),)
+            )
+        media_type = (
+            JSON if request.binding is ProtocolBinding.JSONRPC else request.response_media_type()
+        )
+        return await send_pieces(
+            request, (invocation.prefix, *pieces, invocation.suffix), media_type, headers
+        )
 
-    async def _serve_stream(self, request: HttpRequest, invocation: Invocation, headers: list[Header]) -> None:
-        serialize, prefix, suffix = invocation.binding.serialize, invocation.prefix, invocation.suffix
+    async def _serve_stream(
+        self, request: HttpRequest, invocation: Invocation, headers: list[Header]
+    ) -> None:
+        serialize, prefix, suffix = (
+            invocation.binding.serialize,
+            invocation.prefix,
+            invocation.suffix,
+        )
         assert serialize is not None, "events have a result"  # noqa: S101 - a fact of the contract
 
         def encode(event: Event[WireModel]) -> bytes:
@@ -318,16 +425,26 @@ class Dispatcher:
 
         def encode_error(error: Exception) -> bytes:
             body = self.render_error(request, error).body
-            return encode_event("", body) if request.binding is ProtocolBinding.JSONRPC else encode_error_event(body)
+            return (
+                encode_event("", body)
+                if request.binding is ProtocolBinding.JSONRPC
+                else encode_error_event(body)
+            )
 
         if invocation.binding.dialect == MESH.name and request.is_http_1:
             headers.append(_CONNECTION_KEEP_ALIVE)
         async with self.open_stream(request, invocation) as events:
-            await EventStreamResponse(request, self.surface.limits.keep_alive_interval, headers).run(events, encode, encode_error)
+            await EventStreamResponse(
+                request, self.surface.limits.keep_alive_interval, headers
+            ).run(events, encode, encode_error)
 
     @asynccontextmanager
-    async def open_stream(self, request: HttpRequest, invocation: Invocation) -> AsyncGenerator[AsyncGenerator[Event[WireModel], None], None]:
-        """Call a streaming operation within the limits of rates and of open streams, until the credentials of its reader expire."""
+    async def open_stream(
+        self, request: HttpRequest, invocation: Invocation
+    ) -> AsyncGenerator[AsyncGenerator[Event[WireModel], None], None]:
+        """Call a streaming operation within the limits of rates and of open streams, until the
+        credentials of its reader expire.
+        """
         caller = invocation.context.caller
         if self._admission is not None:
             await self._admission.check_operation(request, invocation.binding.operation, caller)
@@ -348,24 +465,36 @@ class Dispatcher:
         binding = invocation.binding
         if binding.operation is CANCEL_TASK and isinstance(invocation.request, CancelTaskRequest):
             audit_cancel(request, invocation.context.caller, invocation.request.id)
-        return self._operations[binding.dialect, binding.operation.service_method](invocation.request, invocation.context)
+        return self._operations[binding.dialect, binding.operation.service_method](
+            invocation.request, invocation.context
+        )
 
 
-async def _measure_lag(events: AsyncGenerator[Event[WireModel], None], lag: Histogram, clock: Clock) -> AsyncGenerator[Event[WireModel], None]:
+async def _measure_lag(
+    events: AsyncGenerator[Event[WireModel], None], lag: Histogram, clock: Clock
+) -> AsyncGenerator[Event[WireModel], None]:
     """Measure how late the status updates of a stream are, by the clocks of both processes."""
     async with aclosing(events):
         async for event in events:
             body = event.data.json
             if body.startswith(_STATUS_UPDATE):
                 at = from_json(body)["statusUpdate"]["status"].get("timestamp")
-                lag.observe(max(0.0, clock.millis() / 1000 - datetime.fromisoformat(at).timestamp()) if at else 0.0)
+                lag.observe(
+                    max(0.0, clock.millis() / 1000 - datetime.fromisoformat(at).timestamp())
+                    if at
+                    else 0.0
+                )
             yield event
 
 
 def list_extension_headers(request: HttpRequest, context: CallContext) -> list[Header]:
     """List the active extensions, in the header in which the client listed its own."""
     active = context.active_extensions
-    return [(request.extensions_header, ",".join(active).encode("latin-1", "replace"))] if active else []
+    return (
+        [(request.extensions_header, ",".join(active).encode("latin-1", "replace"))]
+        if active
+        else []
+    )
 
 
 class Endpoint(ABC):
@@ -382,7 +511,11 @@ class Endpoint(ABC):
             return reject_websocket(send)
         request = HttpRequest(scope, receive, send, self.binding)
         request.profile = self.dispatcher.profile
-        handling = refuse_hosts() if request.repeats_headers and request.has_several_hosts() else self.handle(request)
+        handling = (
+            refuse_hosts()
+            if request.repeats_headers and request.has_several_hosts()
+            else self.handle(request)
+        )
         return self.dispatcher.run(request, handling)
 
     @abstractmethod

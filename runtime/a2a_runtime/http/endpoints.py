@@ -21,7 +21,14 @@ from a2a_contract.paths import PATHS
 from a2a_contract.routes.cards import CARDS
 from a2a_contract.srs_forms import PATHS as SRS_PATHS
 from a2a_runtime.cards.cache import CardCache, CardDocument, PublicUrls
-from a2a_runtime.http.asgi import Header, HttpRequest, base_url, send_allowed_methods, send_empty_response, send_response
+from a2a_runtime.http.asgi import (
+    Header,
+    HttpRequest,
+    base_url,
+    send_allowed_methods,
+    send_empty_response,
+    send_response,
+)
 from a2a_runtime.http.dispatcher import Dispatcher, Endpoint
 from a2a_runtime.http.jsonrpc import JsonRpcEndpoint
 from a2a_runtime.http.rest import RestEndpoint
@@ -39,7 +46,10 @@ class SurfaceEndpoints:
         self.jsonrpc = JsonRpcEndpoint(self.dispatcher)
         self._public_urls, self._card_cache = public_urls or PublicUrls(), CardCache(surface)
         self._rest_endpoints: dict[str, RestEndpoint] = {}
-        self._card_endpoints = {each.path: CardEndpoint(self.dispatcher, each, self._card_cache, self._public_urls) for each in CARDS}
+        self._card_endpoints = {
+            each.path: CardEndpoint(self.dispatcher, each, self._card_cache, self._public_urls)
+            for each in CARDS
+        }
 
     def http(self, route: Route) -> ASGIApp:
         """Return the endpoint of an HTTP+JSON route."""
@@ -52,15 +62,21 @@ class SurfaceEndpoints:
         return self._card_endpoints[route.path]
 
     def by_exact_path(self) -> Mapping[str, ASGIApp]:
-        """Map the paths without parameters whose endpoints respond to every HTTP method and to WebSockets."""
+        """Map the paths without parameters whose endpoints respond to every HTTP method and to
+        WebSockets.
+        """
         surface = self.dispatcher.surface
         endpoints: dict[str, ASGIApp] = {surface.path or "/": self.jsonrpc}
-        endpoints |= {surface.path + card: endpoint for card, endpoint in self._card_endpoints.items()}
+        endpoints |= {
+            surface.path + card: endpoint for card, endpoint in self._card_endpoints.items()
+        }
         for route in chain.from_iterable(PATHS.get(dialect, ()) for dialect in surface.dialects):
             if "{" not in route.path:
                 endpoints[surface.path + route.path] = self.http(route)
         if surface.srs_forms:
-            endpoints |= {surface.path + each: SrsCardEndpoint(self.dispatcher) for each in SRS_PATHS}
+            endpoints |= {
+                surface.path + each: SrsCardEndpoint(self.dispatcher) for each in SRS_PATHS
+            }
         return endpoints
 
 
@@ -68,22 +84,34 @@ def get_dispatcher(controller: AgentController) -> Dispatcher:
     """Return the dispatcher of the endpoints of a controller."""
     endpoints = controller.endpoints
     if not isinstance(endpoints, SurfaceEndpoints):
-        raise TypeError(f"{type(controller).__name__}: endpoints of another kind; mount it with SurfaceEndpoints")
+        raise TypeError(
+            f"{type(controller).__name__}: endpoints of another kind; mount it with "
+            "SurfaceEndpoints"
+        )
     return endpoints.dispatcher
 
 
 class CardEndpoint(Endpoint):
-    """Responds with the agent card: cacheable, the same bytes for every client, and public unless the surface says otherwise."""
+    """Responds with the agent card: cacheable, the same bytes for every client, and public unless
+    the surface says otherwise.
+    """
 
-    def __init__(self, dispatcher: Dispatcher, route: CardRoute, cache: CardCache, public_urls: PublicUrls) -> None:
+    def __init__(
+        self, dispatcher: Dispatcher, route: CardRoute, cache: CardCache, public_urls: PublicUrls
+    ) -> None:
         super().__init__(dispatcher)
         self._route, self._cache, self._public_urls = route, cache, public_urls
         surface = dispatcher.surface
         self._is_public = surface.public_card is not False
         kind = "public" if self._is_public else "private"
-        vary = ", ".join((*VERSION.headers, "Host", *(() if self._is_public else ("Authorization",))))
+        vary = ", ".join(
+            (*VERSION.headers, "Host", *(() if self._is_public else ("Authorization",)))
+        )
         cache_control = f"{kind}, max-age={surface.limits.card_max_age}"
-        self._headers: tuple[Header, ...] = ((b"cache-control", cache_control.encode()), (b"vary", vary.encode()))
+        self._headers: tuple[Header, ...] = (
+            (b"cache-control", cache_control.encode()),
+            (b"vary", vary.encode()),
+        )
 
     async def handle(self, request: HttpRequest) -> None:
         """Send the card that the client can read, unless it has it already."""
@@ -92,23 +120,33 @@ class CardEndpoint(Endpoint):
         if not self._is_public:
             await self.dispatcher.admit(request)
         card = self._select_card(request)
-        headers = (*self._headers, (b"etag", card.etag.encode()), (b"last-modified", card.last_modified.encode()))
+        headers = (
+            *self._headers,
+            (b"etag", card.etag.encode()),
+            (b"last-modified", card.last_modified.encode()),
+        )
         if _is_not_modified(card, request.headers):
             return await send_empty_response(request, 304, headers)
         return await send_response(request, card.body, headers=headers)
 
     def _select_card(self, request: HttpRequest) -> CardDocument:
         surface = self.dispatcher.surface
-        dialect = self.dispatcher.supported_dialects.card_dialect(request.version, self._route.dialects)
+        dialect = self.dispatcher.supported_dialects.card_dialect(
+            request.version, self._route.dialects
+        )
         if dialect is not None and not self._cache.has(dialect):
             dialect = None
         if dialect is None and not self._cache.has_shared:
             raise MethodNotFoundError
-        return self._cache.get(dialect, self._public_urls.get(surface) or base_url(request.scope, surface.path))
+        return self._cache.get(
+            dialect, self._public_urls.get(surface) or base_url(request.scope, surface.path)
+        )
 
 
 def _is_not_modified(card: CardDocument, headers: Mapping[bytes, bytes]) -> bool:
-    """Check the validators of a conditional request; entity tags take precedence over dates, as in HTTP."""
+    """Check the validators of a conditional request; entity tags take precedence over dates, as in
+    HTTP.
+    """
     tags = headers.get(b"if-none-match")
     if tags is not None:
         listed = [tag.strip().removeprefix("W/") for tag in tags.decode("latin-1").split(",")]

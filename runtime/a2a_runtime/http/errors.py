@@ -1,7 +1,8 @@
 """Errors of a request: from an exception to an error of the contract, to a response.
 
-An exception that the protocol has no error for is an internal error: its text is fixed, and the exception is logged. So are errors of the runtime
-that are written for the operator (a store that is unavailable names its address).
+An exception that the protocol has no error for is an internal error: its text is fixed, and the
+exception is logged. So are errors of the runtime that are written for the operator (a store that is
+unavailable names its address).
 
 ``error_body`` of a dialect decides how an error looks:
 
@@ -70,7 +71,9 @@ _CALL_ERRORS: dict[CallProblem, type[A2AError]] = {
 
 
 def to_protocol_error(error: Exception) -> A2AError:
-    """Convert an exception to the error that the client sees; details for the operator are logged."""
+    """Convert an exception to the error that the client sees; details for the operator are
+    logged.
+    """
     match error:
         case A2AError():
             return _hide_details(error)
@@ -89,13 +92,19 @@ def name_outcome(error: type[A2AError] | None) -> str:
 
 
 def _call_details(error: InvalidCallError) -> dict[str, str]:
-    """Name the unknown method or the first missing member: the mesh dialect has texts of its own for them."""
+    """Name the unknown method or the first missing member: the mesh dialect has texts of its own
+    for them.
+    """
     if error.problem is CallProblem.UNKNOWN_METHOD and error.method is not None:
         return {_METHOD: error.method}
     if error.problem is CallProblem.NOT_A_CALL and error.method is None:
         return {"member": _METHOD}
     members = [path for path, _ in error.fields if path.isidentifier()]
-    return {_METHOD: error.method, "member": members[0]} if members and error.method is not None else {}
+    return (
+        {_METHOD: error.method, "member": members[0]}
+        if members and error.method is not None
+        else {}
+    )
 
 
 def find_row_class(error: type[A2AError]) -> type[A2AError]:
@@ -132,14 +141,30 @@ class ErrorResponse(NamedTuple):
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
-def render_error(error: A2AError, dialect: str, binding: ProtocolBinding, call_id: CallId = NO_ID, profile: Profile | None = None) -> ErrorResponse:
-    """Render an error as in a dialect, over a binding, with the statuses of a later patch where it has others."""
+def render_error(
+    error: A2AError,
+    dialect: str,
+    binding: ProtocolBinding,
+    call_id: CallId = NO_ID,
+    profile: Profile | None = None,
+) -> ErrorResponse:
+    """Render an error as in a dialect, over a binding, with the statuses of a later patch where it
+    has others.
+    """
     row = ERRORS[find_row_class(type(error))].in_dialect(dialect)
     if binding is ProtocolBinding.JSONRPC:
-        body = b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (call_id, to_json(_error_object(error, row, dialect)))
+        body = b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (
+            call_id,
+            to_json(_error_object(error, row, dialect)),
+        )
         return ErrorResponse(row.jsonrpc_status, body, _headers(error))
     if _is_status(dialect):
-        status = {"code": row.http, "status": _select_status(error, row, profile), "message": row.text(error), "details": _status_details(error, row)}
+        status = {
+            "code": row.http,
+            "status": _select_status(error, row, profile),
+            "message": row.text(error),
+            "details": _status_details(error, row),
+        }
         return ErrorResponse(row.http, to_json({"error": status}), _headers(error))
     return ErrorResponse(row.http, to_json(_error_object(error, row, dialect)), _headers(error))
 
@@ -154,7 +179,11 @@ class ErrorStatus(NamedTuple):
 
 
 def render_status(error: A2AError, dialect: str, profile: Profile | None = None) -> ErrorStatus:
-    """Render an error as over gRPC. Clients of dialects without typed details find the name of the error at the beginning of its text."""
+    """Render an error as over gRPC.
+
+    Clients of dialects without typed details find the name of the error at the beginning of its
+    text.
+    """
     kind = find_row_class(type(error))
     row = ERRORS[kind].in_dialect(dialect)
     text = row.text(error) if _is_status(dialect) else f"{kind.__name__}: {row.text(error)}"
@@ -164,13 +193,19 @@ def render_status(error: A2AError, dialect: str, profile: Profile | None = None)
 
 def _select_status(error: A2AError, row: ErrorRow, profile: Profile | None) -> str:
     """Select the gRPC status of an error: a later patch has others for errors of capabilities."""
-    return dict(profile.statuses).get(row.grpc, row.grpc) if profile is not None and isinstance(error, CapabilityError) else row.grpc
+    return (
+        dict(profile.statuses).get(row.grpc, row.grpc)
+        if profile is not None and isinstance(error, CapabilityError)
+        else row.grpc
+    )
 
 
 def _headers(error: A2AError) -> tuple[tuple[bytes, bytes], ...]:
     match error:
         case UnauthenticatedError() | InsufficientScopeError():
-            challenge = getattr(error, "challenge", "") or "Bearer"  # a gate of the user may know none
+            challenge = (
+                getattr(error, "challenge", "") or "Bearer"
+            )  # a gate of the user may know none
             return ((b"www-authenticate", challenge.encode("latin-1", "replace")),)
         case TooManyRequestsError():
             return ((b"retry-after", str(error.retry_after_seconds).encode()),)
@@ -185,7 +220,11 @@ def _is_status(dialect: str) -> bool:
 
 
 def _error_object(error: A2AError, row: ErrorRow, dialect: str) -> Mapping[str, object]:
-    data: object = _status_details(error, row) if _is_status(dialect) else _plain_data(error, row, is_bare=DIALECTS[dialect].error_body == "bare")
+    data: object = (
+        _status_details(error, row)
+        if _is_status(dialect)
+        else _plain_data(error, row, is_bare=DIALECTS[dialect].error_body == "bare")
+    )
     return {"code": row.code, "message": row.text(error), **({"data": data} if data else {})}
 
 
@@ -193,9 +232,18 @@ def _status_details(error: A2AError, row: ErrorRow) -> list[Mapping[str, object]
     details: list[Mapping[str, object]] = []
     if row.reason is not None:
         metadata = {"metadata": _details(error)} if error.details else {}
-        details.append({"@type": _TYPE_PREFIX + "ErrorInfo", "reason": row.reason, "domain": DOMAIN, **metadata})
+        details.append(
+            {
+                "@type": _TYPE_PREFIX + "ErrorInfo",
+                "reason": row.reason,
+                "domain": DOMAIN,
+                **metadata,
+            }
+        )
     if error.fields:
-        details.append({"@type": _TYPE_PREFIX + "BadRequest", "fieldViolations": _field_errors(error)})
+        details.append(
+            {"@type": _TYPE_PREFIX + "BadRequest", "fieldViolations": _field_errors(error)}
+        )
     return details
 
 
@@ -204,7 +252,12 @@ def _plain_data(error: A2AError, row: ErrorRow, *, is_bare: bool) -> Mapping[str
     if is_bare:
         return {} if isinstance(error, EnvelopeError) else fields
     further: Mapping[str, object] = error.data if isinstance(error, HasErrorData) else {}
-    return {**({} if row.reason is None else {"reason": row.reason}), **_details(error), **fields, **further}
+    return {
+        **({} if row.reason is None else {"reason": row.reason}),
+        **_details(error),
+        **fields,
+        **further,
+    }
 
 
 def _details(error: A2AError) -> dict[str, str]:
@@ -212,18 +265,28 @@ def _details(error: A2AError) -> dict[str, str]:
 
 
 def _field_errors(error: A2AError) -> list[Mapping[str, str]]:
-    return [{"field": path[:_MAX_TEXT_CHARS], "description": text[:_MAX_TEXT_CHARS]} for path, text in error.fields[:MAX_LISTED_FIELDS]]
+    return [
+        {"field": path[:_MAX_TEXT_CHARS], "description": text[:_MAX_TEXT_CHARS]}
+        for path, text in error.fields[:MAX_LISTED_FIELDS]
+    ]
 
 
-_CROSS_FIELD_CHECKS: Mapping[str, Callable[[Any, Collection[str]], object]] = {LIST_TASKS.name: parse_task_query}
-"""Checks of members against each other in canonical requests, by operation; the second argument names the members that were left out."""
+_CROSS_FIELD_CHECKS: Mapping[str, Callable[[Any, Collection[str]], object]] = {
+    LIST_TASKS.name: parse_task_query
+}
+"""Checks of members against each other in canonical requests, by operation; the second argument
+names the members that were left out.
+"""
 
 
-def collect_field_errors(binding: AnyBinding, members: Mapping[str, object], found: Fields) -> Fields:
+def collect_field_errors(
+    binding: AnyBinding, members: Mapping[str, object], found: Fields
+) -> Fields:
     """Collect all field errors of a request, beginning with those that were found.
 
-    Wrong types, missing members and checks between members each hide the next kind. So the request is parsed again without the members that are
-    wrong, until no new error is found. Only invalid requests pay for it.
+    Wrong types, missing members and checks between members each hide the next kind. So the request
+    is parsed again without the members that are wrong, until no new error is found. Only invalid
+    requests pay for it.
     """
     left_out: frozenset[str] = frozenset()
     new = found
@@ -231,12 +294,18 @@ def collect_field_errors(binding: AnyBinding, members: Mapping[str, object], fou
         left_out |= _all_names(binding.request, {_top_member(path) for path, _ in new})
         rest = {name: value for name, value in members.items() if name not in left_out}
         # A member that was left out is missing now, which is no error of the request.
-        new = tuple((path, text) for path, text in _find_field_errors(binding, rest, left_out) if _top_member(path) not in left_out)
+        new = tuple(
+            (path, text)
+            for path, text in _find_field_errors(binding, rest, left_out)
+            if _top_member(path) not in left_out
+        )
         found += new
     return found
 
 
-def _find_field_errors(binding: AnyBinding, members: Mapping[str, object], left_out: Collection[str]) -> Fields:
+def _find_field_errors(
+    binding: AnyBinding, members: Mapping[str, object], left_out: Collection[str]
+) -> Fields:
     try:
         request = binding.parse(binding.request.model_validate_json(to_json(members)))
         if (check := _CROSS_FIELD_CHECKS.get(binding.operation.name)) is not None:
@@ -253,10 +322,16 @@ def _top_member(path: str) -> str:
 
 
 def _all_names(request: type[WireModel], members: set[str]) -> frozenset[str]:
-    """Add the aliases of members: a member that is left out under one name must not come back under another."""
+    """Add the aliases of members: a member that is left out under one name must not come back under
+    another.
+    """
     names = frozenset(members)
     for name, field in request.model_fields.items():
-        others = field.validation_alias.choices if isinstance(field.validation_alias, AliasChoices) else [field.validation_alias]
+        others = (
+            field.validation_alias.choices
+            if isinstance(field.validation_alias, AliasChoices)
+            else [field.validation_alias]
+        )
         known = frozenset(each for each in (name, field.alias, *others) if isinstance(each, str))
         if not known.isdisjoint(names):
             names |= known

@@ -4,8 +4,8 @@
     client gone, credentials expired             the events are closed at once (see ``watchers``)
     nothing sent for a while                     a comment, so that no proxy closes the connection
 
-An error before anything was sent is raised, and becomes a plain response. A later error is sent as the last event. If the first event does not come
-soon, the response starts without it.
+An error before anything was sent is raised, and becomes a plain response. A later error is sent as
+the last event. If the first event does not come soon, the response starts without it.
 """
 
 from __future__ import annotations
@@ -30,13 +30,21 @@ _NOT_ASCII = re.compile(rb"[\x80-\xff]+")
 _FIRST_EVENT_TIMEOUT = 0.25
 """Seconds after which the response starts without its first event."""
 _MAX_BUFFER_BYTES = 65_536
-"""Size at which buffered events are sent although more are ready; then a reader of a long log gives way to others."""
+"""Size at which buffered events are sent although more are ready; then a reader of a long log gives
+way to others.
+"""
 EVENT_STREAM = b"text/event-stream"
-_HEADERS = ((b"content-type", EVENT_STREAM), (b"cache-control", b"no-cache"), (b"x-accel-buffering", b"no"))
+_HEADERS = (
+    (b"content-type", EVENT_STREAM),
+    (b"cache-control", b"no-cache"),
+    (b"x-accel-buffering", b"no"),
+)
 
 
 def to_ascii_json(json: bytes) -> bytes:
-    """Escape all non-ASCII characters in JSON strings: readers in Python split lines at U+0085, U+2028 and U+2029 too."""
+    """Escape all non-ASCII characters in JSON strings: readers in Python split lines at U+0085,
+    U+2028 and U+2029 too.
+    """
     return json if json.isascii() else _NOT_ASCII.sub(_escape, json)
 
 
@@ -56,23 +64,28 @@ def encode_error_event(json: bytes) -> bytes:
 
 
 class FlushBeforeBlocking(Generic[T]):
-    """``await FlushBeforeBlocking(awaitable, flush)`` awaits something, and calls ``flush`` once before it blocks.
+    """``await FlushBeforeBlocking(awaitable, flush)`` awaits something, and calls ``flush`` once
+    before it blocks.
 
         next event is ready      awaitable ──► result                                            no flush
         next event is not ready  awaitable ──► pending future ─► flush() ─► event loop ─► … ──► result
 
-    Invariant: the event loop gets every future of ``awaitable`` exactly once and in order, and whatever it sends back (a value, an error, a
-    cancellation) reaches the coroutine that is suspended at that time, ``flush`` or ``awaitable``. An error of ``flush`` is raised in ``awaitable``.
-    A second task for flushing would do the same, but a task for each stream costs more than the writes that it saves (measured).
+    Invariant: the event loop gets every future of ``awaitable`` exactly once and in order, and
+    whatever it sends back (a value, an error, a cancellation) reaches the coroutine that is
+    suspended at that time, ``flush`` or ``awaitable``. An error of ``flush`` is raised in
+    ``awaitable``. A second task for flushing would do the same, but a task for each stream costs
+    more than the writes that it saves (measured).
     """
 
     def __init__(self, awaitable: Awaitable[T], flush: Callable[[], Awaitable[None]]) -> None:
         self._awaitable, self._flush = awaitable, flush
 
     def __await__(self) -> Generator[object, object, T]:
-        """Run ``awaitable`` by hand up to its first future, then ``flush``, then pass futures and replies on as ``yield from`` does.
+        """Run ``awaitable`` by hand up to its first future, then ``flush``, then pass futures and
+        replies on as ``yield from`` does.
 
-        If ``flush`` fails, the future is canceled first, as a task does it: a driver must learn that the result of its query is not awaited any more.
+        If ``flush`` fails, the future is canceled first, as a task does it: a driver must learn
+        that the result of its query is not awaited any more.
         """
         steps: Generator[object, object, T] = self._awaitable.__await__()
         failure: BaseException | None = None
@@ -102,7 +115,9 @@ class FlushBeforeBlocking(Generic[T]):
 class EventStreamResponse:
     """Sends the events of one stream."""
 
-    def __init__(self, request: HttpRequest, keep_alive_seconds: float, headers: Iterable[Header] = ()) -> None:
+    def __init__(
+        self, request: HttpRequest, keep_alive_seconds: float, headers: Iterable[Header] = ()
+    ) -> None:
         self._request = request
         self._keep_alive_seconds = keep_alive_seconds
         self._headers = (*_HEADERS, *headers)
@@ -116,13 +131,24 @@ class EventStreamResponse:
         """True if anything was sent or is buffered."""
         return self._request.has_started_response or bool(self._buffer)
 
-    async def run(self, events: AsyncGenerator[T, None], encode: Callable[[T], bytes], encode_error: Callable[[Exception], bytes]) -> None:
+    async def run(
+        self,
+        events: AsyncGenerator[T, None],
+        encode: Callable[[T], bytes],
+        encode_error: Callable[[Exception], bytes],
+    ) -> None:
         """Send every event, and end the response."""
         try:
             with self._request.interrupt as interrupt:
-                interrupt.watch(wait_for_disconnect(self._request.receive, self._send_keep_alive, _FIRST_EVENT_TIMEOUT))
+                interrupt.watch(
+                    wait_for_disconnect(
+                        self._request.receive, self._send_keep_alive, _FIRST_EVENT_TIMEOUT
+                    )
+                )
                 async with aclosing(events):
-                    while (event := await FlushBeforeBlocking(anext(events, None), self._flush)) is not None:
+                    while (
+                        event := await FlushBeforeBlocking(anext(events, None), self._flush)
+                    ) is not None:
                         self._buffer += encode(event)
                         if len(self._buffer) > _MAX_BUFFER_BYTES:
                             await self._send_chunk()
@@ -151,12 +177,20 @@ class EventStreamResponse:
             self._last_sent_at = self._now()
             if not self._request.has_started_response:
                 self._request.has_started_response = True
-                await self._request.send({"type": "http.response.start", "status": 200, "headers": list(self._headers)})
-            await self._request.send({"type": "http.response.body", "body": body, "more_body": has_more})
+                await self._request.send(
+                    {"type": "http.response.start", "status": 200, "headers": list(self._headers)}
+                )
+            await self._request.send(
+                {"type": "http.response.body", "body": body, "more_body": has_more}
+            )
 
     async def _send_keep_alive(self) -> float:
         """Send a comment if nothing was sent for long; return the seconds until the next check."""
-        silent = self._keep_alive_seconds if self._last_sent_at is None else self._now() - self._last_sent_at
+        silent = (
+            self._keep_alive_seconds
+            if self._last_sent_at is None
+            else self._now() - self._last_sent_at
+        )
         if silent < self._keep_alive_seconds:
             return self._keep_alive_seconds - silent
         await self._send_chunk(KEEP_ALIVE)

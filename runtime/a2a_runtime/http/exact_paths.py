@@ -1,7 +1,8 @@
 """Shortcut past the router to the endpoints of surfaces whose paths have no parameters.
 
-Litestar looks a path up, copies the scope, keeps a state for it and prepares to turn exceptions into responses. These endpoints use none of that,
-and it was an eighth of the cost of a message in the process. A request takes the shortcut only where nothing of a host would run on the other way.
+Litestar looks a path up, copies the scope, keeps a state for it and prepares to turn exceptions
+into responses. These endpoints use none of that, and it was an eighth of the cost of a message in
+the process. A request takes the shortcut only where nothing of a host would run on the other way.
 That is decided for each route when the app starts:
 
     around the router       CORS, the middleware of a plugin: no shortcut in the app
@@ -36,7 +37,9 @@ _LIFESPAN = "lifespan"
 
 
 class ExactPathRouter:
-    """Calls the endpoint of exactly this path, or else the router, which also knows other spellings of a path."""
+    """Calls the endpoint of exactly this path, or else the router, which also knows other spellings
+    of a path.
+    """
 
     def __init__(self, router: ASGIApp, endpoints: Mapping[str, ASGIApp]) -> None:
         self._router, self._endpoints = router, endpoints
@@ -48,7 +51,9 @@ class ExactPathRouter:
         return (self.find(scope) or self._router)(scope, receive, send)
 
     def find(self, scope: Scope) -> ASGIApp | None:
-        """Find the endpoint of a path; none for a request with an invalid host, which the router refuses."""
+        """Find the endpoint of a path; none for a request with an invalid host, which the router
+        refuses.
+        """
         path = scope["path"]
         if path not in self._endpoints or scope.get("root_path"):
             return None
@@ -63,13 +68,17 @@ class ExactPathRouter:
 
 
 class ShortcutApp(Litestar):
-    """A Litestar app of agents and nothing else, which calls their endpoints before it does anything itself.
+    """A Litestar app of agents and nothing else, which calls their endpoints before it does
+    anything itself.
 
-    Litestar's own call only keeps a state and prepares hooks that these endpoints do not have: it was a twentieth of a read (measured).
+    Litestar's own call only keeps a state and prepares hooks that these endpoints do not have: it
+    was a twentieth of a read (measured).
     """
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - those of a lifespan are of other types
-        """Call the endpoint of a path while the shortcut is the outermost handler, or the framework."""
+        """Call the endpoint of a path while the shortcut is the outermost handler, or the
+        framework.
+        """
         if scope["type"] == _LIFESPAN:
             return await super().__call__(scope, receive, shorten_failures(send))
         shortcut = self.asgi_handler
@@ -82,13 +91,23 @@ class ShortcutApp(Litestar):
 
 def install_shortcut(app: Litestar, endpoints: Mapping[str, ASGIApp]) -> None:
     """Put the shortcut before the router of an app, unless something else is around the router."""
-    if getattr(app.asgi_handler, "app", None) is app.asgi_router:  # only what turns the exceptions of the router into responses
+    if (
+        getattr(app.asgi_handler, "app", None) is app.asgi_router
+    ):  # only what turns the exceptions of the router into responses
         app.asgi_handler = ExactPathRouter(app.asgi_handler, endpoints)
 
 
-def find_exact_paths(app: Litestar, surfaces: Iterable[SurfaceEndpoints]) -> Iterator[tuple[str, ASGIApp]]:
+def find_exact_paths(
+    app: Litestar, surfaces: Iterable[SurfaceEndpoints]
+) -> Iterator[tuple[str, ASGIApp]]:
     """Find the paths without parameters whose endpoints may be called past the router."""
-    if app.before_send or app.after_exception or app.csrf_config or app.compression_config or app.allowed_hosts:
+    if (
+        app.before_send
+        or app.after_exception
+        or app.csrf_config
+        or app.compression_config
+        or app.allowed_hosts
+    ):
         return
     routes = {route.path: route for route in app.routes if isinstance(route, HTTPRoute)}
     prefix = app.path.rstrip("/")
@@ -101,7 +120,22 @@ def find_exact_paths(app: Litestar, surfaces: Iterable[SurfaceEndpoints]) -> Ite
 
 def _has_host_layers(handler: HTTPRouteHandler) -> bool:
     """Tell whether anything of a host runs around a handler."""
-    hooks = (handler.resolve_before_request(), handler.resolve_after_response(), *(layer.after_request for layer in handler.ownership_layers))
-    stack = (*handler.resolve_middleware(), *handler.resolve_guards(), *handler.resolve_response_headers(), *handler.resolve_response_cookies())
+    hooks = (
+        handler.resolve_before_request(),
+        handler.resolve_after_response(),
+        *(layer.after_request for layer in handler.ownership_layers),
+    )
+    stack = (
+        *handler.resolve_middleware(),
+        *handler.resolve_guards(),
+        *handler.resolve_response_headers(),
+        *handler.resolve_response_cookies(),
+    )
     has_handlers = any(map(is_host_handler, handler.resolve_exception_handlers().values()))
-    return bool(any(hooks) or stack or handler.cache or has_handlers or handler.resolve_request_class() is not Request)
+    return bool(
+        any(hooks)
+        or stack
+        or handler.cache
+        or has_handlers
+        or handler.resolve_request_class() is not Request
+    )

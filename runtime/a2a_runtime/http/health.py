@@ -6,9 +6,11 @@
 | ``/readyz``, ``/ready`` | the store answers, its schema fits this release, the lease is renewed, and the process is not about to stop | 503 |
 | ``/health`` | the same, and the agent's own health check passes | 503 |
 
-A failed own check leaves an agent ready: it is for operators and registries, which a restart would not help.
+A failed own check leaves an agent ready: it is for operators and registries, which a restart would
+not help.
 
-Probes need no credentials, so they say which part fails and not why: the log does. One check serves all probes of a second.
+Probes need no credentials, so they say which part fails and not why: the log does. One check serves
+all probes of a second.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ class ProcessHealth:
     """Health of the agents of an app; not ready before they run, and after they have stopped."""
 
     is_draining = False
-    """Set in the class, by a server that is about to close its port: load balancers have to learn it before."""
+    """Set in the class, by a server that is about to close its port: load balancers have to learn
+    it before.
+    """
 
     def __init__(self, clock: Clock, count_skills: Callable[[], int]) -> None:
         self.find_faults: Callable[[], Awaitable[Faults]] | None = None
@@ -71,7 +75,10 @@ class ProcessHealth:
             "module_count": self._count_skills(),
             "uptime_seconds": int(self._clock.monotonic() - self._started_at),
         }
-        return not faults, {**body, "reason": "; ".join(f"{part}: {fault}" for part, fault in faults.items())} if faults else body
+        return not faults, {
+            **body,
+            "reason": "; ".join(f"{part}: {fault}" for part, fault in faults.items()),
+        } if faults else body
 
     async def _find_faults(self) -> Faults:
         if self.find_faults is None:
@@ -79,10 +86,14 @@ class ProcessHealth:
         if self.is_draining:
             return {"server": "stopping"}
         now = self._clock.monotonic()
-        if self._check is None or (self._check.done() and now >= self._checked_at + _MAX_AGE_SECONDS):
+        if self._check is None or (
+            self._check.done() and now >= self._checked_at + _MAX_AGE_SECONDS
+        ):
             self._checked_at = now
             self._check = asyncio.ensure_future(self.find_faults())
-        return await asyncio.shield(self._check)  # a probe that gives up does not end the check of the others
+        return await asyncio.shield(
+            self._check
+        )  # a probe that gives up does not end the check of the others
 
 
 def register_health_routes(app: Litestar, checks: Mapping[str, HealthCheck]) -> None:

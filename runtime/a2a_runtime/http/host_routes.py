@@ -6,8 +6,8 @@
     ``before_request``, ``after_response``      the request; its body may be read
     ``after_request``, ``response_headers``     status and headers of the response, which may be changed; the body is already on its way
 
-Litestar passes to ``after_request`` whatever a handler returns, and handlers of surfaces return an ASGI app. So the hook is called here, when the
-response starts.
+Litestar passes to ``after_request`` whatever a handler returns, and handlers of surfaces return an
+ASGI app. So the hook is called here, when the response starts.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ _EXCLUDE_KEY = "exclude_from_auth"
 
 
 def apply_route_options(controller: type[AgentController], surface: Surface) -> None:
-    """Give a controller the options of its surface; a card that is public is not behind the guards of the surface."""
+    """Give a controller the options of its surface; a card that is public is not behind the guards
+    of the surface.
+    """
     options: RouteOptions = surface.routes
     controller.opt = dict(options.opt)
     controller.middleware = [*options.middleware]  # type: ignore[list-item]  # the surface does not know Litestar's types
@@ -52,20 +54,28 @@ def apply_route_options(controller: type[AgentController], surface: Surface) -> 
 
 
 def adapt_routes(app: Litestar) -> None:
-    """Fit the routes of surfaces to the hooks and the authentication of an app; when it starts, because plugins may add some."""
+    """Fit the routes of surfaces to the hooks and the authentication of an app; when it starts,
+    because plugins may add some.
+    """
     for route in app.routes:
         for handler in route.route_handlers if isinstance(route, HTTPRoute) else ():
             if handler.opt.get(EXPLORER_PAGE):
                 handler.opt.update(dict.fromkeys(_find_exclude_keys(handler), True))
         if isinstance(route, HTTPRoute) and (endpoints := find_endpoints(route)) is not None:
             for handler in route.route_handlers:
-                _adapt_handler(handler, type(_get_controller(handler)), endpoints.dispatcher.surface)
+                _adapt_handler(
+                    handler, type(_get_controller(handler)), endpoints.dispatcher.surface
+                )
 
 
 def find_endpoints(route: BaseRoute) -> SurfaceEndpoints | None:
     """Find the endpoints of a surface behind a route; ``None`` for a route of the host."""
     handlers = route.route_handlers if isinstance(route, HTTPRoute) else ()
-    controllers = [controller for each in handlers if isinstance(controller := _get_controller(each), AgentController)]
+    controllers = [
+        controller
+        for each in handlers
+        if isinstance(controller := _get_controller(each), AgentController)
+    ]
     endpoints = controllers[0].endpoints if controllers else None
     return endpoints if isinstance(endpoints, SurfaceEndpoints) else None
 
@@ -74,13 +84,21 @@ def _get_controller(handler: HTTPRouteHandler) -> Any:  # noqa: ANN401 - any obj
     return getattr(handler.fn, "__self__", None)
 
 
-def _adapt_handler(handler: HTTPRouteHandler, controller: type[AgentController], surface: Surface) -> None:
+def _adapt_handler(
+    handler: HTTPRouteHandler, controller: type[AgentController], surface: Surface
+) -> None:
     if surface.routes.exclude_from_auth or _is_public(controller, surface):
         handler.opt.update(dict.fromkeys(_find_exclude_keys(handler), True))
     if isinstance(handler.after_request, ResponseHook):  # the app starts again
         return
-    hooks: list[Any] = [layer.after_request for layer in handler.ownership_layers if layer.after_request]  # async: Litestar has wrapped sync ones
-    headers = {each.name: str(each.value) for each in handler.resolve_response_headers() if not each.documentation_only}
+    hooks: list[Any] = [
+        layer.after_request for layer in handler.ownership_layers if layer.after_request
+    ]  # async: Litestar has wrapped sync ones
+    headers = {
+        each.name: str(each.value)
+        for each in handler.resolve_response_headers()
+        if not each.documentation_only
+    }
     cookies = [each for each in handler.resolve_response_cookies() if not each.documentation_only]
     if hooks or headers or cookies:
         hook: Any = ResponseHook(
@@ -102,14 +120,24 @@ def _find_exclude_keys(handler: HTTPRouteHandler) -> Iterable[str]:
         config = each.kwargs.get("config")
         if isinstance(config, AbstractSecurityConfig):
             yield config.exclude_opt_key
-        elif isinstance(each.middleware, type) and issubclass(each.middleware, AbstractAuthenticationMiddleware):
-            yield each.kwargs.get("exclude_opt_key") or each.kwargs.get("exclude_from_auth_key") or _EXCLUDE_KEY
+        elif isinstance(each.middleware, type) and issubclass(
+            each.middleware, AbstractAuthenticationMiddleware
+        ):
+            yield (
+                each.kwargs.get("exclude_opt_key")
+                or each.kwargs.get("exclude_from_auth_key")
+                or _EXCLUDE_KEY
+            )
 
 
 class ResponseHook:
-    """Passes the start of each response through ``after_request`` of the host, with the headers and cookies that it adds to all of its routes."""
+    """Passes the start of each response through ``after_request`` of the host, with the headers and
+    cookies that it adds to all of its routes.
+    """
 
-    def __init__(self, hook: AfterRequest | None, headers: Mapping[str, str], cookies: Sequence[Cookie]) -> None:
+    def __init__(
+        self, hook: AfterRequest | None, headers: Mapping[str, str], cookies: Sequence[Cookie]
+    ) -> None:
         self._hook, self._headers, self._cookies = hook, headers, cookies
 
     async def __call__(self, endpoint: ASGIApp) -> ASGIApp:
@@ -117,19 +145,45 @@ class ResponseHook:
 
         async def app(scope: Scope, receive: Receive, send: Send) -> None:
             async def send_adapted(message: Message) -> None:
-                await send(await self._adapt(message) if message["type"] == "http.response.start" else message)
+                await send(
+                    await self._adapt(message)
+                    if message["type"] == "http.response.start"
+                    else message
+                )
 
             await endpoint(scope, receive, send_adapted)
 
         return app
 
     async def _adapt(self, message: HTTPResponseStartEvent) -> HTTPResponseStartEvent:
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in message["headers"]}
-        response = Response[Any](None, status_code=message["status"], headers={**self._headers, **headers}, cookies=self._cookies)
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in message["headers"]
+        }
+        response = Response[Any](
+            None,
+            status_code=message["status"],
+            headers={**self._headers, **headers},
+            cookies=self._cookies,
+        )
         if self._hook is not None:
             response = await self._hook(response)
             if response.content is not None:
-                log.warning("after_request: %r replaced the body of a response of an agent, which is sent unchanged", self._hook)
-        sent = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in response.headers.items()]
-        cookies = [each.to_encoded_header() for each in response.cookies if not each.documentation_only]
-        return {**message, "status": response.status_code or message["status"], "headers": [*sent, *cookies]}
+                log.warning(
+                    (
+                        "after_request: %r replaced the body of a response of an agent, which is "
+                        "sent unchanged"
+                    ),
+                    self._hook,
+                )
+        sent = [
+            (name.lower().encode("latin-1"), value.encode("latin-1"))
+            for name, value in response.headers.items()
+        ]
+        cookies = [
+            each.to_encoded_header() for each in response.cookies if not each.documentation_only
+        ]
+        return {
+            **message,
+            "status": response.status_code or message["status"],
+            "headers": [*sent, *cookies],
+        }

@@ -30,10 +30,22 @@ from a2a_contract.methods import METHODS
 from a2a_contract.operations import LIST_TASKS
 from a2a_runtime.auth.gate import ANONYMOUS
 from a2a_runtime.caller import Caller
-from a2a_runtime.http.asgi import HttpRequest, check_json, read_body, send_allowed_methods, send_response
+from a2a_runtime.http.asgi import (
+    HttpRequest,
+    check_json,
+    read_body,
+    send_allowed_methods,
+    send_response,
+)
 from a2a_runtime.http.dispatcher import Dispatcher, Endpoint, Invocation
 from a2a_runtime.http.errors import collect_field_errors
-from a2a_runtime.http.srs_forms import RewrittenCall, find_result_rule, is_card_call, rewrite_call, rewrite_result
+from a2a_runtime.http.srs_forms import (
+    RewrittenCall,
+    find_result_rule,
+    is_card_call,
+    rewrite_call,
+    rewrite_result,
+)
 from a2a_runtime.mesh.sent import MESH_METHODS
 from a2a_runtime.service.context import ProtocolBinding, SrsForm
 
@@ -59,8 +71,15 @@ class JsonRpcEndpoint(Endpoint):
         dialects = [each for each in dispatcher.supported_dialects.dialects if each.name in METHODS]
         self._tables = [_TABLES[each.name] for each in dialects]
         self._parser = _build_parser(tuple(each.name for each in dialects if each.extends is None))
-        extended = {each.version: _build_parser((each.name,)) for each in dialects if each.extends is not None}
-        self._parsers = {version: extended.get(version, self._parser) for version, _ in dispatcher.supported_dialects.list_versions()}
+        extended = {
+            each.version: _build_parser((each.name,))
+            for each in dialects
+            if each.extends is not None
+        }
+        self._parsers = {
+            version: extended.get(version, self._parser)
+            for version, _ in dispatcher.supported_dialects.list_versions()
+        }
         """The parsers by version: a version that extends another has the methods of that one."""
         self._selections = {
             (version, method): dispatcher.supported_dialects.find_bindings(version, bindings)
@@ -68,9 +87,18 @@ class JsonRpcEndpoint(Endpoint):
             for method, bindings in parser.methods.items()
         }
         """The bindings of each method that respond to a version."""
-        self._media_types = frozenset(name.encode() for each in dialects for name in each.media_types)
-        self._lenient_methods = frozenset(method for table in self._tables for method, binding in table.items() if binding.lenient_envelope)
-        self._is_lenient = all(binding.lenient_envelope for table in self._tables for binding in table.values())
+        self._media_types = frozenset(
+            name.encode() for each in dialects for name in each.media_types
+        )
+        self._lenient_methods = frozenset(
+            method
+            for table in self._tables
+            for method, binding in table.items()
+            if binding.lenient_envelope
+        )
+        self._is_lenient = all(
+            binding.lenient_envelope for table in self._tables for binding in table.values()
+        )
 
     landing: Callable[[HTTPScope], HtmlDocument] | None = None
     """Page for browsers, where the endpoint is at the root of an app of agents."""
@@ -82,7 +110,9 @@ class JsonRpcEndpoint(Endpoint):
 
             if wants_page(request.scope["method"], request.headers):
                 page = self.landing(request.scope)
-                return await send_response(request, page.body, HTML.encode(), headers=(*page.headers, (b"vary", b"Accept")))
+                return await send_response(
+                    request, page.body, HTML.encode(), headers=(*page.headers, (b"vary", b"Accept"))
+                )
         return await send_allowed_methods(request, _METHODS)
 
     async def handle(self, request: HttpRequest) -> None:
@@ -107,24 +137,41 @@ class JsonRpcEndpoint(Endpoint):
         request.call_id = call.call_id
         if rewritten.errors:
             raise InvalidParamsError(fields=rewritten.errors)
-        indexes = self._selections.get((version, call.method)) or self.dispatcher.supported_dialects.select_bindings(version, call.bindings)
-        binding = call.bindings[indexes[0] if len(indexes) == 1 else await self._select_by_task(request, caller, call, indexes)]
-        context = self.dispatcher.build_context(request, caller, binding, body if binding.lenient_envelope else b"")
+        indexes = self._selections.get(
+            (version, call.method)
+        ) or self.dispatcher.supported_dialects.select_bindings(version, call.bindings)
+        binding = call.bindings[
+            indexes[0]
+            if len(indexes) == 1
+            else await self._select_by_task(request, caller, call, indexes)
+        ]
+        context = self.dispatcher.build_context(
+            request, caller, binding, body if binding.lenient_envelope else b""
+        )
         if not binding.lenient_envelope:
             request.check_media_type(self._media_types)
         try:
             parsed = binding.parse(call.requests[binding.dialect])
         except ValidationError as error:
-            raise InvalidParamsError(fields=collect_field_errors(binding, _extract_params(body), field_paths(error))) from error
+            raise InvalidParamsError(
+                fields=collect_field_errors(binding, _extract_params(body), field_paths(error))
+            ) from error
         if binding.operation is LIST_TASKS:
             self.dispatcher.warn_of_ignored(request, caller, binding, _extract_params(body))
         if rewritten.form is not None:
-            binding, context = _answer_in_form(binding, rewritten.form), structs.replace(context, srs_form=rewritten.form)
+            binding, context = (
+                _answer_in_form(binding, rewritten.form),
+                structs.replace(context, srs_form=rewritten.form),
+            )
         prefix = b'{"jsonrpc":"2.0","id":%b,"result":' % call.call_id
-        return await self.dispatcher.serve(request, Invocation(binding, parsed, context, prefix, b"}"))
+        return await self.dispatcher.serve(
+            request, Invocation(binding, parsed, context, prefix, b"}")
+        )
 
     async def _read_srs_call(self, request: HttpRequest) -> tuple[Caller, RewrittenCall]:
-        """Admit a request in the forms of the apcore SRS, and read it; every client may ask for the public card."""
+        """Admit a request in the forms of the apcore SRS, and read it; every client may ask for the
+        public card.
+        """
         try:
             caller = await self.dispatcher.admit(request)
         except UnauthenticatedError:
@@ -139,22 +186,34 @@ class JsonRpcEndpoint(Endpoint):
         check_json(body)
         return caller, rewrite_call(body)
 
-    async def _select_by_task(self, request: HttpRequest, caller: Caller, call: ParsedCall, indexes: Sequence[int]) -> int:
-        """Select the dialect in which the task of a call was created; that of the mesh, if there is one, for an unknown task."""
+    async def _select_by_task(
+        self, request: HttpRequest, caller: Caller, call: ParsedCall, indexes: Sequence[int]
+    ) -> int:
+        """Select the dialect in which the task of a call was created; that of the mesh, if there is
+        one, for an unknown task.
+        """
         binding = call.bindings[indexes[0]]
         context = self.dispatcher.build_context(request, caller, binding)
-        dialect = await self.dispatcher.find_task_dialect(binding.parse(call.requests[binding.dialect]).id, context)
+        dialect = await self.dispatcher.find_task_dialect(
+            binding.parse(call.requests[binding.dialect]).id, context
+        )
         dialects = {call.bindings[each].dialect: each for each in indexes}
         return dialects.get(dialect or MESH.name, indexes[0])
 
     def _complete_error(self, error: InvalidCallError, request: HttpRequest, body: bytes) -> None:
-        """Check the media type, select the dialect of an error response, and add the field errors that the parser has not reached."""
+        """Check the media type, select the dialect of an error response, and add the field errors
+        that the parser has not reached.
+        """
         if not self._is_lenient and error.method not in self._lenient_methods:
             request.check_media_type(self._media_types)
         request.call_id = error.call_id
         dialects = self.dispatcher.supported_dialects
         dialects.for_version(request.version)
-        bindings = [table[error.method] for table in self._tables if error.method in table] if error.method else []
+        bindings = (
+            [table[error.method] for table in self._tables if error.method in table]
+            if error.method
+            else []
+        )
         if bindings:
             binding = bindings[dialects.select_bindings(request.version, bindings)[0]]
             request.dialect, request.is_stream = binding.dialect, binding.operation.streams
@@ -171,7 +230,9 @@ def _extract_params(body: bytes) -> Mapping[str, object]:
 
 @lru_cache(maxsize=16)
 def _build_parser(dialects: tuple[str, ...]) -> JsonRpcParser:
-    """Build a parser; surfaces with the same dialects share it, because building takes milliseconds."""
+    """Build a parser; surfaces with the same dialects share it, because building takes
+    milliseconds.
+    """
     return JsonRpcParser([_TABLES[each] for each in dialects])
 
 

@@ -14,7 +14,9 @@ from a2a_contract.json_types import is_json_array, is_json_object
 _COMPONENTS = "#/components/"
 
 
-def merge_openapi(host: Mapping[str, Any], agents: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+def merge_openapi(
+    host: Mapping[str, Any], agents: Mapping[str, Any], prefix: str
+) -> dict[str, Any]:
     """Return the document of a host with the paths and components of its agents."""
     components = {section: dict(entries) for section, entries in host.get("components", {}).items()}
     renamed: dict[str, str] = {}
@@ -34,7 +36,9 @@ def merge_openapi(host: Mapping[str, Any], agents: Mapping[str, Any], prefix: st
         added = _rename(item, renamed)
         for operation in added.values():
             if is_json_object(operation) and "operationId" in operation:
-                operation["operationId"] = _find_free(str(operation["operationId"]), prefix, operations)
+                operation["operationId"] = _find_free(
+                    str(operation["operationId"]), prefix, operations
+                )
         paths[prefix if path == "/" else prefix + path] = added
     return {**host, "paths": paths, "components": components}
 
@@ -47,11 +51,17 @@ def _find_free(name: str, prefix: str, taken: Collection[str]) -> str:
 
 
 def _list_operations(path: Mapping[str, Any]) -> list[str]:
-    return [str(each["operationId"]) for each in path.values() if is_json_object(each) and "operationId" in each]
+    return [
+        str(each["operationId"])
+        for each in path.values()
+        if is_json_object(each) and "operationId" in each
+    ]
 
 
 def _rename(value: Any, renamed: Mapping[str, str]) -> Any:  # noqa: ANN401 - JSON
-    """Copy a part of a document with the new names in its references and its security requirements."""
+    """Copy a part of a document with the new names in its references and its security
+    requirements.
+    """
     if is_json_array(value):
         return [_rename(each, renamed) for each in value]
     if not is_json_object(value):

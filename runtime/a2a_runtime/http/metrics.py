@@ -1,4 +1,5 @@
-"""Metrics of a process over HTTP: text of Prometheus or OpenMetrics, or JSON for a registry of modules.
+"""Metrics of a process over HTTP: text of Prometheus or OpenMetrics, or JSON for a registry of
+modules.
 
 The client chooses by ``Accept``; without it, or with anything else, it gets the text of Prometheus.
 """
@@ -16,7 +17,12 @@ from a2a_runtime.importing import explain_missing
 
 with explain_missing("A2A_METRICS_PATH", "metrics"):
     from prometheus_client import CollectorRegistry, PlatformCollector, ProcessCollector
-    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+    from prometheus_client.core import (
+        CounterMetricFamily,
+        GaugeMetricFamily,
+        HistogramMetricFamily,
+        Metric,
+    )
     from prometheus_client.exposition import choose_encoder
     from prometheus_client.registry import Collector
 
@@ -41,31 +47,91 @@ class MetricsCollector(Collector):
         """Read all numbers."""
         if (metrics := self._find_metrics()) is None:
             return
-        yield _build_counter("a2a_requests", "Requests.", ("operation", "dialect", "binding", "outcome"), metrics.requests.items())
+        yield _build_counter(
+            "a2a_requests",
+            "Requests.",
+            ("operation", "dialect", "binding", "outcome"),
+            metrics.requests.items(),
+        )
         runs = self._sum_skills(metrics.runs)
         yield _build_counter("a2a_runs", "Runs of handlers.", ("skill", "end"), runs)
-        yield _build_counter("a2a_store_failures", "Store calls that have raised an error.", ("call",), _with_one_label(metrics.store_failures))
+        yield _build_counter(
+            "a2a_store_failures",
+            "Store calls that have raised an error.",
+            ("call",),
+            _with_one_label(metrics.store_failures),
+        )
         tokens, costs = self._sum_skills(metrics.tokens), self._sum_skills(metrics.costs)
-        yield _build_counter("a2a_tokens", "Tokens that handlers have reported.", ("skill", "kind"), tokens)
-        yield _build_counter("a2a_cost", "Cost that handlers have reported.", ("skill", "currency"), costs)
+        yield _build_counter(
+            "a2a_tokens", "Tokens that handlers have reported.", ("skill", "kind"), tokens
+        )
+        yield _build_counter(
+            "a2a_cost", "Cost that handlers have reported.", ("skill", "currency"), costs
+        )
         refusals = _with_one_label(metrics.refusals)
-        yield _build_counter("a2a_refusals", "Requests that were not admitted, or not processed now.", ("reason",), refusals)
-        yield _build_counter("a2a_push_attempts", "Attempts of webhooks.", ("outcome",), _with_one_label(metrics.push_outcomes))
-        queued, run_seconds = self._join_skills(metrics.queue_seconds), self._join_skills(metrics.run_seconds)
+        yield _build_counter(
+            "a2a_refusals",
+            "Requests that were not admitted, or not processed now.",
+            ("reason",),
+            refusals,
+        )
+        yield _build_counter(
+            "a2a_push_attempts",
+            "Attempts of webhooks.",
+            ("outcome",),
+            _with_one_label(metrics.push_outcomes),
+        )
+        queued, run_seconds = (
+            self._join_skills(metrics.queue_seconds),
+            self._join_skills(metrics.run_seconds),
+        )
         yield _build_histogram("a2a_queue_seconds", "Time until a run.", ("skill",), queued)
-        yield _build_histogram("a2a_event_lag_seconds", "Time from a status to its reader.", (), [((), metrics.event_lag)])
-        yield GaugeMetricFamily("a2a_push_backlog", "Deliveries of webhooks in the store.", metrics.push_backlog)
-        yield GaugeMetricFamily("a2a_notifier_connected", "1 while notifications arrive.", metrics.is_notifier_connected())
-        yield _build_histogram("a2a_request_seconds", "Duration of requests.", ("operation", "binding"), metrics.request_seconds.items())
+        yield _build_histogram(
+            "a2a_event_lag_seconds",
+            "Time from a status to its reader.",
+            (),
+            [((), metrics.event_lag)],
+        )
+        yield GaugeMetricFamily(
+            "a2a_push_backlog", "Deliveries of webhooks in the store.", metrics.push_backlog
+        )
+        yield GaugeMetricFamily(
+            "a2a_notifier_connected",
+            "1 while notifications arrive.",
+            metrics.is_notifier_connected(),
+        )
+        yield _build_histogram(
+            "a2a_request_seconds",
+            "Duration of requests.",
+            ("operation", "binding"),
+            metrics.request_seconds.items(),
+        )
         yield _build_histogram("a2a_run_seconds", "Duration of runs.", ("skill",), run_seconds)
-        yield _build_histogram("a2a_store_seconds", "Duration of store calls.", ("call",), _with_one_label(metrics.store_seconds))
+        yield _build_histogram(
+            "a2a_store_seconds",
+            "Duration of store calls.",
+            ("call",),
+            _with_one_label(metrics.store_seconds),
+        )
         yield GaugeMetricFamily("a2a_open_streams", "Open streams.", metrics.count_streams())
-        yield GaugeMetricFamily("a2a_running_tasks", "Tasks that run in this process.", metrics.count_running())
-        yield GaugeMetricFamily("a2a_loop_lag_seconds", "Lateness of the event loop at its last sample.", metrics.loop_lag_seconds)
-        yield GaugeMetricFamily("a2a_uptime_seconds", "Time since the start.", time.monotonic() - metrics.started_at)
+        yield GaugeMetricFamily(
+            "a2a_running_tasks", "Tasks that run in this process.", metrics.count_running()
+        )
+        yield GaugeMetricFamily(
+            "a2a_loop_lag_seconds",
+            "Lateness of the event loop at its last sample.",
+            metrics.loop_lag_seconds,
+        )
+        yield GaugeMetricFamily(
+            "a2a_uptime_seconds", "Time since the start.", time.monotonic() - metrics.started_at
+        )
 
-    def _sum_skills(self, found: Mapping[tuple[str, str], float]) -> Iterable[tuple[tuple[str, ...], float]]:
-        """Return counts whose first label is a skill; unless skills are named, the label is empty."""
+    def _sum_skills(
+        self, found: Mapping[tuple[str, str], float]
+    ) -> Iterable[tuple[tuple[str, ...], float]]:
+        """Return counts whose first label is a skill; unless skills are named, the label is
+        empty.
+        """
         if self._names_skills:
             return found.items()
         sums: dict[tuple[str, ...], float] = {}
@@ -73,7 +139,9 @@ class MetricsCollector(Collector):
             sums["", label] = sums.get(("", label), 0) + number
         return sums.items()
 
-    def _join_skills(self, found: Mapping[str, Histogram]) -> Iterable[tuple[tuple[str, ...], Histogram]]:
+    def _join_skills(
+        self, found: Mapping[str, Histogram]
+    ) -> Iterable[tuple[tuple[str, ...], Histogram]]:
         """Return the histograms of skills, or one of all of them."""
         if self._names_skills:
             return _with_one_label(found)
@@ -89,14 +157,21 @@ def _with_one_label(found: Mapping[str, T]) -> Iterator[tuple[tuple[str], T]]:
         yield (label,), value
 
 
-def _build_counter(name: str, text: str, labels: tuple[str, ...], found: Iterable[tuple[tuple[str, ...], float]]) -> Metric:
+def _build_counter(
+    name: str, text: str, labels: tuple[str, ...], found: Iterable[tuple[tuple[str, ...], float]]
+) -> Metric:
     family = CounterMetricFamily(name, text, labels=labels)
     for values, number in tuple(found):
         family.add_metric(values, number)
     return family
 
 
-def _build_histogram(name: str, text: str, labels: tuple[str, ...], found: Iterable[tuple[tuple[str, ...], Histogram]]) -> Metric:
+def _build_histogram(
+    name: str,
+    text: str,
+    labels: tuple[str, ...],
+    found: Iterable[tuple[tuple[str, ...], Histogram]],
+) -> Metric:
     family = HistogramMetricFamily(name, text, labels=labels)
     for values, histogram in tuple(found):
         below = 0
@@ -108,8 +183,11 @@ def _build_histogram(name: str, text: str, labels: tuple[str, ...], found: Itera
     return family
 
 
-def build_metrics_route(path: str, find_metrics: FindMetrics, *, names_skills: bool) -> HTTPRouteHandler:
-    """Build the route of the metrics; it needs no credentials, and holds nothing of callers and tasks.
+def build_metrics_route(
+    path: str, find_metrics: FindMetrics, *, names_skills: bool
+) -> HTTPRouteHandler:
+    """Build the route of the metrics; it needs no credentials, and holds nothing of callers and
+    tasks.
 
     Skills may be hidden from most callers: they are named only where an operator says so.
     """

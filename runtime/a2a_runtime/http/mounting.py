@@ -1,7 +1,9 @@
-"""Surfaces in a Litestar app: controllers, checks for conflicts with other routes, and errors of the router.
+"""Surfaces in a Litestar app: controllers, checks for conflicts with other routes, and errors of
+the router.
 
-Below the path of a surface every response is one of the protocol, also to paths and methods that do not exist and to requests that a guard refuses.
-Everywhere else the host's exception handlers decide.
+Below the path of a surface every response is one of the protocol, also to paths and methods that do
+not exist and to requests that a guard refuses. Everywhere else the host's exception handlers
+decide.
 """
 
 from __future__ import annotations
@@ -15,12 +17,23 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from litestar import Controller, Litestar, Request, Response, Router
 from litestar import route as route_handler
-from litestar.exceptions import HTTPException, ImproperlyConfiguredException, MethodNotAllowedException, NotFoundException
+from litestar.exceptions import (
+    HTTPException,
+    ImproperlyConfiguredException,
+    MethodNotAllowedException,
+    NotFoundException,
+)
 from litestar.exceptions.responses import create_exception_response
 from litestar.handlers import BaseRouteHandler
 from litestar.types import ASGIApp, ControllerRouterHandler, ExceptionHandlersMap, HTTPScope
 
-from a2a_contract.controllers import AgentController, CardController, HttpV03Controller, HttpV10Controller, JsonRpcController
+from a2a_contract.controllers import (
+    AgentController,
+    CardController,
+    HttpV03Controller,
+    HttpV10Controller,
+    JsonRpcController,
+)
 from a2a_contract.controllers.mount import METHODS
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_contract.errors import (
@@ -59,7 +72,10 @@ AnyRequest: TypeAlias = "Request[Any, Any, Any]"  # users and tokens are the hos
 log = logging.getLogger(__name__)
 
 _PARAMETER = re.compile(r"\{[^}]*\}")
-_REST_CONTROLLERS: Mapping[str, type[AgentController]] = {V1_0.name: HttpV10Controller, V0_3.name: HttpV03Controller}
+_REST_CONTROLLERS: Mapping[str, type[AgentController]] = {
+    V1_0.name: HttpV10Controller,
+    V0_3.name: HttpV03Controller,
+}
 _ERRORS_BY_STATUS: Mapping[int, type[A2AError]] = {
     **{row.http: error for error, row in reversed(tuple(ERRORS.items()))},
     HTTPStatus.BAD_REQUEST: InvalidRequestError,
@@ -85,7 +101,11 @@ def build_controllers(endpoints: SurfaceEndpoints) -> list[type[AgentController]
         CardController,
         *(each for name, each in _REST_CONTROLLERS.items() if name in surface.dialects),
         *([SrsController] if surface.srs_forms else []),
-        *([SkillController, SchemaController] if surface.agent.sources or any(skill.contract for skill in surface.skills.values()) else []),
+        *(
+            [SkillController, SchemaController]
+            if surface.agent.sources or any(skill.contract for skill in surface.skills.values())
+            else []
+        ),
     ]
     controllers = [kind.at(surface.path or "/", endpoints) for kind in kinds]
     for controller in controllers:
@@ -99,26 +119,42 @@ def attach_grpc(surfaces: Sequence[Surface], grpc: GrpcOptions | str) -> tuple[S
     chosen = [each for each in surfaces if each.grpc is not None] or surfaces
     if len(chosen) != 1:
         raise ImproperlyConfiguredException(
-            f"grpc: there are {len(chosen)} surfaces, and a port belongs to one; set Surface(grpc=GrpcOptions(…)), or surface in [grpc]"
+            f"grpc: there are {len(chosen)} surfaces, and a port belongs to one; set "
+            "Surface(grpc=GrpcOptions(…)), or surface in [grpc]"
         )
     current = chosen[0].grpc
-    options = grpc if isinstance(grpc, GrpcOptions) else GrpcOptions(grpc) if current is None else replace(current, address=grpc)
+    options = (
+        grpc
+        if isinstance(grpc, GrpcOptions)
+        else GrpcOptions(grpc)
+        if current is None
+        else replace(current, address=grpc)
+    )
     return tuple(replace(each, grpc=options) if each is chosen[0] else each for each in surfaces)
 
 
-def check_paths(endpoints: Sequence[SurfaceEndpoints], host_handlers: Iterable[ControllerRouterHandler]) -> None:
-    """Refuse two surfaces at one path, and a surface whose routes conflict with those of the host or of another surface."""
+def check_paths(
+    endpoints: Sequence[SurfaceEndpoints], host_handlers: Iterable[ControllerRouterHandler]
+) -> None:
+    """Refuse two surfaces at one path, and a surface whose routes conflict with those of the host
+    or of another surface.
+    """
     taken = dict(list_routes(host_handlers))
     by_path: dict[str, Surface] = {}
     for each in endpoints:
         surface = each.dispatcher.surface
         other = by_path.setdefault(surface.path, surface)
         if other is not surface:
-            raise ImproperlyConfiguredException(f"{surface}: {other} has the same path; set another path=")
+            raise ImproperlyConfiguredException(
+                f"{surface}: {other} has the same path; set another path="
+            )
         routes = [route for route, _ in list_routes(build_controllers(each))]
         for route in routes:
             if route in taken:
-                raise ImproperlyConfiguredException(f"{surface}: its route {route} is taken by {taken[route]}; move that route, or set another path=")
+                raise ImproperlyConfiguredException(
+                    f"{surface}: its route {route} is taken by {taken[route]}; move that "
+                    "route, or set another path="
+                )
         taken.update(dict.fromkeys(routes, str(surface)))
     for path, surface in by_path.items():
         if (above := by_path.get(path.rpartition("/")[0])) is not None and path:
@@ -130,7 +166,9 @@ def check_free(app: Litestar, endpoints: SurfaceEndpoints) -> None:
     taken = {_blank_parameters(route.path) for route in app.routes}
     for route, _ in list_routes(build_controllers(endpoints), app.path):
         if route in taken:
-            raise ImproperlyConfiguredException(f"{endpoints.dispatcher.surface}: its route {route} is taken; set another path=")
+            raise ImproperlyConfiguredException(
+                f"{endpoints.dispatcher.surface}: its route {route} is taken; set another path="
+            )
 
 
 def register_routes(app: Litestar, endpoints: SurfaceEndpoints) -> None:
@@ -147,21 +185,33 @@ def unregister_routes(app: Litestar, endpoints: SurfaceEndpoints) -> None:
 
 
 def _rebuild_router(app: Litestar) -> None:
-    """Build the router again, in place: Litestar only adds routes to it, and keeps what it has found for a path."""
+    """Build the router again, in place: Litestar only adds routes to it, and keeps what it has
+    found for a path.
+    """
     app.asgi_router.__init__(app)  # type: ignore[misc]  # the app holds on to this object
     app.asgi_router.construct_routing_trie()
 
 
-def list_routes(handlers: Iterable[ControllerRouterHandler], prefix: str = "/") -> Iterator[tuple[str, str]]:
+def list_routes(
+    handlers: Iterable[ControllerRouterHandler], prefix: str = "/"
+) -> Iterator[tuple[str, str]]:
     """List the paths of handlers, with blank parameters, and the names of the handlers."""
     for each in handlers:
         if isinstance(each, Router):
-            yield from ((_blank_parameters(prefix, route.path), ", ".join(route.handler_names)) for route in each.routes)
+            yield from (
+                (_blank_parameters(prefix, route.path), ", ".join(route.handler_names))
+                for route in each.routes
+            )
         elif isinstance(each, type) and issubclass(each, Controller):
             members = (getattr(each, name) for name in dir(each))
             own = [member for member in members if isinstance(member, BaseRouteHandler)]
-            path: object = getattr(each, "path", None)  # without a path of its own: the slot of the attribute
-            yield from ((route, f"{each.__name__}: {name}") for route, name in list_routes(own, path if isinstance(path, str) else "/"))
+            path: object = getattr(
+                each, "path", None
+            )  # without a path of its own: the slot of the attribute
+            yield from (
+                (route, f"{each.__name__}: {name}")
+                for route, name in list_routes(own, path if isinstance(path, str) else "/")
+            )
         elif isinstance(each, BaseRouteHandler):
             yield from ((_blank_parameters(prefix, path), str(each)) for path in each.paths)
 
@@ -182,41 +232,66 @@ class ProtocolErrorHandler:
         return protocol_response(self._dispatcher, request, error)
 
 
-def protocol_response(dispatcher: Dispatcher, request: AnyRequest, error: Exception) -> Response[bytes]:
+def protocol_response(
+    dispatcher: Dispatcher, request: AnyRequest, error: Exception
+) -> Response[bytes]:
     """Build an error response in the dialect of a surface."""
     scope = request.scope
     path = path_within(scope, dispatcher.surface.path)
     binding = ProtocolBinding.HTTP if path else ProtocolBinding.JSONRPC
     http_request = HttpRequest(scope, request.receive, request.send, binding)
     try:
-        if isinstance(error, NotFoundException):  # the path may exist in a version that is not supported
+        if isinstance(
+            error, NotFoundException
+        ):  # the path may exist in a version that is not supported
             dispatcher.supported_dialects.check_path(http_request.version, path or "")
         error = _translate_error(error, dispatcher.surface, path or "")
     except VersionNotSupportedError as unsupported:
         error = unsupported
     status, body, headers = dispatcher.render_error(http_request, error)
     text_headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
-    return Response(body, status_code=status, headers=text_headers, media_type=http_request.response_media_type().decode())
+    return Response(
+        body,
+        status_code=status,
+        headers=text_headers,
+        media_type=http_request.response_media_type().decode(),
+    )
 
 
 def _translate_error(error: Exception, surface: Surface, path: str) -> Exception:
-    """Translate an exception of Litestar to an error of the contract; the text of a guard is kept."""
+    """Translate an exception of Litestar to an error of the contract; the text of a guard is
+    kept.
+    """
     if not isinstance(error, HTTPException):
         return error
     headers = {name.lower(): value for name, value in (error.headers or {}).items()}
-    default = InvalidRequestError if error.status_code < HTTPStatus.INTERNAL_SERVER_ERROR else InternalError
+    default = (
+        InvalidRequestError
+        if error.status_code < HTTPStatus.INTERNAL_SERVER_ERROR
+        else InternalError
+    )
     kind = _ERRORS_BY_STATUS.get(error.status_code, default)
     if issubclass(kind, UnauthenticatedError):
         return ChallengeError(headers.get("www-authenticate", ""), error.detail)
     if issubclass(kind, MethodNotAllowedError):
-        return kind(details={"allow": ", ".join(allowed_methods_at(surface, path)) or headers.get("allow", "")})
-    return kind(error.detail) if issubclass(kind, PermissionDeniedError | InvalidRequestError) else kind()
+        return kind(
+            details={
+                "allow": ", ".join(allowed_methods_at(surface, path)) or headers.get("allow", "")
+            }
+        )
+    return (
+        kind(error.detail)
+        if issubclass(kind, PermissionDeniedError | InvalidRequestError)
+        else kind()
+    )
 
 
 class LandingPage:
     """The page at the root of an app of agents, which is built for browsers only."""
 
-    def __init__(self, get_surfaces: Callable[[], Sequence[Surface]], *, has_explorer: bool) -> None:
+    def __init__(
+        self, get_surfaces: Callable[[], Sequence[Surface]], *, has_explorer: bool
+    ) -> None:
         self._get_surfaces, self._has_explorer = get_surfaces, has_explorer
 
     def __call__(self, scope: HTTPScope) -> HtmlDocument:
@@ -227,7 +302,9 @@ class LandingPage:
 
 
 class UnroutedRequestHandler:
-    """Exception handler of the app for requests without a route, and for requests with an invalid ``Host``."""
+    """Exception handler of the app for requests without a route, and for requests with an invalid
+    ``Host``.
+    """
 
     STATUSES = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)
 
@@ -251,39 +328,69 @@ class UnroutedRequestHandler:
             return page
         is_routed = "route_handler" in request.scope
         layers = request.scope["route_handler"].resolve_exception_handlers() if is_routed else {}
-        handler = _select_handler(error, {**self._host_handlers, **{key: each for key, each in layers.items() if each is not self}})
+        handler = _select_handler(
+            error,
+            {
+                **self._host_handlers,
+                **{key: each for key, each in layers.items() if each is not self},
+            },
+        )
         dispatcher = None if is_routed else self._find_dispatcher(request.scope, error)
-        if dispatcher is not None and (dispatcher.surface.path or handler is None):  # at the root, a handler of the host takes precedence
+        if dispatcher is not None and (
+            dispatcher.surface.path or handler is None
+        ):  # at the root, a handler of the host takes precedence
             return protocol_response(dispatcher, request, error)
-        return create_exception_response(request, error) if handler is None else handler(request, error)
+        return (
+            create_exception_response(request, error)
+            if handler is None
+            else handler(request, error)
+        )
 
     def _find_landing_page(self, request: AnyRequest) -> Response[bytes] | None:
         """Find the page for a browser at the root of an app whose agents are elsewhere."""
         from a2a_runtime.http.pages import HTML, wants_page  # noqa: PLC0415 - for browsers only
 
-        if path_within(request.scope, "") or not wants_page(request.method, dict(request.scope["headers"])) or self._landing is None:
+        if (
+            path_within(request.scope, "")
+            or not wants_page(request.method, dict(request.scope["headers"]))
+            or self._landing is None
+        ):
             return None
         page = self._landing(request.scope)
         headers = {name.decode(): value.decode() for name, value in page.headers}
         return Response(page.body, media_type=HTML, headers={**headers, "vary": "Accept"})
 
     def _find_dispatcher(self, scope: HTTPScope, error: Exception) -> Dispatcher | None:
-        """Find the surface of a path; for a method that is not allowed, only if the path is one of the surface's own."""
-        for dispatcher in sorted(self._get_dispatchers(), key=lambda each: len(each.surface.path), reverse=True):
+        """Find the surface of a path; for a method that is not allowed, only if the path is one of
+        the surface's own.
+        """
+        for dispatcher in sorted(
+            self._get_dispatchers(), key=lambda each: len(each.surface.path), reverse=True
+        ):
             if (path := path_within(scope, dispatcher.surface.path)) is not None:
-                is_own = not isinstance(error, MethodNotAllowedException) or allowed_methods_at(dispatcher.surface, path)
+                is_own = not isinstance(error, MethodNotAllowedException) or allowed_methods_at(
+                    dispatcher.surface, path
+                )
                 return dispatcher if is_own else None
         return None
 
 
 def is_host_handler(handler: object) -> bool:
-    """Tell whether an exception handler is neither one of ours nor the one that every app of Litestar has, for exceptions of Starlette."""
+    """Tell whether an exception handler is neither one of ours nor the one that every app of
+    Litestar has, for exceptions of Starlette.
+    """
     if isinstance(handler, UnroutedRequestHandler):
         return handler.has_host_handlers
-    return not isinstance(handler, ProtocolErrorHandler) and not str(handler.__module__).startswith("litestar.middleware._internal")
+    return not isinstance(handler, ProtocolErrorHandler) and not str(handler.__module__).startswith(
+        "litestar.middleware._internal"
+    )
 
 
-def _select_handler(error: Exception, handlers: ExceptionHandlersMap) -> Callable[[AnyRequest, Any], Response[Any]] | None:
+def _select_handler(
+    error: Exception, handlers: ExceptionHandlersMap
+) -> Callable[[AnyRequest, Any], Response[Any]] | None:
     """Select the handler that Litestar would: by status before by class."""
     by_status = handlers.get(error.status_code) if isinstance(error, HTTPException) else None
-    return by_status or next((handlers[kind] for kind in type(error).__mro__ if kind in handlers), None)
+    return by_status or next(
+        (handlers[kind] for kind in type(error).__mro__ if kind in handlers), None
+    )

@@ -1,6 +1,7 @@
 """OpenAPI of headers and of the plain HTTP calls of skills: input, output, question and errors.
 
-The schemas of a skill stand where they are used: each is a document of its own, with references into itself.
+The schemas of a skill stand where they are used: each is a document of its own, with references
+into itself.
 """
 
 from __future__ import annotations
@@ -45,17 +46,36 @@ _QUESTION: Json = {
 
 def header_parameter(parameter: Parameter) -> Json:
     """Describe a header."""
-    return {"name": parameter.headers[0], "in": "header", "description": parameter.description, "schema": {"type": "string"}}
+    return {
+        "name": parameter.headers[0],
+        "in": "header",
+        "description": parameter.description,
+        "schema": {"type": "string"},
+    }
 
 
 def skill_operation(skill: SkillDefinition, contract: AnyContract, dialect: Dialect) -> Json:
     """Describe the call of a skill, with errors as in a dialect."""
-    output: Json = {"type": "array", "items": contract.output.schema} if contract.streams else contract.output.schema
-    responses: Json = {"200": {"description": "The output; of a stream, all of its chunks.", "content": {"application/json": {"schema": output}}}}
+    output: Json = (
+        {"type": "array", "items": contract.output.schema}
+        if contract.streams
+        else contract.output.schema
+    )
+    responses: Json = {
+        "200": {
+            "description": "The output; of a stream, all of its chunks.",
+            "content": {"application/json": {"schema": output}},
+        }
+    }
     if skill.asks:
         text = "The skill asks a question first; answer it with the same call and ?taskId=…"
-        responses["202"] = {"description": text, "content": {"application/json": {"schema": _QUESTION}}}
-    error = {dialect.media_types[0]: {"schema": {"$ref": f"#/components/schemas/{dialect.name}.Error"}}}
+        responses["202"] = {
+            "description": text,
+            "content": {"application/json": {"schema": _QUESTION}},
+        }
+    error = {
+        dialect.media_types[0]: {"schema": {"$ref": f"#/components/schemas/{dialect.name}.Error"}}
+    }
     return {
         "summary": skill.name,
         "description": skill.description,
@@ -63,16 +83,25 @@ def skill_operation(skill: SkillDefinition, contract: AnyContract, dialect: Dial
         "requestBody": {"required": True, "content": _request_content(skill, contract)},
         "responses": {
             **responses,
-            "400": {"description": "The input does not match its schema; all field errors are listed.", "content": error},
+            "400": {
+                "description": "The input does not match its schema; all field errors are listed.",
+                "content": error,
+            },
             "default": {"description": "An error.", "content": error},
         },
     }
 
 
 def _request_content(skill: SkillDefinition, contract: AnyContract) -> Json:
-    examples = {f"example{number}": {"value": value} for number, value in enumerate(_example_inputs(skill, contract), 1)}
+    examples = {
+        f"example{number}": {"value": value}
+        for number, value in enumerate(_example_inputs(skill, contract), 1)
+    }
     media: Json = {"schema": contract.input.schema, **({"examples": examples} if examples else {})}
-    return {"application/json": media, **({"text/plain": media} if contract.input.validator.is_text else {})}
+    return {
+        "application/json": media,
+        **({"text/plain": media} if contract.input.validator.is_text else {}),
+    }
 
 
 def _example_inputs(skill: SkillDefinition, contract: AnyContract) -> Iterator[object]:

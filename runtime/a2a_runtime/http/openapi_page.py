@@ -1,6 +1,7 @@
 """The OpenAPI document of an app of agents as a page of plain HTML.
 
-There is no script and nothing from another server, so that the page works offline and under any content security policy.
+There is no script and nothing from another server, so that the page works offline and under any
+content security policy.
 """
 
 from __future__ import annotations
@@ -22,17 +23,25 @@ from a2a_runtime.surface import Surface
 # Litestar's own types leave the parameters of its requests open.
 
 _STYLE = (
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color-scheme:light dark}"
-    "summary{cursor:pointer}code{font-size:.95em}details{border-top:1px solid #8884;padding:.4rem 0}table{border-spacing:0 .2rem}"
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 "
+    "1rem;color-scheme:light dark}"
+    "summary{cursor:pointer}code{font-size:.95em}details{border-top:1px solid "
+    "#8884;padding:.4rem 0}table{border-spacing:0 .2rem}"
     "td{padding-right:1rem;vertical-align:top}.method{display:inline-block;min-width:4.5rem;font-weight:600}"
 )
 _METHODS = ("get", "post", "put", "patch", "delete")
 
 
 def build_openapi_config(surfaces: Sequence[Surface]) -> OpenAPIConfig:
-    """Build the config of an app that has only agents: their names, the version of the first one, and the page."""
+    """Build the config of an app that has only agents: their names, the version of the first one,
+    and the page.
+    """
     agents = list(dict.fromkeys(surface.agent for surface in select_documented(surfaces)))
-    descriptions = [each.description if len(agents) == 1 else f"{each.name}: {each.description}" for each in agents if each.description]
+    descriptions = [
+        each.description if len(agents) == 1 else f"{each.name}: {each.description}"
+        for each in agents
+        if each.description
+    ]
     return OpenAPIConfig(
         title=", ".join(each.name for each in agents) or "agents",
         version=agents[0].version if agents else Agent("agents").version,
@@ -49,20 +58,33 @@ class PageRenderPlugin(OpenAPIRenderPlugin):
 
     def render(self, request: Request[Any, Any, Any], openapi_schema: dict[str, Any]) -> bytes:
         """Render the document."""
-        return build_page(openapi_schema, request.scope.get("root_path", "") + self.get_openapi_json_route(request)).encode()
+        return build_page(
+            openapi_schema,
+            request.scope.get("root_path", "") + self.get_openapi_json_route(request),
+        ).encode()
 
 
 def build_page(document: Mapping[str, Any], document_url: str) -> str:
     """Build the page of a document; everything in it is text, whatever an agent calls itself."""
     info = document["info"]
     title = f"{escape(info['title'])} {escape(info['version'])}"
-    head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title><style>{_STYLE}</style>'
-    paragraphs = "".join(f"<p>{escape(each)}</p>" for each in str(info.get("description") or "").split("\n\n") if each)
+    head = (
+        '<meta charset="utf-8"><meta name="viewport" '
+        f'content="width=device-width"><title>{title}</title><style>{_STYLE}</style>'
+    )
+    paragraphs = "".join(
+        f"<p>{escape(each)}</p>"
+        for each in str(info.get("description") or "").split("\n\n")
+        if each
+    )
     schemas = (document.get("components") or {}).get("schemas") or {}
     types = "".join(_build_type(name, schema) for name, schema in sorted(schemas.items()))
     body = "".join(_build_operations(document.get("paths") or {}))
     link = f'<p><a href="{escape(document_url)}">OpenAPI document</a></p>'
-    return f'<!doctype html><html lang="en"><head>{head}</head><body><h1>{title}</h1>{paragraphs}{link}{body}<h2>Types</h2>{types}</body></html>'
+    return (
+        f"<!doctype html><html "
+        f'lang="en"><head>{head}</head><body><h1>{title}</h1>{paragraphs}{link}{body}<h2>Types</h2>{types}</body></html>'
+    )
 
 
 def _build_operations(paths: Mapping[str, Any]) -> Iterator[str]:
@@ -79,12 +101,19 @@ def _build_operations(paths: Mapping[str, Any]) -> Iterator[str]:
 
 def _build_operation(method: str, path: str, operation: Mapping[str, Any]) -> str:
     summary = escape(str(operation.get("summary") or operation.get("description") or ""))
-    rows = [(f"{each['name']} ({each['in']})", str(each.get("description") or "")) for each in operation.get("parameters") or ()]
+    rows = [
+        (f"{each['name']} ({each['in']})", str(each.get("description") or ""))
+        for each in operation.get("parameters") or ()
+    ]
     rows += [("body", _name_type(operation["requestBody"]))] if "requestBody" in operation else []
     rows += [
-        (f"answer {status}", _name_type(each) or str(each.get("description") or "")) for status, each in (operation.get("responses") or {}).items()
+        (f"answer {status}", _name_type(each) or str(each.get("description") or ""))
+        for status, each in (operation.get("responses") or {}).items()
     ]
-    table = "".join(f"<tr><td><code>{escape(name)}</code></td><td>{escape(text)}</td></tr>" for name, text in rows)
+    table = "".join(
+        f"<tr><td><code>{escape(name)}</code></td><td>{escape(text)}</td></tr>"
+        for name, text in rows
+    )
     head = f'<span class="method">{method.upper()}</span> <code>{escape(path)}</code> {summary}'
     return f"<details><summary>{head}</summary><table>{table}</table></details>"
 
@@ -115,6 +144,12 @@ def _build_type(name: str, schema: Mapping[str, Any]) -> str:
         for member, each in (schema.get("properties") or {}).items()
         if is_json_object(each)
     ]
-    table = "".join(f"<tr><td><code>{escape(a)}</code></td><td>{escape(b)}</td><td>{escape(c)}</td></tr>" for a, b, c in rows)
+    table = "".join(
+        f"<tr><td><code>{escape(a)}</code></td><td>{escape(b)}</td><td>{escape(c)}</td></tr>"
+        for a, b, c in rows
+    )
     text = escape(str(schema.get("description") or ""))
-    return f"<details><summary><code>{escape(name)}</code> {text}</summary><table>{table}</table></details>"
+    return (
+        f"<details><summary><code>{escape(name)}</code> "
+        f"{text}</summary><table>{table}</table></details>"
+    )

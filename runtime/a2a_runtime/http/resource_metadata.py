@@ -1,10 +1,11 @@
-"""Public keys, and protected-resource metadata (RFC 9728): which authorization servers issue the tokens for a surface.
+"""Public keys, and protected-resource metadata (RFC 9728): which authorization servers issue the
+tokens for a surface.
 
     GET /.well-known/oauth-protected-resource/agent
         {"resource": "https://…/agent", "authorization_servers": ["https://id.example"], "bearer_methods_supported": ["header"], …}
 
-A 401 names the document in its challenge. A client follows it only to issuers that it trusts (``client.TrustedIssuers``): what an agent says does not
-decide where secrets go.
+A 401 names the document in its challenge. A client follows it only to issuers that it trusts
+(``client.TrustedIssuers``): what an agent says does not decide where secrets go.
 """
 
 from __future__ import annotations
@@ -33,11 +34,18 @@ def build_metadata_route(get_surfaces: Callable[[], Sequence[Surface]]) -> HTTPR
     @get([METADATA_PATH, METADATA_PATH + "/{surface_path:path}"], include_in_schema=False)
     async def protected_resource(request: Request[Any, Any, Any]) -> Response[bytes]:
         path = str(request.path_params.get("surface_path", "")).rstrip("/")
-        surface = next((each for each in get_surfaces() if each.path == path and each.authorization_servers), None)
+        surface = next(
+            (each for each in get_surfaces() if each.path == path and each.authorization_servers),
+            None,
+        )
         if surface is None:
             raise NotFoundException
         metadata = _build_metadata(surface, base_url(request.scope, path))
-        return Response(to_json(metadata), media_type="application/json", headers={"cache-control": "public, max-age=300", "vary": "Host"})
+        return Response(
+            to_json(metadata),
+            media_type="application/json",
+            headers={"cache-control": "public, max-age=300", "vary": "Host"},
+        )
 
     return protected_resource
 
@@ -47,7 +55,11 @@ def build_keys_route(path: str, jwks: bytes) -> HTTPRouteHandler:
 
     @get(path, include_in_schema=False)
     async def public_keys() -> Response[bytes]:
-        return Response(jwks, media_type="application/jwk-set+json", headers={"cache-control": "public, max-age=300"})
+        return Response(
+            jwks,
+            media_type="application/jwk-set+json",
+            headers={"cache-control": "public, max-age=300"},
+        )
 
     return public_keys
 
@@ -57,11 +69,20 @@ def add_metadata_url(challenge: str, surface: Surface, scope: HTTPScope) -> str:
     if not surface.authorization_servers:
         return challenge
     parameter = f'resource_metadata="{base_url(scope, METADATA_PATH + surface.path)}"'
-    return _BEARER.sub(lambda found: f"Bearer {parameter}{', ' if found['parameters'] else ''}", challenge, count=1)
+    return _BEARER.sub(
+        lambda found: f"Bearer {parameter}{', ' if found['parameters'] else ''}", challenge, count=1
+    )
 
 
 def _build_metadata(surface: Surface, url: str) -> Mapping[str, object]:
-    scopes = sorted({scope for each in surface.security_requirements for scopes in (each.schemes or {}).values() for scope in scopes.list_ or ()})
+    scopes = sorted(
+        {
+            scope
+            for each in surface.security_requirements
+            for scopes in (each.schemes or {}).values()
+            for scope in scopes.list_ or ()
+        }
+    )
     metadata = {
         "resource": resolve_url(surface, url),
         "resource_name": surface.agent.name,

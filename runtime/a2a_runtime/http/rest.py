@@ -26,7 +26,10 @@ from a2a_runtime.surface import Surface
 
 SKILLS = "/skills"
 SKILL_CALL, SKILL_SCHEMA = SKILLS + "/{skill:str}", SCHEMAS_PATH + "/{skill:str}/{file:str}"
-SKILL_PATHS: Mapping[str, tuple[str, ...]] = {SKILL_CALL: ("POST", "OPTIONS"), SKILL_SCHEMA: ("GET", "HEAD", "OPTIONS")}
+SKILL_PATHS: Mapping[str, tuple[str, ...]] = {
+    SKILL_CALL: ("POST", "OPTIONS"),
+    SKILL_SCHEMA: ("GET", "HEAD", "OPTIONS"),
+}
 """The paths of skills below a surface, and the methods of each."""
 
 SRS_METHODS = ("GET", "HEAD", "OPTIONS")
@@ -35,24 +38,37 @@ _METHODS_WITH_BODY = frozenset(("POST", "PUT", "PATCH"))
 
 def allowed_methods(route: Route, parameters: Sequence[str]) -> tuple[str, ...]:
     """List the methods of a route; HEAD is one of them if GET returns one document."""
-    return (*route.methods(parameters), *(("HEAD",) if _match_head(route, parameters) else ()), "OPTIONS")
+    return (
+        *route.methods(parameters),
+        *(("HEAD",) if _match_head(route, parameters) else ()),
+        "OPTIONS",
+    )
 
 
 def allowed_methods_at(surface: Surface, path: str) -> tuple[str, ...]:
     """List the methods of a path below a surface; empty if no route has the path.
 
-    Litestar mounts every path for all methods, and itself refuses methods that it does not know. So its own list of methods is of no use.
+    Litestar mounts every path for all methods, and itself refuses methods that it does not know. So
+    its own list of methods is of no use.
     """
     for route in chain.from_iterable(PATHS.get(dialect, ()) for dialect in surface.dialects):
         if match := _match_path(route.path, path):
             return allowed_methods(route, match.groups())
     if surface.srs_forms and path in srs_forms.PATHS:
         return SRS_METHODS
-    return next((methods for skill_path, methods in SKILL_PATHS.items() if _match_path(skill_path, path)), ())
+    return next(
+        (methods for skill_path, methods in SKILL_PATHS.items() if _match_path(skill_path, path)),
+        (),
+    )
 
 
 def _match_path(pattern: str, path: str) -> re.Match[str] | None:
-    return re.fullmatch("/".join("([^/]+)" if step.startswith("{") else re.escape(step) for step in pattern.split("/")), path)
+    return re.fullmatch(
+        "/".join(
+            "([^/]+)" if step.startswith("{") else re.escape(step) for step in pattern.split("/")
+        ),
+        path,
+    )
 
 
 def _match_head(route: Route, parameters: Sequence[str]) -> RouteMatch | None:
@@ -65,31 +81,46 @@ class RestEndpoint(Endpoint):
 
     def __init__(self, dispatcher: Dispatcher, route: Route) -> None:
         super().__init__(dispatcher)
-        self._routes = {version: found for version, names in dispatcher.supported_dialects.list_versions() if (found := _narrow_route(route, names))}
+        self._routes = {
+            version: found
+            for version, names in dispatcher.supported_dialects.list_versions()
+            if (found := _narrow_route(route, names))
+        }
         """The route with the bindings of the dialects that respond to a version."""
         self._route = self._routes.get(None, route)
         dialects = _list_dialects(route)
         self._dialect = dialects[0]
-        self._dialects = {version: _list_dialects(each)[0] for version, each in self._routes.items()}
+        self._dialects = {
+            version: _list_dialects(each)[0] for version, each in self._routes.items()
+        }
         self._starts_with_parameter = route.path.startswith("/{")
         """Paths of an unsupported version match such a route too."""
         self._preferred_dialects = frozenset((dispatcher.surface.default_v0_3_form,))
-        self._media_types = frozenset(name.encode() for dialect in dialects for name in DIALECTS[dialect].media_types)
+        self._media_types = frozenset(
+            name.encode() for dialect in dialects for name in DIALECTS[dialect].media_types
+        )
 
     async def handle(self, request: HttpRequest) -> None:
         """Respond to a request."""
         version = request.version
-        route, request.dialect = self._routes.get(version, self._route), self._dialects.get(version, self._dialect)
+        route, request.dialect = (
+            self._routes.get(version, self._route),
+            self._dialects.get(version, self._dialect),
+        )
         scope, dispatcher = request.scope, self.dispatcher
         method, parameters = scope["method"], tuple(_find_parameters(scope).values())
-        match = _match_head(route, parameters) if method == "HEAD" else route.match(method, parameters)
+        match = (
+            _match_head(route, parameters) if method == "HEAD" else route.match(method, parameters)
+        )
         if match is None:
             return await send_allowed_methods(request, allowed_methods(route, parameters))
         caller = await dispatcher.admit(request)
         if version not in self._routes:
             dispatcher.supported_dialects.check_version(version, self._dialect)
         if self._starts_with_parameter:
-            dispatcher.supported_dialects.check_path(version, path_within(scope, dispatcher.surface.path) or "")
+            dispatcher.supported_dialects.check_path(
+                version, path_within(scope, dispatcher.surface.path) or ""
+            )
         body = b""
         if method in _METHODS_WITH_BODY:
             request.check_media_type(self._media_types)
@@ -97,14 +128,20 @@ class RestEndpoint(Endpoint):
             check_json(body)
             if dispatcher.surface.double_base64:
                 body = decode_once(body)
-        binding, parsed = parse_request(match, scope["query_string"], body, self._preferred_dialects)
+        binding, parsed = parse_request(
+            match, scope["query_string"], body, self._preferred_dialects
+        )
         if binding.operation is LIST_TASKS and scope["query_string"]:
-            dispatcher.warn_of_ignored(request, caller, binding, parse_qs(scope["query_string"].decode("latin-1")))
+            dispatcher.warn_of_ignored(
+                request, caller, binding, parse_qs(scope["query_string"].decode("latin-1"))
+            )
         if binding.operation is GET_EXTENDED_AGENT_CARD and binding.dialect == V0_3.name:
             binding = replace(binding, serialize=serialize_with(write_card_in_both_forms))
         if dispatcher.surface.double_base64:
             binding = encode_files_twice(binding)
-        return await dispatcher.serve(request, Invocation(binding, parsed, dispatcher.build_context(request, caller, binding)))
+        return await dispatcher.serve(
+            request, Invocation(binding, parsed, dispatcher.build_context(request, caller, binding))
+        )
 
 
 def _find_parameters(scope: HTTPScope) -> Mapping[str, str]:
@@ -114,10 +151,17 @@ def _find_parameters(scope: HTTPScope) -> Mapping[str, str]:
 
 def _narrow_route(route: Route, names: frozenset[str]) -> Route | None:
     """Return a route with the bindings of some dialects only; ``None`` if there are none."""
-    narrowed = {key: tuple(each for each in bindings if each.binding.dialect in names) for key, bindings in route.bindings.items()}
+    narrowed = {
+        key: tuple(each for each in bindings if each.binding.dialect in names)
+        for key, bindings in route.bindings.items()
+    }
     bindings = {key: each for key, each in narrowed.items() if each}
     return Route(route.path, bindings) if bindings else None
 
 
 def _list_dialects(route: Route) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(each.binding.dialect for bindings in route.bindings.values() for each in bindings))
+    return tuple(
+        dict.fromkeys(
+            each.binding.dialect for bindings in route.bindings.values() for each in bindings
+        )
+    )

@@ -1,4 +1,5 @@
-"""Skills as plain HTTP, for clients without the protocol: POST the input, get the output; and the schemas of both.
+"""Skills as plain HTTP, for clients without the protocol: POST the input, get the output; and the
+schemas of both.
 
     POST {surface}/skills/{skill}                      input as JSON, or plain text for a skill that takes text
         200  the output; of a skill that streams, all of its chunks as one array
@@ -6,7 +7,8 @@
         4xx, 5xx  an error of the protocol, with every field error
     GET  {surface}/schemas/{skill}/{input|output}.json
 
-A call runs the protocol's own operation: the same gate, the same checks, and a task that can be read and canceled like every other.
+A call runs the protocol's own operation: the same gate, the same checks, and a task that can be
+read and canceled like every other.
 """
 
 from __future__ import annotations
@@ -83,24 +85,44 @@ class SkillResponse(NamedTuple):
     body: bytes
 
 
-def _find_skill(request: HttpRequest, dispatcher: Dispatcher, caller: Caller) -> tuple[SkillDefinition, AnyContract] | None:
+def _find_skill(
+    request: HttpRequest, dispatcher: Dispatcher, caller: Caller
+) -> tuple[SkillDefinition, AnyContract] | None:
     """Find the skill with a contract that a path names, if it is visible to a caller."""
     skill = dispatcher.surface.skills.get(request.scope["path_params"]["skill"])
-    return None if skill is None or skill.contract is None or not skill.is_visible_to(caller) else (skill, skill.contract)
+    return (
+        None
+        if skill is None or skill.contract is None or not skill.is_visible_to(caller)
+        else (skill, skill.contract)
+    )
 
 
 def _explain_missing(request: HttpRequest, dispatcher: Dispatcher, caller: Caller) -> str:
-    """Explain why a path calls no skill, as far as the caller may know: with the skills that it may call there."""
+    """Explain why a path calls no skill, as far as the caller may know: with the skills that it may
+    call there.
+    """
     name = request.scope["path_params"]["skill"]
-    visible = {skill_id: skill for skill_id, skill in dispatcher.surface.skills.items() if skill.is_visible_to(caller)}
-    typed = ", ".join(skill_id for skill_id, skill in visible.items() if skill.contract is not None) or "none"
+    visible = {
+        skill_id: skill
+        for skill_id, skill in dispatcher.surface.skills.items()
+        if skill.is_visible_to(caller)
+    }
+    typed = (
+        ", ".join(skill_id for skill_id, skill in visible.items() if skill.contract is not None)
+        or "none"
+    )
     if name in visible:
-        return f"This skill has no types, so it has no path; send it a message. Skills with a path: {typed}"
+        return (
+            "This skill has no types, so it has no path; send it a message. Skills with a path: "
+            f"{typed}"
+        )
     return f"There is no such skill. Skills with a path: {typed}"
 
 
 class SchemaEndpoint(Endpoint):
-    """Responds with a schema of a skill; the gate is asked only for skills that are not public, or where the card is not."""
+    """Responds with a schema of a skill; the gate is asked only for skills that are not public, or
+    where the card is not.
+    """
 
     async def handle(self, request: HttpRequest) -> None:
         """Respond to a request."""
@@ -108,12 +130,22 @@ class SchemaEndpoint(Endpoint):
         request.dialect = dispatcher.supported_dialects.fallback(None)
         if request.scope["method"] not in ("GET", "HEAD"):
             return await send_allowed_methods(request, SKILL_PATHS[SKILL_SCHEMA])
-        public = _find_skill(request, dispatcher, ANONYMOUS) if dispatcher.surface.public_card is not False else None
+        public = (
+            _find_skill(request, dispatcher, ANONYMOUS)
+            if dispatcher.surface.public_card is not False
+            else None
+        )
         found = public or _find_skill(request, dispatcher, await dispatcher.admit(request))
-        schema = found[1].schemas.get(request.scope["path_params"]["file"].removesuffix(".json")) if found else None
+        schema = (
+            found[1].schemas.get(request.scope["path_params"]["file"].removesuffix(".json"))
+            if found
+            else None
+        )
         if schema is None:
             raise MethodNotFoundError
-        return await send_response(request, schema.document, headers=(_CACHE_CONTROL,) if public else ())
+        return await send_response(
+            request, schema.document, headers=(_CACHE_CONTROL,) if public else ()
+        )
 
 
 class SkillEndpoint(Endpoint):
@@ -125,7 +157,9 @@ class SkillEndpoint(Endpoint):
         request.dialect = dispatcher.supported_dialects.fallback(None)
         if request.scope["method"] != "POST":
             return await send_allowed_methods(request, SKILL_PATHS[SKILL_CALL])
-        caller = await dispatcher.admit(request)  # first: the existence of some skills is not public
+        caller = await dispatcher.admit(
+            request
+        )  # first: the existence of some skills is not public
         found = _find_skill(request, dispatcher, caller)
         if found is None:
             raise MethodNotFoundError(_explain_missing(request, dispatcher, caller))
@@ -134,15 +168,22 @@ class SkillEndpoint(Endpoint):
         binding = self._find_send_binding()
         context = dispatcher.build_context(request, caller, binding)
         try:
-            result = await dispatcher.invoke(request, Invocation(binding, _build_send_request(skill, contract, request, body), context))
+            result = await dispatcher.invoke(
+                request,
+                Invocation(binding, _build_send_request(skill, contract, request, body), context),
+            )
         except InvalidParamsError as error:
-            error.fields = tuple((path or _BODY_FIELD, text) for path, text in strip_payload_path(error.fields))
+            error.fields = tuple(
+                (path or _BODY_FIELD, text) for path, text in strip_payload_path(error.fields)
+            )
             raise
         status, response = _build_response(contract, result.model.task, result.model.message)
         return await send_response(request, response, status=status)
 
     def _find_send_binding(self) -> AnyBinding:
-        """Find the binding of ``SendMessage`` in any dialect of the surface: all of them lead to the same canonical request."""
+        """Find the binding of ``SendMessage`` in any dialect of the surface: all of them lead to
+        the same canonical request.
+        """
         for dialect in self.dispatcher.supported_dialects.dialects:
             for binding in METHODS.get(dialect.name, {}).values():
                 if binding.operation is SEND_MESSAGE:
@@ -150,9 +191,18 @@ class SkillEndpoint(Endpoint):
         raise MethodNotFoundError
 
 
-def _build_send_request(skill: SkillDefinition, contract: AnyContract, request: HttpRequest, body: bytes) -> SendMessageRequest:
-    task_id = parse_qs(request.scope["query_string"].decode("latin-1")).get(_TASK_PARAMETER, [None])[0]
-    message = Message(message_id=_ID_GENERATOR.new(), role=Role.USER, task_id=task_id, parts=[_build_part(contract, request, body)])
+def _build_send_request(
+    skill: SkillDefinition, contract: AnyContract, request: HttpRequest, body: bytes
+) -> SendMessageRequest:
+    task_id = parse_qs(request.scope["query_string"].decode("latin-1")).get(
+        _TASK_PARAMETER, [None]
+    )[0]
+    message = Message(
+        message_id=_ID_GENERATOR.new(),
+        role=Role.USER,
+        task_id=task_id,
+        parts=[_build_part(contract, request, body)],
+    )
     return SendMessageRequest(message=message, metadata={SKILL_ID: skill.id})
 
 
@@ -166,25 +216,42 @@ def _build_part(contract: AnyContract, request: HttpRequest, body: bytes) -> Par
     return wrap_payload(value, contract.input.validator)
 
 
-def _build_response(contract: AnyContract, task: Task | None, message: Message | None) -> SkillResponse:
-    """Build the response to a call from its message or its task; raise the error for which the task stands."""
+def _build_response(
+    contract: AnyContract, task: Task | None, message: Message | None
+) -> SkillResponse:
+    """Build the response to a call from its message or its task; raise the error for which the task
+    stands.
+    """
     if task is None:
-        return SkillResponse(200, to_json(_extract_output(contract, message.parts if message else [])))
+        return SkillResponse(
+            200, to_json(_extract_output(contract, message.parts if message else []))
+        )
     state = State(task.status.state) if task.status.state.is_known else State.FAILED
     message = task.status.message
     if state in INTERRUPTED:
         data = find_data(message.parts if message else ())
         question = {"text": join_texts(message), "data": data, "schema": get_reply_schema(message)}
         stated = {key: value for key, value in question.items() if value is not None}
-        return SkillResponse(202, to_json({_TASK_PARAMETER: task.id, "contextId": task.context_id, "question": stated}))
+        return SkillResponse(
+            202,
+            to_json({_TASK_PARAMETER: task.id, "contextId": task.context_id, "question": stated}),
+        )
     if fields := read_fields(message):
         raise InvalidParamsError(join_texts(message), fields=fields, details={"task_id": task.id})
     if state is not State.COMPLETED:
-        raise _ERROR_BY_STATE.get(state, InternalError)(join_texts(message), details={"task_id": task.id})
-    result = next((each for each in task.artifacts or [] if RESULT in (each.artifact_id, each.name)), None)
+        raise _ERROR_BY_STATE.get(state, InternalError)(
+            join_texts(message), details={"task_id": task.id}
+        )
+    result = next(
+        (each for each in task.artifacts or [] if RESULT in (each.artifact_id, each.name)), None
+    )
     if result is None:
         parts = message.parts if message else []
-        output = [_extract_output(contract, [part]) for part in parts] if contract.streams else _extract_output(contract, parts)
+        output = (
+            [_extract_output(contract, [part]) for part in parts]
+            if contract.streams
+            else _extract_output(contract, parts)
+        )
     elif contract.streams:
         output = [_extract_output(contract, [part]) for part in result.parts]
     else:
@@ -192,5 +259,7 @@ def _build_response(contract: AnyContract, task: Task | None, message: Message |
     return SkillResponse(200, to_json(output))
 
 
-def _extract_output(contract: AnyContract, parts: list[Part], *, are_chunks: bool = False) -> object:
+def _extract_output(
+    contract: AnyContract, parts: list[Part], *, are_chunks: bool = False
+) -> object:
     return extract_payload(parts, contract.output.validator, "result", are_chunks=are_chunks).value

@@ -28,4 +28,11 @@ class SrsCardEndpoint(RestEndpoint):
 def find_card_route() -> Route:
     """Find the route of 0.3 with the operation of these paths."""
     names = frozenset(PATHS.values())
-    return next(each for each in ROUTES[DIALECT] if any(choice.binding.operation.name in names for choice in each.bindings.get(("GET", None), ())))
+    return next(
+        each
+        for each in ROUTES[DIALECT]
+        if any(
+            choice.binding.operation.name in names
+            for choice in each.bindings.get(("GET", None), ())
+        )
+    )

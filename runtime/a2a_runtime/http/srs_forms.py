@@ -1,8 +1,10 @@
-"""Forms of the apcore SRS: a call becomes the one of 0.3 that it stands for, before it is parsed; its result gets the members of the SRS.
+"""Forms of the apcore SRS: a call becomes the one of 0.3 that it stands for, before it is parsed;
+its result gets the members of the SRS.
 
     body ── rewrite_call ──► body of 0.3, errors, SrsForm ── parse, run ──► result ── rewrite_result ──► result of the SRS
 
-The rules are those of ``schema/srs_forms.json``; the functions are pure. A call that none of them changes stays as it is, to the byte.
+The rules are those of ``schema/srs_forms.json``; the functions are pure. A call that none of them
+changes stays as it is, to the byte.
 """
 
 from __future__ import annotations
@@ -55,19 +57,34 @@ def rewrite_call(body: bytes) -> RewrittenCall:
         if operation in rule.operations and is_json_object(params):
             for path, found in _find_objects(params, rule.at):
                 is_changed = _apply(rule, path, found, form, errors) or is_changed
-    return RewrittenCall(to_json(call), form, tuple(errors)) if is_changed or errors else RewrittenCall(body)
+    return (
+        RewrittenCall(to_json(call), form, tuple(errors))
+        if is_changed or errors
+        else RewrittenCall(body)
+    )
 
 
 def explain_member(binding: AnyBinding, name: str, *, is_call: bool) -> str:
-    """Explain a member that is ignored: the members that there are, and the switch if calls in these forms have it."""
-    rules = [rule for rule in REQUESTS if is_call and binding.dialect == DIALECT and binding.operation.name in rule.operations and not rule.at]
+    """Explain a member that is ignored: the members that there are, and the switch if calls in
+    these forms have it.
+    """
+    rules = [
+        rule
+        for rule in REQUESTS
+        if is_call
+        and binding.dialect == DIALECT
+        and binding.operation.name in rule.operations
+        and not rule.at
+    ]
     is_read = any(name == each for rule in rules for each, _ in (*rule.move, *rule.limit))
     offered = ", ".join(map(binding.request.wire_name, binding.request.model_fields))
     return f"{'set srs_forms on the surface to read it; ' if is_read else ''}there are {offered}"
 
 
 def is_card_call(body: bytes) -> bool:
-    """Return whether a call asks for the card of what its caller may see, which every caller may do."""
+    """Return whether a call asks for the card of what its caller may see, which every caller may
+    do.
+    """
     try:
         call: object = from_json(body)
     except ValueError:
@@ -75,7 +92,9 @@ def is_card_call(body: bytes) -> bool:
     return is_json_object(call) and call.get("method") in SRS_METHODS
 
 
-def _find_objects(value: object, at: str, path: str = "") -> Iterator[tuple[str, dict[str, object]]]:
+def _find_objects(
+    value: object, at: str, path: str = ""
+) -> Iterator[tuple[str, dict[str, object]]]:
     """Yield the objects at a place, each with its path."""
     if not at:
         if is_json_object(value):
@@ -83,7 +102,10 @@ def _find_objects(value: object, at: str, path: str = "") -> Iterator[tuple[str,
         return
     step, _, rest = at.partition(".")
     name = step.removesuffix(_LIST)
-    inner, path = value.get(name) if is_json_object(value) else None, f"{path}.{name}" if path else name
+    inner, path = (
+        value.get(name) if is_json_object(value) else None,
+        f"{path}.{name}" if path else name,
+    )
     if not step.endswith(_LIST):
         yield from _find_objects(inner, rest, path)
     elif is_json_array(inner):
@@ -91,9 +113,17 @@ def _find_objects(value: object, at: str, path: str = "") -> Iterator[tuple[str,
             yield from _find_objects(each, rest, f"{path}[{index}]")
 
 
-def _apply(rule: RequestRule, path: str, found: dict[str, object], form: SrsForm, errors: list[tuple[str, str]]) -> bool:
+def _apply(
+    rule: RequestRule,
+    path: str,
+    found: dict[str, object],
+    form: SrsForm,
+    errors: list[tuple[str, str]],
+) -> bool:
     """Apply a rule to an object; return whether it has changed."""
-    if any(found.get(name) != value for name, value in rule.equals) or (rule.if_present and rule.if_present not in found):
+    if any(found.get(name) != value for name, value in rule.equals) or (
+        rule.if_present and rule.if_present not in found
+    ):
         return False
     before = to_json(found)
     for name, place in rule.copy:
@@ -120,7 +150,9 @@ def _move(found: dict[str, object], name: str, place: str, path: str) -> tuple[s
     return None
 
 
-def _take_limit(found: dict[str, object], name: str, longest: int, form: SrsForm, errors: list[tuple[str, str]]) -> None:
+def _take_limit(
+    found: dict[str, object], name: str, longest: int, form: SrsForm, errors: list[tuple[str, str]]
+) -> None:
     size = found.pop(name)
     if _PAGE_SIZE in found:
         errors.append((name, f"is given beside {_PAGE_SIZE}; keep one of the two"))
@@ -138,7 +170,9 @@ def _get(found: dict[str, object], place: str) -> object:
 
 
 def _put(found: dict[str, object], place: str, value: object) -> bool:
-    """Write a value at a place, and the objects on the way to it; ``False`` if something else is there."""
+    """Write a value at a place, and the objects on the way to it; ``False`` if something else is
+    there.
+    """
     *steps, last = place.split(".")
     inner: object = found
     for step in steps:

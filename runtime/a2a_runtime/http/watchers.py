@@ -5,8 +5,8 @@
     wait_for_disconnect   the client is gone during a stream         ClientDisconnectError
     wait_for_expiry       the credentials of a stream's reader end   ChallengeError
 
-A timer or a task for each request costs more than most requests (measured). So all requests of a surface share one timer, and only a request that
-takes long gets a task of its own.
+A timer or a task for each request costs more than most requests (measured). So all requests of a
+surface share one timer, and only a request that takes long gets a task of its own.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ _END_OF_GRACE = "graceful shutdown"
 
 
 def is_end_of_grace(error: asyncio.CancelledError) -> bool:
-    """Tell whether uvicorn cancels a request because its grace period is over; it would log a traceback for each, although the client has its answer.
+    """Tell whether uvicorn cancels a request because its grace period is over; it would log a
+    traceback for each, although the client has its answer.
 
     Any other cancellation is for those who await the app.
     """
@@ -41,15 +42,20 @@ def is_end_of_grace(error: asyncio.CancelledError) -> bool:
 
 
 class RequestWatcher:
-    """Checks the requests of a surface at an interval, with one timer that runs only while there are some.
+    """Checks the requests of a surface at an interval, with one timer that runs only while there
+    are some.
 
-    A request that waits for its body is interrupted after the timeout, or one interval later. One that waits for its result has its disconnect
-    watched from its second check on.
+    A request that waits for its body is interrupted after the timeout, or one interval later. One
+    that waits for its result has its disconnect watched from its second check on.
     """
 
-    def __init__(self, body_timeout: float | None, interval_seconds: float = _CHECK_INTERVAL_SECONDS) -> None:
+    def __init__(
+        self, body_timeout: float | None, interval_seconds: float = _CHECK_INTERVAL_SECONDS
+    ) -> None:
         self.checks: dict[HttpRequest, int] = {}
-        """The requests in progress, each with its checks since it began to wait; users of the watcher add, reset and remove them."""
+        """The requests in progress, each with its checks since it began to wait; users of the
+        watcher add, reset and remove them.
+        """
         self.is_running = False
         self._body_timeout = inf if body_timeout is None else body_timeout
         self._interval_seconds = min(interval_seconds, self._body_timeout / _CHECKS_PER_TIMEOUT)
@@ -64,18 +70,30 @@ class RequestWatcher:
             self.checks[request] = past_checks + 1
             if request.awaits is Awaits.RESULT and past_checks == 1:
                 request.interrupt.watch(wait_for_disconnect(request.receive))
-            elif request.awaits is Awaits.BODY and past_checks * self._interval_seconds >= self._body_timeout:
+            elif (
+                request.awaits is Awaits.BODY
+                and past_checks * self._interval_seconds >= self._body_timeout
+            ):
                 limit = f"{self._body_timeout:g}"
-                request.interrupt.throw(RequestTimeoutError(f"Request body: not received within {limit} s", details={"limit": limit}))
+                request.interrupt.throw(
+                    RequestTimeoutError(
+                        f"Request body: not received within {limit} s", details={"limit": limit}
+                    )
+                )
         self.is_running = False
         if self.checks:
             self.start()
 
 
-async def wait_for_disconnect(receive: Receive, on_idle: Callable[[], Awaitable[float]] | None = None, idle_seconds: float | None = None) -> None:
+async def wait_for_disconnect(
+    receive: Receive,
+    on_idle: Callable[[], Awaitable[float]] | None = None,
+    idle_seconds: float | None = None,
+) -> None:
     """Raise ``ClientDisconnectError`` once the client is gone.
 
-    ``on_idle`` is called whenever nothing was received for ``idle_seconds``; it returns the seconds until its next call.
+    ``on_idle`` is called whenever nothing was received for ``idle_seconds``; it returns the seconds
+    until its next call.
     """
     while True:
         try:
@@ -89,7 +107,12 @@ async def wait_for_disconnect(receive: Receive, on_idle: Callable[[], Awaitable[
 
 
 async def wait_for_expiry(clock: Clock, expires_at: float) -> None:
-    """Raise ``ChallengeError`` at a moment of the clock. The reader of a stream continues after its last event, with new credentials."""
+    """Raise ``ChallengeError`` at a moment of the clock.
+
+    The reader of a stream continues after its last event, with new credentials.
+    """
     while (seconds_left := expires_at - clock.millis() / 1000) > 0:
         await clock.sleep(min(seconds_left, _MAX_SLEEP_SECONDS))
-    raise ChallengeError(BEARER.title(), "Credentials: expired; continue after the last event with new ones")
+    raise ChallengeError(
+        BEARER.title(), "Credentials: expired; continue after the last event with new ones"
+    )

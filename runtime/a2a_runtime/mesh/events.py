@@ -7,7 +7,8 @@ Consumers read the text of the first part of the first artifact, and nothing els
     history          the message that started the task, as it was sent
     status message   one text
 
-A stream does not report that a task has begun, because consumers read ``working`` as work that goes on elsewhere:
+A stream does not report that a task has begun, because consumers read ``working`` as work that goes
+on elsewhere:
 
     the handler returns at once             artifact, completed
     it fails                                failed
@@ -54,12 +55,17 @@ PROGRESS = "progress"
 """Member of the metadata of a status: a number from 0 to 1."""
 
 
-_QUESTION_HINT = "This task waits for an answer, which this dialect cannot carry: answer task {} as A2A 1.0 or 0.3, or cancel it with {}"
+_QUESTION_HINT = (
+    "This task waits for an answer, which this dialect cannot carry: answer task {} as A2A 1.0 "
+    "or 0.3, or cancel it with {}"
+)
 _INTERRUPTED = frozenset(map(str, INTERRUPTED))
 
 
 def describe_status(status: TaskStatus, task_id: str) -> Message | None:
-    """Reduce the message of a status to one text; that of a task that waits for its caller says what a client of this dialect can do."""
+    """Reduce the message of a status to one text; that of a task that waits for its caller says
+    what a client of this dialect can do.
+    """
     message = None if status.message is None else flatten_message(status.message)
     if str(status.state) not in _INTERRUPTED:
         return message
@@ -74,7 +80,9 @@ def project_task(task: Task, history_length: int | None = None) -> Task:
     history = (task.history or [])[:1] if history_length != 0 else []
     return task.model_copy(
         update={
-            "status": task.status.model_copy(update={"message": describe_status(task.status, task.id)}),
+            "status": task.status.model_copy(
+                update={"message": describe_status(task.status, task.id)}
+            ),
             "artifacts": [build_result(task)] if task.status.state == COMPLETED else None,
             "history": history or None,
         }
@@ -82,7 +90,9 @@ def project_task(task: Task, history_length: int | None = None) -> Task:
 
 
 def build_result(task: Task) -> Artifact:
-    """Build the artifact of a completed task; a handler that has returned a message has no other result."""
+    """Build the artifact of a completed task; a handler that has returned a message has no other
+    result.
+    """
     artifacts, message = task.artifacts or [], task.status.message
     results = [artifact for artifact in artifacts if artifact.artifact_id == RESULT]
     parts = [part for artifact in results or artifacts for part in artifact.parts]
@@ -93,7 +103,13 @@ def build_result(task: Task) -> Artifact:
 
 def flatten_message(message: Message) -> Message | None:
     """Reduce a message to one text; ``None`` for a message without parts."""
-    return message.model_copy(update={"parts": [Part(text=flatten_parts(message.parts))], "metadata": None}) if message.parts else None
+    return (
+        message.model_copy(
+            update={"parts": [Part(text=flatten_parts(message.parts))], "metadata": None}
+        )
+        if message.parts
+        else None
+    )
 
 
 def flatten_parts(parts: Sequence[Part]) -> str:
@@ -114,7 +130,10 @@ def _to_value(part: Part) -> object:
 
 
 class EventProjection:
-    """Projection of the events of one stream. It remembers the last status, so that only changes are sent."""
+    """Projection of the events of one stream.
+
+    It remembers the last status, so that only changes are sent.
+    """
 
     def __init__(self, task_id: str, context_id: str) -> None:
         self._task_id, self._context_id = task_id, context_id
@@ -128,29 +147,48 @@ class EventProjection:
             self._is_started = True
             yield self.build_status(TaskStatus(state=WORKING, timestamp=at))
 
-    def project_status(self, status: TaskStatus, metadata: dict[str, object] | None) -> Iterator[Event[StreamResponse]]:
-        """Yield a status that differs from the last one; text and progress stay until they are replaced."""
+    def project_status(
+        self, status: TaskStatus, metadata: dict[str, object] | None
+    ) -> Iterator[Event[StreamResponse]]:
+        """Yield a status that differs from the last one; text and progress stay until they are
+        replaced.
+        """
         message = describe_status(status, self._task_id) or self._last_message
         progress = (metadata or {}).get(PROGRESS, self._last_progress)
-        if (message and message.parts, progress) == (self._last_message and self._last_message.parts, self._last_progress):
+        if (message and message.parts, progress) == (
+            self._last_message and self._last_message.parts,
+            self._last_progress,
+        ):
             return
         yield from self.project_start(status.timestamp)
         self._last_message, self._last_progress = message, progress
-        yield self.build_status(TaskStatus(state=WORKING, timestamp=status.timestamp, message=message), progress)
+        yield self.build_status(
+            TaskStatus(state=WORKING, timestamp=status.timestamp, message=message), progress
+        )
 
     def project_end(self, task: Task) -> Iterator[Event[StreamResponse]]:
         """Yield the end of a task, after the artifact of a completed one."""
         state, message, at = task.status.state, task.status.message, task.status.timestamp
         if state == COMPLETED:
-            update = TaskArtifactUpdateEvent(task_id=self._task_id, context_id=self._context_id, artifact=build_result(task))
+            update = TaskArtifactUpdateEvent(
+                task_id=self._task_id, context_id=self._context_id, artifact=build_result(task)
+            )
             yield _to_event(StreamResponse(artifact_update=update))
             message = None
-        yield self.build_status(TaskStatus(state=state, timestamp=at, message=None if message is None else flatten_message(message)))
+        yield self.build_status(
+            TaskStatus(
+                state=state,
+                timestamp=at,
+                message=None if message is None else flatten_message(message),
+            )
+        )
 
     def build_status(self, status: TaskStatus, progress: object = None) -> Event[StreamResponse]:
         """Build a status event."""
         metadata = None if progress is None else {PROGRESS: progress}
-        update = TaskStatusUpdateEvent(task_id=self._task_id, context_id=self._context_id, status=status, metadata=metadata)
+        update = TaskStatusUpdateEvent(
+            task_id=self._task_id, context_id=self._context_id, status=status, metadata=metadata
+        )
         return _to_event(StreamResponse(status_update=update))
 
 
@@ -159,8 +197,12 @@ def _to_event(response: StreamResponse) -> Event[StreamResponse]:
     return Event(0, Encoded.of(response))
 
 
-async def follow_task(engine: Engine, stored: StoredTask, projection: EventProjection) -> AsyncGenerator[Event[StreamResponse], None]:
-    """Yield the projected events of a task up to and with its end, however long the store is unavailable."""
+async def follow_task(
+    engine: Engine, stored: StoredTask, projection: EventProjection
+) -> AsyncGenerator[Event[StreamResponse], None]:
+    """Yield the projected events of a task up to and with its end, however long the store is
+    unavailable.
+    """
     cursor, mark = stored.last_seq, stored.mark
     job_started = engine.runner.job_started(stored.key)
     events = engine.readers.follow(stored, cursor, mark=mark)
@@ -179,8 +221,14 @@ async def follow_task(engine: Engine, stored: StoredTask, projection: EventProje
                 if event is None or event.state in TERMINAL:
                     break
                 cursor, mark = event.seq, event.mark
-                update = to_stream_response(event).model.status_update  # artifacts are sent with the end
-                for projected in projection.project_status(update.status, update.metadata) if update is not None else ():
+                update = to_stream_response(
+                    event
+                ).model.status_update  # artifacts are sent with the end
+                for projected in (
+                    projection.project_status(update.status, update.metadata)
+                    if update is not None
+                    else ()
+                ):
                     yield projected
             pending = asyncio.ensure_future(anext(events, None))
     finally:
@@ -191,7 +239,9 @@ async def follow_task(engine: Engine, stored: StoredTask, projection: EventProje
         yield projected
 
 
-async def _wait_for_job(job_started: asyncio.Future[None], pending: asyncio.Future[LoggedEvent | None]) -> bool:
+async def _wait_for_job(
+    job_started: asyncio.Future[None], pending: asyncio.Future[LoggedEvent | None]
+) -> bool:
     """Wait for the start of a job or for the next event; return whether the job has started."""
     futures: list[asyncio.Future[Any]] = [pending, job_started]
     await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)

@@ -1,7 +1,8 @@
 """Messages as they were sent.
 
-The canonical model has no place for members that this dialect does not define, and knows every part by its content alone. A history shows a message
-as its sender wrote it, so what the canonical model would lose is kept in the metadata of the message, and is written back by the bindings of this
+The canonical model has no place for members that this dialect does not define, and knows every part
+by its content alone. A history shows a message as its sender wrote it, so what the canonical model
+would lose is kept in the metadata of the message, and is written back by the bindings of this
 dialect. Most messages lose nothing and have no such entry.
 """
 
@@ -28,17 +29,27 @@ from a2a_contract.v1_0 import Message, SendMessageResponse, Task
 SENT = "urn:a2a-gen:mesh:message"
 """Member of the metadata of a message: the message as it was sent."""
 
-_TASK, _HISTORY, _METADATA = SendMessageResponse.wire_name("task"), Task.wire_name("history"), Message.wire_name("metadata")
+_TASK, _HISTORY, _METADATA = (
+    SendMessageResponse.wire_name("task"),
+    Task.wire_name("history"),
+    Message.wire_name("metadata"),
+)
 _MESH_HISTORY = mesh.Task.wire_name("history")
 _JSON_OBJECT: TypeAdapter[JsonObject] = TypeAdapter(JsonObject)
 
 
 def keep_sent(message: Message, body: bytes) -> Message:
-    """Keep the message of a call in its metadata, if it cannot be written back from the canonical one."""
+    """Keep the message of a call in its metadata, if it cannot be written back from the canonical
+    one.
+    """
     call: object = from_json(body) if body else None
     params = call.get("params") if is_json_object(call) else None
     sent = params.get("message") if is_json_object(params) else None
-    if not is_json_object(sent) or not sent or json_text(sent) == json_text(translate.write_message(message.to_dict())):
+    if (
+        not is_json_object(sent)
+        or not sent
+        or json_text(sent) == json_text(translate.write_message(message.to_dict()))
+    ):
         return message
     try:
         kept = _JSON_OBJECT.validate_python(sent)
@@ -50,7 +61,9 @@ def keep_sent(message: Message, body: bytes) -> Message:
 
 def _serialize(answer: Encoded[WireModel]) -> bytes:
     result: JsonMembers = from_json(answer.json)
-    task: JsonMembers = result.get(_TASK, result)  # every answer is a task, alone or as the only member
+    task: JsonMembers = result.get(
+        _TASK, result
+    )  # every answer is a task, alone or as the only member
     written = translate.write_task(task)
     written[_MESH_HISTORY] = [_write_sent(message) for message in task.get(_HISTORY, ())]
     return to_json(written)
@@ -63,7 +76,9 @@ def _write_sent(message: JsonMembers) -> object:
 
 _WITH_HISTORY = (SEND_MESSAGE, GET_TASK, CANCEL_TASK)
 MESH_METHODS: Mapping[str, AnyBinding] = {
-    method: replace(binding, serialize=_serialize) if binding.operation in _WITH_HISTORY else binding
+    method: replace(binding, serialize=_serialize)
+    if binding.operation in _WITH_HISTORY
+    else binding
     for method, binding in METHODS[MESH.name].items()
 }
 """Bindings of this dialect whose tasks show their message as it was sent."""

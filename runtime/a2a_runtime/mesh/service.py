@@ -17,7 +17,14 @@ from a2a_contract import mesh
 from a2a_contract.base import Encoded
 from a2a_contract.conversions import fresh_id
 from a2a_contract.dialects import MESH
-from a2a_contract.errors import ERRORS, InvalidParamsError, PermissionDeniedError, TaskIdInUseError, TaskNotCancelableError, UnavailableError
+from a2a_contract.errors import (
+    ERRORS,
+    InvalidParamsError,
+    PermissionDeniedError,
+    TaskIdInUseError,
+    TaskNotCancelableError,
+    UnavailableError,
+)
 from a2a_contract.lifecycle import TERMINAL
 from a2a_contract.mesh import TaskSendParams
 from a2a_contract.service import AgentService, Event
@@ -40,7 +47,14 @@ from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.execution.follow_ups import AcceptedMessage
 from a2a_runtime.execution.run import JOB_LOST, STATUS_UNAVAILABLE
 from a2a_runtime.execution.skill import ReplyKind
-from a2a_runtime.mesh.events import FAILED, WORKING, EventProjection, flatten_parts, follow_task, project_task
+from a2a_runtime.mesh.events import (
+    FAILED,
+    WORKING,
+    EventProjection,
+    flatten_parts,
+    follow_task,
+    project_task,
+)
 from a2a_runtime.mesh.sent import keep_sent
 from a2a_runtime.service.context import CallContext, ServiceBase
 from a2a_runtime.service.validation import build_request_info, check_sizes, require_permission
@@ -55,8 +69,12 @@ _QUESTION_METHODS = frozenset((TaskContext.ask.__name__, TaskContext.require_aut
 class MeshService(ServiceBase, AgentService[CallContext]):
     """Operations for consumers of mcp-mesh."""
 
-    async def send_message(self, request: SendMessageRequest, context: CallContext) -> Encoded[SendMessageResponse]:
-        """Create a task, and return it when its handler has returned, at the latest after the time that the surface sets for that."""
+    async def send_message(
+        self, request: SendMessageRequest, context: CallContext
+    ) -> Encoded[SendMessageResponse]:
+        """Create a task, and return it when its handler has returned, at the latest after the time
+        that the surface sets for that.
+        """
         accepted, limit = await self._start(request, context), context.surface.answer_within
         stored = accepted.stored
         try:
@@ -68,16 +86,26 @@ class MeshService(ServiceBase, AgentService[CallContext]):
             task = self._build_unavailable_task(stored.wire_id, error)
         return Encoded.of(SendMessageResponse(task=task))
 
-    async def send_streaming_message(self, request: SendMessageRequest, context: CallContext) -> AsyncGenerator[Event[StreamResponse], None]:
+    async def send_streaming_message(
+        self, request: SendMessageRequest, context: CallContext
+    ) -> AsyncGenerator[Event[StreamResponse], None]:
         """Create a task and yield its events."""
         try:
             stored = (await self._start(request, context)).stored
-        except TaskIdInUseError as error:  # a consumer reads a response that is no stream as a stream without events
+        except (
+            TaskIdInUseError
+        ) as error:  # a consumer reads a response that is no stream as a stream without events
             wire_id = request.message.task_id or ""
-            message = self._build_message(ERRORS[TaskIdInUseError].in_dialect(MESH.name).text(error))
-            yield EventProjection(wire_id, wire_id).build_status(TaskStatus(state=FAILED, timestamp=self._now(), message=message))
+            message = self._build_message(
+                ERRORS[TaskIdInUseError].in_dialect(MESH.name).text(error)
+            )
+            yield EventProjection(wire_id, wire_id).build_status(
+                TaskStatus(state=FAILED, timestamp=self._now(), message=message)
+            )
             return
-        async with aclosing(follow_task(self._engine, stored, EventProjection(stored.wire_id, stored.context_id))) as events:
+        async with aclosing(
+            follow_task(self._engine, stored, EventProjection(stored.wire_id, stored.context_id))
+        ) as events:
             async for event in events:
                 yield event
 
@@ -90,7 +118,9 @@ class MeshService(ServiceBase, AgentService[CallContext]):
         return Encoded.of(project_task(stored.task.model, request.history_length))
 
     async def cancel_task(self, request: CancelTaskRequest, context: CallContext) -> Encoded[Task]:
-        """Cancel a task, wait for its end up to the cancel timeout, and return it; also one that has ended before."""
+        """Cancel a task, wait for its end up to the cancel timeout, and return it; also one that
+        has ended before.
+        """
         scope = context.task_scope(request.tenant)
         try:
             stored = await self._engine.cancel(scope, request.id)
@@ -98,12 +128,16 @@ class MeshService(ServiceBase, AgentService[CallContext]):
             stored = await self._engine.load(scope, request.id)
         return Encoded.of(project_task(stored.task.model))
 
-    async def subscribe_to_task(self, request: SubscribeToTaskRequest, context: CallContext) -> AsyncGenerator[Event[StreamResponse], None]:
+    async def subscribe_to_task(
+        self, request: SubscribeToTaskRequest, context: CallContext
+    ) -> AsyncGenerator[Event[StreamResponse], None]:
         """Yield the present status of a task, its later events and its end."""
         stored = await self._engine.load(context.task_scope(request.tenant), request.id)
         task, projection = stored.task.model, EventProjection(stored.wire_id, stored.context_id)
         status = task.status
-        if not (status.message and flatten_parts(status.message.parts) == JOB_LOST):  # such a task did not go on
+        if not (
+            status.message and flatten_parts(status.message.parts) == JOB_LOST
+        ):  # such a task did not go on
             for event in projection.project_start(status.timestamp):
                 yield event
         if stored.state in TERMINAL:
@@ -127,7 +161,14 @@ class MeshService(ServiceBase, AgentService[CallContext]):
             skill.contract.check_message(request.message)
         wire_id = request.message.task_id or fresh_id()
         if len(wire_id) > _MAX_ID_LENGTH or not wire_id.isprintable():
-            raise InvalidParamsError(fields=((TaskSendParams.wire_name("id"), f"is not one line of at most {_MAX_ID_LENGTH} characters"),))
+            raise InvalidParamsError(
+                fields=(
+                    (
+                        TaskSendParams.wire_name("id"),
+                        f"is not one line of at most {_MAX_ID_LENGTH} characters",
+                    ),
+                )
+            )
         context_id = request.message.context_id or wire_id
         message = sent.model_copy(update={"task_id": None, "context_id": context_id})
         info, hidden = build_request_info(request, context), context.hidden_skills
@@ -143,9 +184,13 @@ class MeshService(ServiceBase, AgentService[CallContext]):
 
     async def _wait_returned(self, accepted: AcceptedMessage, limit_seconds: float) -> None:
         """Wait until the task has settled, its handler has returned a job, or the time is over."""
-        settled = asyncio.ensure_future(self._engine.wait(accepted.stored, accepted.cursor, mark=accepted.mark))
+        settled = asyncio.ensure_future(
+            self._engine.wait(accepted.stored, accepted.cursor, mark=accepted.mark)
+        )
         job_started = self._engine.runner.job_started(accepted.stored.key)
-        futures: list[asyncio.Future[Any]] = [settled] if job_started is None else [settled, job_started]
+        futures: list[asyncio.Future[Any]] = (
+            [settled] if job_started is None else [settled, job_started]
+        )
         try:
             await asyncio.wait(futures, timeout=limit_seconds, return_when=asyncio.FIRST_COMPLETED)
             if settled.done():
@@ -157,7 +202,11 @@ class MeshService(ServiceBase, AgentService[CallContext]):
     def _build_unavailable_task(self, wire_id: str, error: UnavailableError) -> Task:
         """Build a task whose state cannot be read."""
         message = self._build_message(f"{STATUS_UNAVAILABLE}: {error.message}")
-        return Task(id=wire_id, context_id=wire_id, status=TaskStatus(state=WORKING, message=message, timestamp=self._now()))
+        return Task(
+            id=wire_id,
+            context_id=wire_id,
+            status=TaskStatus(state=WORKING, message=message, timestamp=self._now()),
+        )
 
     def _build_message(self, text: str) -> Message:
         return Message(message_id=self._ids.new(), role=Role.AGENT, parts=[Part(text=text)])
@@ -167,31 +216,45 @@ class MeshService(ServiceBase, AgentService[CallContext]):
 
 
 def check_surface(surface: Surface) -> None:
-    """Raise ``ValueError`` for a surface with the mesh dialect that consumers could not use. Called when the app starts."""
+    """Raise ``ValueError`` for a surface with the mesh dialect that consumers could not use.
+
+    Called when the app starts.
+    """
     if MESH.name not in surface.dialects:
         return
     name = f"surface of agent {surface.agent.name!r} at {surface.path or '/'!r}"
     if len(surface.skills) != 1:
-        raise ValueError(f"{name}: a mesh surface has one skill, not {len(surface.skills)}; use one path for each skill, with only={{its id}}")
+        raise ValueError(
+            f"{name}: a mesh surface has one skill, not {len(surface.skills)}; use one path "
+            f"for each skill, with only={{its id}}"
+        )
     skill = single_skill(surface)
     try:
         mesh.Surface(path=surface.path or "/", skill_id=skill.id)
     except ValidationError as error:
         members = ", ".join(str(each["loc"][0]) for each in error.errors())
         raise ValueError(
-            f"{name}: invalid {members} ({surface.path or '/'}, {skill.id}); use lowercase letters, digits and hyphens in skill ids"
+            f"{name}: invalid {members} ({surface.path or '/'}, {skill.id}); use lowercase "
+            "letters, digits and hyphens in skill ids"
         ) from None
-    if surface.dialects == _ONLY_MESH and (calls_ask(skill.skill.handler) if skill.asks is None else skill.asks):
+    if surface.dialects == _ONLY_MESH and (
+        calls_ask(skill.skill.handler) if skill.asks is None else skill.asks
+    ):
         raise ValueError(
-            f"{name}: skill {skill.id!r} asks questions, and the mesh dialect has no way to answer them; "
+            f"{name}: skill {skill.id!r} asks questions, and the mesh dialect has no way to "
+            "answer them; "
             f"add another dialect to the surface, or set asks=False if the skill does not ask"
         )
     if surface.dialects == _ONLY_MESH and skill.skill.answers is ReplyKind.EITHER:
         raise ValueError(
-            f"{name}: skill {skill.id!r} has answers='either', and the mesh dialect has tasks only; use answers='task', or add another dialect"
+            f"{name}: skill {skill.id!r} has answers='either', and the mesh dialect has "
+            "tasks only; use answers='task', or add another dialect"
         )
     if surface.dialects == _ONLY_MESH and skill.skill.accepts_messages:
-        raise ValueError(f"{name}: skill {skill.id!r} accepts messages, and the mesh dialect sends none to tasks; add another dialect to the surface")
+        raise ValueError(
+            f"{name}: skill {skill.id!r} accepts messages, and the mesh dialect sends none "
+            "to tasks; add another dialect to the surface"
+        )
 
 
 def single_skill(surface: Surface) -> SkillDefinition:
@@ -200,14 +263,18 @@ def single_skill(surface: Surface) -> SkillDefinition:
 
 
 def calls_ask(handler: Callable[..., object]) -> bool:
-    """Return whether the code of a handler, or of a function inside it, calls a method that asks the caller."""
+    """Return whether the code of a handler, or of a function inside it, calls a method that asks
+    the caller.
+    """
     plain: object = handler
     while isinstance(plain, functools.partial):
         plain = plain.func
     found: object = inspect.unwrap(plain) if callable(plain) else plain
     function = found if inspect.isroutine(found) else type(found).__call__
     code: object = getattr(function, "__code__", None)
-    return isinstance(code, CodeType) and any(not _QUESTION_METHODS.isdisjoint(each.co_names) for each in _walk_code(code))
+    return isinstance(code, CodeType) and any(
+        not _QUESTION_METHODS.isdisjoint(each.co_names) for each in _walk_code(code)
+    )
 
 
 def _walk_code(code: CodeType) -> Iterator[CodeType]:

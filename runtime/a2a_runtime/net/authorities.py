@@ -10,7 +10,10 @@ import httpx
 
 
 def load_ssl_context() -> ssl.SSLContext:
-    """Return the authorities of the environment. They are read once: it takes 20 ms, during which the event loop stands still."""
+    """Return the authorities of the environment.
+
+    They are read once: it takes 20 ms, during which the event loop stands still.
+    """
     return _read(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
 

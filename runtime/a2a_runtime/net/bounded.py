@@ -1,4 +1,6 @@
-"""Bounded read of a response from a server that is configured, not chosen by a client: an issuer of keys, a registry."""
+"""Bounded read of a response from a server that is configured, not chosen by a client: an issuer of
+keys, a registry.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,13 @@ _MAX_BYTES = 1024 * 1024
 
 
 async def read_bounded(response: httpx.Response) -> bytes:
-    """Read a body of at most 1 MiB that is not compressed; ``httpx.DecodingError`` for any other."""
+    """Read a body of at most 1 MiB that is not compressed; ``httpx.DecodingError`` for any
+    other.
+    """
     if response.headers.get("content-encoding", "identity") != "identity":
-        raise httpx.DecodingError("the response is compressed, although the request does not accept that")
+        raise httpx.DecodingError(
+            "the response is compressed, although the request does not accept that"
+        )
     body = bytearray()
     async for chunk in response.aiter_bytes():
         body += chunk

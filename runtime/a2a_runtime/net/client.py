@@ -87,14 +87,22 @@ class GuardedHttpClient:
         self._resolver = resolver or SystemResolver()
         ssl_context = ssl_context or load_ssl_context()
         self._pools = {
-            scheme: ConnectionPool(GuardedBackend(self._policy, self._resolver, encrypted=scheme == "https"), ssl_context)
+            scheme: ConnectionPool(
+                GuardedBackend(self._policy, self._resolver, encrypted=scheme == "https"),
+                ssl_context,
+            )
             for scheme in ("https", "http")
         }
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -108,26 +116,42 @@ class GuardedHttpClient:
         parse_target(url, self._policy)
 
     async def fetch(self, url: str, max_bytes: int | None = None) -> bytes:
-        """GET the content of a URL, or raise ``OutboundError``; each redirect is checked like the URL itself."""
-        limit, headers_sent = self._limits.max_bytes if max_bytes is None else max_bytes, {**_DEFAULT_HEADERS, **inject_trace()}
+        """GET the content of a URL, or raise ``OutboundError``; each redirect is checked like the
+        URL itself.
+        """
+        limit, headers_sent = (
+            self._limits.max_bytes if max_bytes is None else max_bytes,
+            {**_DEFAULT_HEADERS, **inject_trace()},
+        )
         async with self._limit_time(url):
             for _ in range(self._limits.max_redirects + 1):
-                async with self._open_response("GET", target := parse_target(url, self._policy), headers_sent) as response:
+                async with self._open_response(
+                    "GET", target := parse_target(url, self._policy), headers_sent
+                ) as response:
                     headers = _decode_headers(response)
                     if response.status in _REDIRECT_STATUSES and "location" in headers:
                         url = _join_url(url, headers["location"])
                         continue
-                    if not HTTPStatus(HTTPStatus.OK) <= response.status < HTTPStatus.MULTIPLE_CHOICES:
+                    if (
+                        not HTTPStatus(HTTPStatus.OK)
+                        <= response.status
+                        < HTTPStatus.MULTIPLE_CHOICES
+                    ):
                         raise InvalidOutboundResponseError(f"{target}: status {response.status}")
                     if headers.get("content-encoding", "identity") != "identity":
-                        raise InvalidOutboundResponseError(f"{target}: unrequested content encoding")
+                        raise InvalidOutboundResponseError(
+                            f"{target}: unrequested content encoding"
+                        )
                     return await _read_content(response, limit, target)
         raise InvalidOutboundResponseError(f"more than {self._limits.max_redirects} redirects")
 
     async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> OutboundResponse:
         """POST a body and return the response, whatever its status; redirects are not followed."""
         target = parse_target(url, self._policy)
-        async with self._limit_time(url), self._open_response("POST", target, {**_DEFAULT_HEADERS, **headers}, body) as response:
+        async with (
+            self._limit_time(url),
+            self._open_response("POST", target, {**_DEFAULT_HEADERS, **headers}, body) as response,
+        ):
             # Only the status counts. The body is drained so that the connection can be reused.
             with suppress(OutboundTooLargeError, *_CONNECTION_ERRORS, *_TIMEOUT_ERRORS):
                 async with asyncio.timeout(_DRAIN_SECONDS):
@@ -142,20 +166,33 @@ class GuardedHttpClient:
                 yield
         except _TIMEOUT_ERRORS as error:
             target = parse_target(url, self._policy)
-            raise OutboundTimeoutError(f"{target}: took longer than {self._limits.timeout_seconds} s; raise {PREFIX}OUTBOUND_TIMEOUT") from error
+            raise OutboundTimeoutError(
+                f"{target}: took longer than {self._limits.timeout_seconds} s; raise "
+                f"{PREFIX}OUTBOUND_TIMEOUT"
+            ) from error
         except _CONNECTION_ERRORS as error:
-            raise OutboundConnectError(f"{parse_target(url, self._policy)}: {type(error).__name__}: {error}") from error
+            raise OutboundConnectError(
+                f"{parse_target(url, self._policy)}: {type(error).__name__}: {error}"
+            ) from error
 
     @asynccontextmanager
     async def _open_response(
-        self, method: str, target: OutboundTarget, headers: Mapping[str, str], body: bytes | None = None
+        self,
+        method: str,
+        target: OutboundTarget,
+        headers: Mapping[str, str],
+        body: bytes | None = None,
     ) -> AsyncGenerator[httpcore.Response, None]:
-        url = httpcore.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path)
+        url = httpcore.URL(
+            scheme=target.scheme, host=target.host, port=target.port, target=target.path
+        )
         timeout = {"connect": self._limits.connect_timeout_seconds}
         sent = [("Host", target.authority), *headers.items()]
         async with (
             self._pools[target.scheme].acquire(url.origin) as connection,
-            connection.stream(method, url, headers=sent, content=body, extensions={"timeout": timeout}) as response,
+            connection.stream(
+                method, url, headers=sent, content=body, extensions={"timeout": timeout}
+            ) as response,
         ):
             yield response
 
@@ -163,16 +200,21 @@ class GuardedHttpClient:
 class ConnectionPool:
     """Keep-alive connections, each used by one request at a time.
 
-    httpcore's own pool scans every connection, and counts the idle ones for each, at the beginning and end of a request. With 50 webhooks that took
-    5 ms of the event loop per request (134 requests/s against 806).
+    httpcore's own pool scans every connection, and counts the idle ones for each, at the beginning
+    and end of a request. With 50 webhooks that took 5 ms of the event loop per request (134
+    requests/s against 806).
     """
 
     def __init__(self, backend: httpcore.AsyncNetworkBackend, ssl_context: SSLContext) -> None:
         self._backend, self._ssl_context = backend, ssl_context
-        self._idle: OrderedDict[httpcore.AsyncHTTPConnection, httpcore.Origin] = OrderedDict()  # most recently used last
+        self._idle: OrderedDict[httpcore.AsyncHTTPConnection, httpcore.Origin] = (
+            OrderedDict()
+        )  # most recently used last
 
     @asynccontextmanager
-    async def acquire(self, origin: httpcore.Origin) -> AsyncGenerator[httpcore.AsyncHTTPConnection, None]:
+    async def acquire(
+        self, origin: httpcore.Origin
+    ) -> AsyncGenerator[httpcore.AsyncHTTPConnection, None]:
         """Lend a connection for one request."""
         connection = await self._take_idle(origin) or httpcore.AsyncHTTPConnection(
             origin, self._ssl_context, keepalive_expiry=_IDLE_SECONDS, network_backend=self._backend
@@ -220,7 +262,9 @@ class Resolver(Protocol):
 
 
 class SystemResolver:
-    """The resolver of the operating system, in its own threads: a slow name server must not block other work."""
+    """The resolver of the operating system, in its own threads: a slow name server must not block
+    other work.
+    """
 
     def __init__(self, threads: int = 8) -> None:
         self._threads = ThreadPoolExecutor(threads, "a2a-resolver")
@@ -229,7 +273,9 @@ class SystemResolver:
         """Call ``getaddrinfo`` in a thread."""
         # As bytes: Python would encode a str again, and raise other errors for invalid names.
         question = (host.encode("ascii"), port, socket.AF_UNSPEC, socket.SOCK_STREAM)
-        found = await asyncio.get_running_loop().run_in_executor(self._threads, socket.getaddrinfo, *question)
+        found = await asyncio.get_running_loop().run_in_executor(
+            self._threads, socket.getaddrinfo, *question
+        )
         return list(dict.fromkeys(ip_address(str(place[0])) for *_, place in found))
 
     async def close(self) -> None:
@@ -238,14 +284,17 @@ class SystemResolver:
 
 
 class GuardedBackend(httpcore.AsyncNetworkBackend):
-    """Resolves a name once and connects to the checked addresses; the name is used again only for TLS and the Host header.
+    """Resolves a name once and connects to the checked addresses; the name is used again only for
+    TLS and the Host header.
 
-    One blocked address blocks the name: it is an attack, or a mistake that would fail every other time.
+    One blocked address blocks the name: it is an attack, or a mistake that would fail every other
+    time.
     """
 
     def __init__(self, policy: OutboundPolicy, resolver: Resolver, *, encrypted: bool) -> None:
         self._policy, self._resolver, self._encrypted = policy, resolver, encrypted
-        # Type checkers see the class that replaces this one if anyio is missing; httpx requires anyio.
+        # Type checkers see the class that replaces this one if anyio is missing; httpx requires
+        # anyio.
         self._tcp: httpcore.AsyncNetworkBackend = httpcore.AnyIOBackend()  # pyright: ignore[reportAttributeAccessIssue]
 
     async def connect_tcp(
@@ -260,7 +309,9 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         failure: httpcore.ConnectError | httpcore.ConnectTimeout | None = None
         for address in await self._resolve_allowed(host, port):
             try:
-                return await self._tcp.connect_tcp(str(address), port, timeout, local_address, socket_options)
+                return await self._tcp.connect_tcp(
+                    str(address), port, timeout, local_address, socket_options
+                )
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 failure = error
         raise failure or OutboundConnectError(f"{host}: no address")
@@ -283,17 +334,23 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
             raise OutboundConnectError(f"{host}: cannot be resolved: {error}") from error
 
 
-async def _read_content(response: httpcore.Response, max_bytes: int, target: OutboundTarget) -> bytes:
+async def _read_content(
+    response: httpcore.Response, max_bytes: int, target: OutboundTarget
+) -> bytes:
     content = bytearray()
     async for chunk in response.aiter_stream():
         content += chunk
         if len(content) > max_bytes:
-            raise OutboundTooLargeError(f"{target}: more than {max_bytes} bytes; raise {PREFIX}OUTBOUND_MAX_BYTES")
+            raise OutboundTooLargeError(
+                f"{target}: more than {max_bytes} bytes; raise {PREFIX}OUTBOUND_MAX_BYTES"
+            )
     return bytes(content)
 
 
 def _decode_headers(response: httpcore.Response) -> dict[str, str]:
-    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
+    return {
+        name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers
+    }
 
 
 def _join_url(url: str, location: str) -> str:

@@ -1,7 +1,8 @@
 """SSRF policy: the addresses that outbound requests may connect to. Pure.
 
-An IPv4 address is allowed unless the table lists its network. An IPv6 address is allowed if it is global unicast and not listed. IPv6 forms of an
-IPv4 address are checked as that address if traffic really goes there (mapped, NAT64). All others are blocked as tunnels: webhooks do not need 6to4,
+An IPv4 address is allowed unless the table lists its network. An IPv6 address is allowed if it is
+global unicast and not listed. IPv6 forms of an IPv4 address are checked as that address if traffic
+really goes there (mapped, NAT64). All others are blocked as tunnels: webhooks do not need 6to4,
 Teredo or ISATAP, and these bypass filters.
 
 ``is_global`` of Python is not used: its result depends on the version of Python.
@@ -101,12 +102,17 @@ class OutboundPolicy:
         """Read the policy from the settings."""
         hosts = frozenset(host.rstrip(".").lower() for host in settings.outbound_hosts)
         networks = tuple(map(ip_network, settings.outbound_networks))
-        return cls(hosts, networks, frozenset(settings.outbound_ports), settings.outbound_allow_loopback)
+        return cls(
+            hosts, networks, frozenset(settings.outbound_ports), settings.outbound_allow_loopback
+        )
 
     def allows_host(self, host: str) -> bool:
         """Tell whether a host is allowed."""
         host = host.rstrip(".").lower()
-        return not self.hosts or any(host == each or (each.startswith("*.") and host.endswith(each[1:])) for each in self.hosts)
+        return not self.hosts or any(
+            host == each or (each.startswith("*.") and host.endswith(each[1:]))
+            for each in self.hosts
+        )
 
 
 _NO_FIX = "such addresses are never allowed"
@@ -114,8 +120,12 @@ LOOPBACK_FIX = f"for development, set {PREFIX}OUTBOUND_ALLOW_LOOPBACK=1"
 _NETWORK_FIX = f"to allow it, add its network to {PREFIX}OUTBOUND_NETWORKS"
 
 
-def check_address(address: Address, port: int, policy: OutboundPolicy, *, is_encrypted: bool = True) -> str | None:
-    """Return the reason why an address is blocked and a fix for the operator, both for the log; ``None`` if it is allowed."""
+def check_address(
+    address: Address, port: int, policy: OutboundPolicy, *, is_encrypted: bool = True
+) -> str | None:
+    """Return the reason why an address is blocked and a fix for the operator, both for the log;
+    ``None`` if it is allowed.
+    """
     unwrapped = _unwrap_address(address)
     kind = classify_address(unwrapped)
     if kind in _NEVER_ALLOWED:
@@ -141,7 +151,11 @@ def classify_address(address: Address) -> AddressKind | None:
     for network, kind in _KIND_BY_NETWORK:
         if address in network:
             return kind
-    return None if isinstance(address, IPv4Address) or address in _GLOBAL_UNICAST else AddressKind.RESERVED
+    return (
+        None
+        if isinstance(address, IPv4Address) or address in _GLOBAL_UNICAST
+        else AddressKind.RESERVED
+    )
 
 
 def _unwrap_address(address: Address) -> Address:

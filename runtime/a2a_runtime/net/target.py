@@ -8,8 +8,9 @@
      ├─ OutboundTooLargeError          the response exceeds the limit
      └─ InvalidOutboundResponseError   the response has no usable content
 
-Each is also one of the contract's errors, so that callers can see it. Its message never reveals the resolved address or whether it responds: that
-would map the internal network. The ``hint`` does, with the setting that helps, and is only logged.
+Each is also one of the contract's errors, so that callers can see it. Its message never reveals the
+resolved address or whether it responds: that would map the internal network. The ``hint`` does,
+with the setting that helps, and is only logged.
 
 A URL is parsed once and only its parts are used afterwards: two parsers may disagree about it.
 """
@@ -112,17 +113,38 @@ def parse_target(url: str, policy: OutboundPolicy) -> OutboundTarget:
     if scheme not in _DEFAULT_PORTS or not host:
         raise UrlRefusedError("not an HTTP URL", "Only https URLs are called")
     if scheme == "http" and not policy.allow_loopback:
-        raise UrlRefusedError(f"http: not allowed; for development, set {PREFIX}OUTBOUND_ALLOW_LOOPBACK=1", "Only https URLs are called")
+        raise UrlRefusedError(
+            f"http: not allowed; for development, set {PREFIX}OUTBOUND_ALLOW_LOOPBACK=1",
+            "Only https URLs are called",
+        )
     if parsed.userinfo:
-        raise UrlRefusedError("URL with a user or password", "A URL must not have a user or a password in it")
+        raise UrlRefusedError(
+            "URL with a user or password", "A URL must not have a user or a password in it"
+        )
     port = parsed.port or _DEFAULT_PORTS[scheme]
-    if port not in policy.ports and not policy.allow_loopback:  # with the switch, the address of the connection decides
-        raise UrlRefusedError(f"port {port}: not allowed; add it to {PREFIX}OUTBOUND_PORTS", f"Port {port} is not called from here")
+    if (
+        port not in policy.ports and not policy.allow_loopback
+    ):  # with the switch, the address of the connection decides
+        raise UrlRefusedError(
+            f"port {port}: not allowed; add it to {PREFIX}OUTBOUND_PORTS",
+            f"Port {port} is not called from here",
+        )
     if is_local_name(host) and not policy.allow_loopback:
-        raise UrlRefusedError(f"{host}: this machine; {LOOPBACK_FIX}", "This host is not called from here")
+        raise UrlRefusedError(
+            f"{host}: this machine; {LOOPBACK_FIX}", "This host is not called from here"
+        )
     if not policy.allows_host(host):
-        raise UrlRefusedError(f"{host}: not allowed; add it to {PREFIX}OUTBOUND_HOSTS", "This host is not called from here")
-    return OutboundTarget(scheme, host, port, parsed.raw_path, _parse_address(host, port, policy, is_encrypted=scheme == "https"))
+        raise UrlRefusedError(
+            f"{host}: not allowed; add it to {PREFIX}OUTBOUND_HOSTS",
+            "This host is not called from here",
+        )
+    return OutboundTarget(
+        scheme,
+        host,
+        port,
+        parsed.raw_path,
+        _parse_address(host, port, policy, is_encrypted=scheme == "https"),
+    )
 
 
 def is_local_name(host: str) -> bool:
@@ -139,22 +161,31 @@ def is_loopback(host: str) -> bool:
 
 
 def is_web_url(url: str) -> bool:
-    """Tell whether a URL may stand on a card; it may lead to a private network, where the agent is."""
+    """Tell whether a URL may stand on a card; it may lead to a private network, where the agent
+    is.
+    """
     try:
         parsed = httpx.URL(url)
     except httpx.InvalidURL:
         return False
     is_plain = len(url) <= _MAX_URL_CHARS and _PRINTABLE.fullmatch(url) is not None
-    return is_plain and parsed.scheme in _DEFAULT_PORTS and bool(parsed.host) and not parsed.userinfo
+    return (
+        is_plain and parsed.scheme in _DEFAULT_PORTS and bool(parsed.host) and not parsed.userinfo
+    )
 
 
-def _parse_address(host: str, port: int, policy: OutboundPolicy, *, is_encrypted: bool) -> Address | None:
+def _parse_address(
+    host: str, port: int, policy: OutboundPolicy, *, is_encrypted: bool
+) -> Address | None:
     try:
         address = ip_address(host)
     except ValueError:
         if _NUMERIC_LABEL.search(host.rpartition(".")[2] or host.rstrip(".").rpartition(".")[2]):
             # 127.1, 0x7f000001, 2130706433: resolvers treat these as addresses.
-            raise UrlRefusedError(f"{host}: an address in an unusual form", "An address must be written in its usual form") from None
+            raise UrlRefusedError(
+                f"{host}: an address in an unusual form",
+                "An address must be written in its usual form",
+            ) from None
         if not _HOST_NAME.fullmatch(host):
             raise UrlRefusedError(f"{host}: not a host name", _NOT_A_URL) from None
         return None

@@ -1,4 +1,6 @@
-"""Problems of a project file, each with the path of the setting and its line. Pure, but for the file that is read for the lines.
+"""Problems of a project file, each with the path of the setting and its line.
+
+Pure, but for the file that is read for the lines.
 
 a2a.toml:14: auth.staff.keys: …
 """
@@ -21,7 +23,9 @@ class ConfigProblem(NamedTuple):
 
     def __str__(self) -> str:
         """Return path and text, without the line."""
-        name = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.path).removeprefix(".")
+        name = "".join(
+            f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.path
+        ).removeprefix(".")
         return f"{name}: {self.text}" if name else self.text
 
 
@@ -34,7 +38,9 @@ class ConfigError(ValueError):
 
 
 class ProjectConfigError(ValueError):
-    """A project that cannot be served; the text names file and line of each problem, and the fix."""
+    """A project that cannot be served; the text names file and line of each problem, and the
+    fix.
+    """
 
 
 @contextmanager
@@ -44,7 +50,9 @@ def locate_problems(path: Path) -> Generator[None, None, None]:
         yield
     except ConfigError as error:
         lines = map_lines(path.read_text(encoding="utf-8"))
-        raise ProjectConfigError("\n".join(f"{path}:{nearest_line(lines, each.path)}: {each}" for each in error.problems)) from error
+        raise ProjectConfigError(
+            "\n".join(f"{path}:{nearest_line(lines, each.path)}: {each}" for each in error.problems)
+        ) from error
 
 
 @contextmanager

@@ -1,7 +1,8 @@
 """The text of an ``a2a.toml`` as the models that are generated from its schema.
 
-The schema checks every value first (``a2a_contract.config_schema``), and the rules across settings come next (``a2a_contract.project_rules``). The
-generator applies both too, so neither accepts what the other rejects.
+The schema checks every value first (``a2a_contract.config_schema``), and the rules across settings
+come next (``a2a_contract.project_rules``). The generator applies both too, so neither accepts what
+the other rejects.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ def parse_auth(entries: object) -> AuthTables:
 
 
 def _raise_problems(violations: Iterable[RuleViolation], *prefix: str) -> None:
-    if problems := [ConfigProblem((*prefix, *each.path), f"{each.text}; {each.cure}") for each in violations]:
+    if problems := [
+        ConfigProblem((*prefix, *each.path), f"{each.text}; {each.cure}") for each in violations
+    ]:
         raise ConfigError(problems)
 
 

@@ -1,6 +1,8 @@
-"""Loading of a project: its ``a2a.toml``, overridden by the environment, becomes surfaces and settings.
+"""Loading of a project: its ``a2a.toml``, overridden by the environment, becomes surfaces and
+settings.
 
-The file is searched in a folder and above it. Handlers are imported from its folder: ``handler = "reports.skills:summarise"``.
+The file is searched in a folder and above it. Handlers are imported from its folder: ``handler =
+"reports.skills:summarise"``.
 """
 
 from __future__ import annotations
@@ -17,20 +19,45 @@ from pathlib import Path
 from typing import Any
 
 from a2a_contract.json_types import is_json_object
-from a2a_contract.project_file import AgentTable, CapabilitiesTable, LimitsTable, ProjectFile, RegistryTable
+from a2a_contract.project_file import (
+    AgentTable,
+    CapabilitiesTable,
+    LimitsTable,
+    ProjectFile,
+    RegistryTable,
+)
 from a2a_contract.v1_0 import AgentExtension, AgentProvider
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.heartbeat.registration import MeshConfig
 from a2a_runtime.importing import ImportFromStringError, load_module
 from a2a_runtime.project.auth import build_gates
-from a2a_runtime.project.errors import ConfigError, ConfigProblem, ProjectConfigError, locate_problems, report_at
+from a2a_runtime.project.errors import (
+    ConfigError,
+    ConfigProblem,
+    ProjectConfigError,
+    locate_problems,
+    report_at,
+)
 from a2a_runtime.project.file import parse_project_file
-from a2a_runtime.project.surfaces import PROJECT_FILE, attach_grpc, find_project_file, import_callable, surfaces_from_tables
+from a2a_runtime.project.surfaces import (
+    PROJECT_FILE,
+    attach_grpc,
+    find_project_file,
+    import_callable,
+    surfaces_from_tables,
+)
 from a2a_runtime.settings import Settings, find_given
 from a2a_runtime.skills.handlers import HandlerMismatchError
 from a2a_runtime.surface import Surface
 
-__all__ = ["LOCK_FILE", "ProjectConfig", "ProjectConfigError", "find_changed_inputs", "load_project", "read_store_setting"]
+__all__ = [
+    "LOCK_FILE",
+    "ProjectConfig",
+    "ProjectConfigError",
+    "find_changed_inputs",
+    "load_project",
+    "read_store_setting",
+]
 
 LOCK_FILE = "a2a-gen.lock"
 _MESH_FIELDS = {
@@ -74,7 +101,10 @@ def load_project(folder: Path, environment: Mapping[str, str]) -> ProjectConfig:
     """
     path = find_project_file(folder)
     if path is None:
-        raise ProjectConfigError(f"{PROJECT_FILE}: not found in {folder} or above; write one, or name an app of create_app, e.g. hello:app")
+        raise ProjectConfigError(
+            f"{PROJECT_FILE}: not found in {folder} or above; write one, or name an app of "
+            "create_app, e.g. hello:app"
+        )
     with locate_problems(path):
         file = _read_file(path)
         try:
@@ -83,9 +113,17 @@ def load_project(folder: Path, environment: Mapping[str, str]) -> ProjectConfig:
         except ValueError as error:
             raise ProjectConfigError(f"environment: {error}") from error
         gates = build_gates(file.auth or {}, path.parent, environment)
-        agent = _build_typed_agent(file, path.parent) if file.service or _has_schemas(file) else _build_agent(file, path.parent)
+        agent = (
+            _build_typed_agent(file, path.parent)
+            if file.service or _has_schemas(file)
+            else _build_agent(file, path.parent)
+        )
         surfaces = surfaces_from_tables(agent, file, gates)
-        return ProjectConfig(surfaces if file.grpc is None else attach_grpc(surfaces, file.grpc, path.parent), settings, mesh)
+        return ProjectConfig(
+            surfaces if file.grpc is None else attach_grpc(surfaces, file.grpc, path.parent),
+            settings,
+            mesh,
+        )
 
 
 def read_store_setting(folder: Path) -> str | None:
@@ -101,7 +139,9 @@ def read_store_setting(folder: Path) -> str | None:
 
 
 def find_changed_inputs(folder: Path) -> Iterator[str]:
-    """List the files that changed since ``a2a-gen build`` wrote the lock; none if files or lock are not deployed."""
+    """List the files that changed since ``a2a-gen build`` wrote the lock; none if files or lock are
+    not deployed.
+    """
     try:
         lock: object = json.loads((folder / LOCK_FILE).read_bytes())
     except (OSError, ValueError):
@@ -145,15 +185,23 @@ def _read_file(path: Path) -> ProjectFile:
 
 
 def _collect_settings(file: ProjectFile) -> dict[str, Any]:
-    given: dict[str, Any] = {name: getattr(file, name) for name in ("store", "sqlite_synchronous", "explorer")}
+    given: dict[str, Any] = {
+        name: getattr(file, name) for name in ("store", "sqlite_synchronous", "explorer")
+    }
     given["shutdown_grace"] = file.limits and file.limits.shutdown_grace
     return given | {_RETENTION_SETTINGS[name]: value for name, value in file.retention or ()}
 
 
-def _merge_settings(file: ProjectFile, settings: Settings, environment: Mapping[str, str]) -> Settings:
+def _merge_settings(
+    file: ProjectFile, settings: Settings, environment: Mapping[str, str]
+) -> Settings:
     """Apply the settings of the file that the environment does not give."""
     given = _collect_settings(file)
-    chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None and find_given(environment, name) is None}
+    chosen: dict[str, Any] = {
+        name: value
+        for name, value in given.items()
+        if value is not None and find_given(environment, name) is None
+    }
     return replace(settings, **chosen)
 
 
@@ -166,14 +214,33 @@ def _build_typed_agent(file: ProjectFile, folder: Path) -> Agent:
         generated = load_module(f"{package}.agent")
     except ImportFromStringError as error:
         raise ConfigError([ConfigProblem(at_package, f"{error}; run a2a-gen build")]) from error
-    except ImportError as error:  # a package built for another version may import names that are gone
-        raise ConfigError([ConfigProblem(at_package, f"cannot be imported: {error}; run a2a-gen build --force")]) from error
+    except (
+        ImportError
+    ) as error:  # a package built for another version may import names that are gone
+        raise ConfigError(
+            [ConfigProblem(at_package, f"cannot be imported: {error}; run a2a-gen build --force")]
+        ) from error
     if stale := ", ".join(find_changed_inputs(folder)):
-        stale_log.warning("%s is stale: changed since it was built: %s; run a2a-gen build", package, stale)
-    with report_at(("service",), HandlerMismatchError), report_at(("skills",), ImportFromStringError):
-        agent: object = generated.make_agent(_import_service(file.service)()) if file.service else generated.make_agent()
+        stale_log.warning(
+            "%s is stale: changed since it was built: %s; run a2a-gen build", package, stale
+        )
+    with (
+        report_at(("service",), HandlerMismatchError),
+        report_at(("skills",), ImportFromStringError),
+    ):
+        agent: object = (
+            generated.make_agent(_import_service(file.service)())
+            if file.service
+            else generated.make_agent()
+        )
     if not isinstance(agent, Agent):
-        raise ConfigError([ConfigProblem(at_package, f"{package}.agent builds no agent; run a2a-gen build --force")])
+        raise ConfigError(
+            [
+                ConfigProblem(
+                    at_package, f"{package}.agent builds no agent; run a2a-gen build --force"
+                )
+            ]
+        )
     return agent
 
 
@@ -181,7 +248,17 @@ def _import_service(service: str) -> Callable[..., object]:
     with report_at(("service",), ImportFromStringError):
         found = import_callable(service)
     if isinstance(found, ABCMeta) and found.__abstractmethods__:
-        raise ConfigError([ConfigProblem(("service",), f"{service} has no method {', '.join(sorted(found.__abstractmethods__))}; add it")])
+        raise ConfigError(
+            [
+                ConfigProblem(
+                    ("service",),
+                    (
+                        f"{service} has no method "
+                        f"{', '.join(sorted(found.__abstractmethods__))}; add it"
+                    ),
+                )
+            ]
+        )
     return found
 
 
@@ -195,14 +272,19 @@ def _add_import_paths(*folders: Path) -> None:
 def _build_agent(file: ProjectFile, folder: Path) -> Agent:
     """Build the agent of the file, whose handlers are functions of the project."""
     _add_import_paths(folder)
-    agent, problems = _describe_agent(file.agent, file.capabilities or CapabilitiesTable()), list[ConfigProblem]()
+    agent, problems = (
+        _describe_agent(file.agent, file.capabilities or CapabilitiesTable()),
+        list[ConfigProblem](),
+    )
     for skill_id, skill in file.skills.items():
         try:
             handler = import_callable(skill.handler or "")
         except ImportFromStringError as error:
             problems.append(ConfigProblem(("skills", skill_id, "handler"), str(error)))
         else:
-            options: dict[str, Any] = skill.model_dump(exclude={"handler", "streaming"}, exclude_none=True)
+            options: dict[str, Any] = skill.model_dump(
+                exclude={"handler", "streaming"}, exclude_none=True
+            )
             options["timeout"] = skill.timeout or (file.limits or LimitsTable()).timeout
             agent.add(skill_id, handler, **options)
     if file.agent.router:
@@ -216,17 +298,36 @@ def _build_agent(file: ProjectFile, folder: Path) -> Agent:
 
 
 def _describe_agent(table: AgentTable, capabilities: CapabilitiesTable) -> Agent:
-    same = table.model_dump(include={"name", "description", "version", "url", "documentation_url", "icon_url", "allow_cycles"})
-    modes = {f"default_{name}": value for name, value in table if name in {"input_modes", "output_modes"} and value}
+    same = table.model_dump(
+        include={
+            "name",
+            "description",
+            "version",
+            "url",
+            "documentation_url",
+            "icon_url",
+            "allow_cycles",
+        }
+    )
+    modes = {
+        f"default_{name}": value
+        for name, value in table
+        if name in {"input_modes", "output_modes"} and value
+    }
     return Agent(
         **same,
         **modes,
-        provider=AgentProvider.model_validate(table.provider.model_dump()) if table.provider else None,
+        provider=AgentProvider.model_validate(table.provider.model_dump())
+        if table.provider
+        else None,
         capabilities=Capabilities(
             streaming=capabilities.streaming,
             push_notifications=capabilities.push_notifications,
             extended_agent_card=capabilities.extended_agent_card,
             usage=capabilities.usage,
-            extensions=tuple(AgentExtension.model_validate(each.model_dump(exclude_none=True)) for each in capabilities.extensions or ()),
+            extensions=tuple(
+                AgentExtension.model_validate(each.model_dump(exclude_none=True))
+                for each in capabilities.extensions or ()
+            ),
         ),
     )

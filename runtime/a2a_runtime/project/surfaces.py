@@ -1,7 +1,7 @@
 """Surfaces from the tables of an ``a2a.toml``, for apps and for generated packages.
 
-A generated package holds the tables of surfaces, limits and rates, so that it can be mounted without the file. It does not hold ``[auth.*]``: those
-tables are read where the agent runs.
+A generated package holds the tables of surfaces, limits and rates, so that it can be mounted
+without the file. It does not hold ``[auth.*]``: those tables are read where the agent runs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from a2a_contract.dialects import V0_3, V0_3_PROTO, V1_0
-from a2a_contract.project_file import GrpcTable, LimitsTable, ProjectFile, RatesTable, SurfacesTable, SurfaceTable
+from a2a_contract.project_file import (
+    GrpcTable,
+    LimitsTable,
+    ProjectFile,
+    RatesTable,
+    SurfacesTable,
+    SurfaceTable,
+)
 from a2a_runtime.agent import Agent, SkillOverride
 from a2a_runtime.auth.gate import BEARER, Gate, OpenGate, PresenceGate
 from a2a_runtime.auth.rate_limit import RateLimit, RateLimiter
@@ -33,10 +40,16 @@ _BASE_PROFILE = "1.0.0"
 _DEFAULT_SURFACES = (SurfaceTable(path="/"),)
 
 
-def surfaces_from_tables(agent: Agent, tables: SurfacesTable | ProjectFile, gates: Mapping[str, Gate]) -> tuple[Surface, ...]:
+def surfaces_from_tables(
+    agent: Agent, tables: SurfacesTable | ProjectFile, gates: Mapping[str, Gate]
+) -> tuple[Surface, ...]:
     """Build the surfaces of an agent, or raise ``ConfigError`` with the problems of all of them."""
     rate_limiter = _build_rate_limiter(tables.rates)
-    limits = Limits(**(tables.limits or LimitsTable()).model_dump(exclude={"timeout", "shutdown_grace"}, exclude_unset=True))
+    limits = Limits(
+        **(tables.limits or LimitsTable()).model_dump(
+            exclude={"timeout", "shutdown_grace"}, exclude_unset=True
+        )
+    )
     surfaces: list[Surface] = []
     problems: list[ConfigProblem] = []
     for number, table in enumerate(tables.surfaces or _DEFAULT_SURFACES):
@@ -70,43 +83,86 @@ def surfaces_from_tables(agent: Agent, tables: SurfacesTable | ProjectFile, gate
 
 
 def attach_grpc(surfaces: Sequence[Surface], table: GrpcTable, folder: Path) -> tuple[Surface, ...]:
-    """Give the gRPC port of a project file to its surface; files are below the folder of the project file."""
+    """Give the gRPC port of a project file to its surface; files are below the folder of the
+    project file.
+    """
     given: dict[str, Any] = table.model_dump(exclude={"surface"}, exclude_unset=True)
-    given.update({name: folder / given[name] for name in ("certificate", "private_key", "client_authorities") if name in given})
-    chosen = [each for each in surfaces if table.surface is None or each.path == table.surface.rstrip("/")]
+    given.update(
+        {
+            name: folder / given[name]
+            for name in ("certificate", "private_key", "client_authorities")
+            if name in given
+        }
+    )
+    chosen = [
+        each for each in surfaces if table.surface is None or each.path == table.surface.rstrip("/")
+    ]
     if len(chosen) != 1:
         known = ", ".join(each.path or "/" for each in surfaces)
-        raise ConfigError([ConfigProblem(("grpc", "surface"), f"a port belongs to one surface; name one of {known}")])
+        raise ConfigError(
+            [
+                ConfigProblem(
+                    ("grpc", "surface"), f"a port belongs to one surface; name one of {known}"
+                )
+            ]
+        )
     try:
-        attached = tuple(replace(each, grpc=GrpcOptions(**given)) if each is chosen[0] else each for each in surfaces)
+        attached = tuple(
+            replace(each, grpc=GrpcOptions(**given)) if each is chosen[0] else each
+            for each in surfaces
+        )
         check_grpc(attached)
     except ValueError as error:
         raise ConfigError([ConfigProblem(("grpc",), str(error))]) from error
     return attached
 
 
-def build_surfaces(agent: Agent, tables: Mapping[str, object], module_path: str, gates: Mapping[str, Gate] | None) -> tuple[Surface, ...]:
-    """Build the surfaces of a generated package from the tables that it holds; ``gates`` replace those of the file."""
+def build_surfaces(
+    agent: Agent, tables: Mapping[str, object], module_path: str, gates: Mapping[str, Gate] | None
+) -> tuple[Surface, ...]:
+    """Build the surfaces of a generated package from the tables that it holds; ``gates`` replace
+    those of the file.
+    """
     try:
         parsed = parse_surfaces(tables)
     except ConfigError as error:
-        raise ConfigError([*error.problems, ConfigProblem((), "the package was built by another version; run a2a-gen build")]) from error
+        raise ConfigError(
+            [
+                *error.problems,
+                ConfigProblem((), "the package was built by another version; run a2a-gen build"),
+            ]
+        ) from error
     if gates is None:
-        is_guarded = any(each.auth not in {None, *_BUILT_IN_GATES} for each in parsed.surfaces or ())
+        is_guarded = any(
+            each.auth not in {None, *_BUILT_IN_GATES} for each in parsed.surfaces or ()
+        )
         gates = _load_gates(Path(module_path)) if is_guarded else {}
     return surfaces_from_tables(agent, parsed, gates)
 
 
 def find_project_file(*folders: Path) -> Path | None:
     """Find the project file in one of some folders, or above it."""
-    return next((each / PROJECT_FILE for folder in folders for each in (folder, *folder.parents) if (each / PROJECT_FILE).is_file()), None)
+    return next(
+        (
+            each / PROJECT_FILE
+            for folder in folders
+            for each in (folder, *folder.parents)
+            if (each / PROJECT_FILE).is_file()
+        ),
+        None,
+    )
 
 
 def _load_gates(module_path: Path) -> Mapping[str, Gate]:
-    """Build the gates of the project file above a package, else of the one above the working directory."""
+    """Build the gates of the project file above a package, else of the one above the working
+    directory.
+    """
     path = find_project_file(module_path.parent, Path.cwd())
     if path is None:
-        raise ValueError(f"auth: no {PROJECT_FILE} found; run this in the folder of the project, or pass the gates to make_surfaces")
+        raise ValueError(
+            f"auth: no {PROJECT_FILE} found; run this in the folder of the project, or pass "
+            "the gates to make_surfaces"
+        )
     with locate_problems(path):
         entries = tomllib.loads(path.read_text(encoding="utf-8")).get("auth", {})
         return build_gates(parse_auth(entries), path.parent, os.environ)
@@ -127,15 +183,30 @@ def import_callable(name: str) -> Callable[..., object]:
 
 def _find_gate(name: str | None, gates: Mapping[str, Gate]) -> Gate | None:
     if name is not None and name not in gates:
-        raise ValueError(f"auth: unknown entry {name!r}; use one of {', '.join(gates)}, or leave it out")
+        raise ValueError(
+            f"auth: unknown entry {name!r}; use one of {', '.join(gates)}, or leave it out"
+        )
     return gates[name] if name else None
 
 
 def _build_rate_limiter(table: RatesTable | None) -> RateLimiter | None:
-    limits = {name: RateLimit(each.requests, each.seconds) for name, each in (table.operations or {}).items()} if table else {}
+    limits = (
+        {
+            name: RateLimit(each.requests, each.seconds)
+            for name, each in (table.operations or {}).items()
+        }
+        if table
+        else {}
+    )
     return RateLimiter(limits, shared=table.shared) if table and limits else None
 
 
 def _build_override(table: SurfaceTable) -> SkillOverride | None:
-    override = SkillOverride(table.name, table.description, table.tags or (), table.input_modes or (), table.output_modes or ())
+    override = SkillOverride(
+        table.name,
+        table.description,
+        table.tags or (),
+        table.input_modes or (),
+        table.output_modes or (),
+    )
     return None if override == SkillOverride() else override

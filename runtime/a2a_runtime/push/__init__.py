@@ -6,8 +6,9 @@
     notification ── request of a webhook: URL, headers, body; encrypted configs
     verification ── for receivers: checks a notification (``verify``)
 
-An event and its deliveries are one commit, so each acknowledged event is delivered, or its config is marked as failed. No task and no stream waits
-for a webhook. Each config receives events in order and at least once: after a crash a delivery is repeated with the same ``Webhook-Id``.
+An event and its deliveries are one commit, so each acknowledged event is delivered, or its config
+is marked as failed. No task and no stream waits for a webhook. Each config receives events in order
+and at least once: after a crash a delivery is repeated with the same ``Webhook-Id``.
 
 | response of the receiver | outcome |
 |---|---|
@@ -16,8 +17,8 @@ for a webhook. Each config receives events in order and at least once: after a c
 | any other 4xx, such as 410 | give up: the config has failed |
 | still an error after the last attempt | give up: the config has failed |
 
-A failed config receives nothing more until it is set again. It stays readable. The store records the time and reason (``push_failures``), and so does
-the metadata of its task.
+A failed config receives nothing more until it is set again. It stays readable. The store records
+the time and reason (``push_failures``), and so does the metadata of its task.
 """
 
 from typing import TYPE_CHECKING
@@ -25,7 +26,12 @@ from typing import TYPE_CHECKING
 from a2a_runtime.importing import lazy_names
 
 if TYPE_CHECKING:
-    from a2a_runtime.push.verification import TrustedSender, VerificationError, VerifiedNotification, verify
+    from a2a_runtime.push.verification import (
+        TrustedSender,
+        VerificationError,
+        VerifiedNotification,
+        verify,
+    )
 
 __all__ = ["TrustedSender", "VerificationError", "VerifiedNotification", "verify"]
 

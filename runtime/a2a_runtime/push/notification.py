@@ -20,7 +20,10 @@ from a2a_runtime.stores.models import Delivery
 from a2a_runtime.stores.timeline import number_event
 
 ID_HEADER = "Webhook-Id"
-"""Identifies a delivery over all of its attempts. Not part of the protocol, but usual for webhooks."""
+"""Identifies a delivery over all of its attempts.
+
+Not part of the protocol, but usual for webhooks.
+"""
 
 FAILURE_KEY_PREFIX = "a2a-gen/push-failed/"
 """Metadata key of a task, before the id of the failed config."""
@@ -40,14 +43,20 @@ class PushNotification:
     body: bytes
 
 
-def check_config(config: TaskPushNotificationConfig, check_url: Callable[[str], object], path_prefix: str = "") -> None:
-    """Raise ``InvalidParamsError``, with all field errors, for a config that cannot be delivered or read again.
+def check_config(
+    config: TaskPushNotificationConfig, check_url: Callable[[str], object], path_prefix: str = ""
+) -> None:
+    """Raise ``InvalidParamsError``, with all field errors, for a config that cannot be delivered or
+    read again.
 
-    ``check_url`` raises ``InvalidParamsError`` for a URL that is never allowed. ``path_prefix`` is the field path of the config in its request.
+    ``check_url`` raises ``InvalidParamsError`` for a URL that is never allowed. ``path_prefix`` is
+    the field path of the config in its request.
     """
     fields = list(_find_invalid_headers(config).items())
     if _INVALID_ID.fullmatch(config.id or ""):
-        fields.insert(0, ("id", "An id is a segment of a path: it has no slash, and is not all dots"))
+        fields.insert(
+            0, ("id", "An id is a segment of a path: it has no slash, and is not all dots")
+        )
     try:
         check_url(config.url)
     except InvalidParamsError as error:
@@ -57,20 +66,31 @@ def check_config(config: TaskPushNotificationConfig, check_url: Callable[[str], 
 
 
 def build_notification(delivery: Delivery) -> PushNotification | None:
-    """Build the request of a delivery; ``None`` if a later delivery includes it, or its dialect does not show it.
+    """Build the request of a delivery; ``None`` if a later delivery includes it, or its dialect
+    does not show it.
 
     Raises ``InvalidParamsError`` if a secret of the config cannot be sent in a header.
     """
     body = _build_body(delivery)
-    return None if body is None else PushNotification(delivery.config.url, _build_headers(delivery), body)
+    return (
+        None
+        if body is None
+        else PushNotification(delivery.config.url, _build_headers(delivery), body)
+    )
 
 
 def _build_body(delivery: Delivery) -> bytes | None:
-    """Serialize an event as the dialect of a delivery shows it; a message of the client only where changes are numbered."""
+    """Serialize an event as the dialect of a delivery shows it; a message of the client only where
+    changes are numbered.
+    """
     event = delivery.event
     if DIALECTS[delivery.dialect].includes(V1_1_DRAFT):
         is_current = event.state is delivery.stored.state
-        status: dict[str, object] = delivery.stored.task.model.status.to_dict() if is_current else {TaskStatus.wire_name("state"): event.state}
+        status: dict[str, object] = (
+            delivery.stored.task.model.status.to_dict()
+            if is_current
+            else {TaskStatus.wire_name("state"): event.state}
+        )
         return number_event(event.seq, event.body, status)
     if event.is_message:
         return None
@@ -82,7 +102,10 @@ def _build_headers(delivery: Delivery) -> Mapping[str, str]:
     fields = tuple(_find_invalid_headers(config).items())
     if fields:
         raise InvalidParamsError("; ".join(text for _, text in fields), fields=fields)
-    headers = {"Content-Type": DIALECTS[delivery.dialect].media_types[0], ID_HEADER: build_delivery_id(delivery)}
+    headers = {
+        "Content-Type": DIALECTS[delivery.dialect].media_types[0],
+        ID_HEADER: build_delivery_id(delivery),
+    }
     if config.token:
         headers |= dict.fromkeys(NOTIFICATION_TOKEN.headers, config.token)
     authentication = config.authentication
@@ -93,7 +116,9 @@ def _build_headers(delivery: Delivery) -> Mapping[str, str]:
 
 def build_delivery_id(delivery: Delivery) -> str:
     """Build the public id of a delivery, which does not reveal the store's key of the task."""
-    return str(uuid5(NAMESPACE_OID, f"{delivery.stored.key} {delivery.event.seq} {delivery.config.id}"))
+    return str(
+        uuid5(NAMESPACE_OID, f"{delivery.stored.key} {delivery.event.seq} {delivery.config.id}")
+    )
 
 
 def _find_invalid_headers(config: TaskPushNotificationConfig) -> dict[str, str]:
@@ -111,7 +136,8 @@ def _find_invalid_headers(config: TaskPushNotificationConfig) -> dict[str, str]:
 
 
 def _build_task_body(delivery: Delivery) -> bytes | None:
-    """Serialize the whole task for 0.3, with the status of the event, so that each status is delivered in order.
+    """Serialize the whole task for 0.3, with the status of the event, so that each status is
+    delivered in order.
 
     A chunk of an artifact is skipped if later events exist: the next body includes it.
     """
@@ -148,18 +174,27 @@ class PlaintextCipher:
         return text
 
 
-def encrypt_config(config: TaskPushNotificationConfig, cipher: SecretCipher, scope: TaskScope) -> TaskPushNotificationConfig:
-    """Encrypt the secrets of a config that has all of its ids; each is bound to its field, task and URL."""
+def encrypt_config(
+    config: TaskPushNotificationConfig, cipher: SecretCipher, scope: TaskScope
+) -> TaskPushNotificationConfig:
+    """Encrypt the secrets of a config that has all of its ids; each is bound to its field, task and
+    URL.
+    """
     return _transform_secrets(config, cipher.encrypt, scope, config.task_id or "")
 
 
-def decrypt_config(config: TaskPushNotificationConfig, cipher: SecretCipher, scope: TaskScope, wire_id: str) -> TaskPushNotificationConfig:
+def decrypt_config(
+    config: TaskPushNotificationConfig, cipher: SecretCipher, scope: TaskScope, wire_id: str
+) -> TaskPushNotificationConfig:
     """Decrypt the secrets of a config of a task."""
     return _transform_secrets(config, cipher.decrypt, scope, wire_id)
 
 
 def _transform_secrets(
-    config: TaskPushNotificationConfig, transform: Callable[[str, str], str], scope: TaskScope, wire_id: str
+    config: TaskPushNotificationConfig,
+    transform: Callable[[str, str], str],
+    scope: TaskScope,
+    wire_id: str,
 ) -> TaskPushNotificationConfig:
     def changed(place: str, secret: str) -> str:
         return transform(secret, json.dumps([place, *scope, wire_id, config.id, config.url]))

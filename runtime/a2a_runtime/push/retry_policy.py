@@ -1,4 +1,7 @@
-"""Outcome of a delivery attempt: delivered, retry or give up. Pure: time and randomness are arguments."""
+"""Outcome of a delivery attempt: delivered, retry or give up.
+
+Pure: time and randomness are arguments.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,16 @@ from a2a_runtime.net.client import OutboundResponse
 from a2a_runtime.net.target import OutboundError, UrlRefusedError
 from a2a_runtime.settings import Settings
 
-_RETRYABLE_STATUSES = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS})
+_RETRYABLE_STATUSES = frozenset(
+    {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
+)
 _MAX_DOUBLINGS = 60
 
 
 def get_delay(settings: Settings, attempt: int, random_fraction: float) -> float:
-    """Compute the seconds after a failed attempt: 1, 2, 4 …, plus jitter by a fraction from 0 to 1."""
+    """Compute the seconds after a failed attempt: 1, 2, 4 …, plus jitter by a fraction from 0 to
+    1.
+    """
     doubled = settings.push_initial_delay * 2.0 ** min(attempt - 1, _MAX_DOUBLINGS)
     return min(doubled, settings.push_max_delay) * (1 + settings.push_jitter * random_fraction)
 
@@ -55,16 +62,23 @@ class Attempt:
     random_fraction: float
 
 
-def outcome_from_response(response: OutboundResponse, attempt: Attempt, settings: Settings) -> AttemptOutcome:
+def outcome_from_response(
+    response: OutboundResponse, attempt: Attempt, settings: Settings
+) -> AttemptOutcome:
     """Decide by the status of a response."""
     status = response.status
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
         return Delivered()
     text = f"The webhook answered {status}"
-    if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _RETRYABLE_STATUSES:
+    if (
+        HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
+        and status not in _RETRYABLE_STATUSES
+    ):
         return GiveUp(text)
     retry_after = _parse_retry_after(response.headers.get("retry-after", ""), attempt.time)
-    return _retry_or_give_up(text, text, attempt, settings, min_seconds=min(retry_after, settings.push_max_delay))
+    return _retry_or_give_up(
+        text, text, attempt, settings, min_seconds=min(retry_after, settings.push_max_delay)
+    )
 
 
 def outcome_from_error(error: Exception, attempt: Attempt, settings: Settings) -> AttemptOutcome:
@@ -73,17 +87,25 @@ def outcome_from_error(error: Exception, attempt: Attempt, settings: Settings) -
         case UrlRefusedError():
             return GiveUp(error.message, error.hint)
         case OutboundError():
-            return _retry_or_give_up("The webhook could not be reached", error.hint, attempt, settings)
+            return _retry_or_give_up(
+                "The webhook could not be reached", error.hint, attempt, settings
+            )
         case InvalidParamsError():
             return GiveUp(error.message)
         case _:
-            return _retry_or_give_up("The notification could not be written", "internal error", attempt, settings)
+            return _retry_or_give_up(
+                "The notification could not be written", "internal error", attempt, settings
+            )
 
 
-def _retry_or_give_up(public: str, hint: str, attempt: Attempt, settings: Settings, *, min_seconds: float = 0.0) -> AttemptOutcome:
+def _retry_or_give_up(
+    public: str, hint: str, attempt: Attempt, settings: Settings, *, min_seconds: float = 0.0
+) -> AttemptOutcome:
     if attempt.number >= settings.push_max_attempts:
         return GiveUp(f"{public}; given up after {attempt.number} tries", hint)
-    return Retry(max(get_delay(settings, attempt.number, attempt.random_fraction), min_seconds), hint)
+    return Retry(
+        max(get_delay(settings, attempt.number, attempt.random_fraction), min_seconds), hint
+    )
 
 
 def _parse_retry_after(text: str, now: datetime) -> float:
@@ -94,4 +116,6 @@ def _parse_retry_after(text: str, now: datetime) -> float:
         moment = parsedate_to_datetime(text)
     except ValueError:
         return 0.0
-    return max(0.0, ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - now).total_seconds())
+    return max(
+        0.0, ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - now).total_seconds()
+    )

@@ -3,8 +3,9 @@
     async with PushSender(store, http_client, SenderOptions(settings)) as sender:
         sender.on_notification()                       something was committed: look now, not at the next poll
 
-The sender looks for due deliveries after a notification, after a finished delivery, and every ``push_poll_interval``: for retries, and for those of
-processes that stopped. Deliveries run concurrently, one at a time per config.
+The sender looks for due deliveries after a notification, after a finished delivery, and every
+``push_poll_interval``: for retries, and for those of processes that stopped. Deliveries run
+concurrently, one at a time per config.
 """
 
 from __future__ import annotations
@@ -28,7 +29,14 @@ from a2a_runtime.errors import ConcurrencyError, StoreUnavailableError
 from a2a_runtime.net.client import OutboundResponse
 from a2a_runtime.net.target import OutboundError
 from a2a_runtime.push import retry_policy
-from a2a_runtime.push.notification import FAILURE_KEY_PREFIX, PlaintextCipher, SecretCipher, build_delivery_id, build_notification, decrypt_config
+from a2a_runtime.push.notification import (
+    FAILURE_KEY_PREFIX,
+    PlaintextCipher,
+    SecretCipher,
+    build_delivery_id,
+    build_notification,
+    decrypt_config,
+)
 from a2a_runtime.push.retry_policy import Attempt, AttemptOutcome, Delivered, GiveUp, Retry
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Outbox, TaskStore
@@ -84,7 +92,9 @@ class SenderOptions:
 class PushSender:
     """Claims due deliveries and sends them."""
 
-    def __init__(self, store: PushStores, poster: HttpPoster, options: SenderOptions | None = None) -> None:
+    def __init__(
+        self, store: PushStores, poster: HttpPoster, options: SenderOptions | None = None
+    ) -> None:
         self._store, self._poster, self._options = store, poster, options or SenderOptions()
         self._settings, self._clock = self._options.settings, self._options.clock
         self._deliveries: set[asyncio.Task[None]] = set()
@@ -98,7 +108,9 @@ class PushSender:
         self._loop = asyncio.create_task(self._run())
 
     async def stop(self, grace: float = 5.0) -> None:
-        """Stop claiming, wait up to ``grace`` seconds for running deliveries, and release the rest."""
+        """Stop claiming, wait up to ``grace`` seconds for running deliveries, and release the
+        rest.
+        """
         self._is_stopping = True
         self._wakeup.set()
         own = {task for task in (self._loop, *self._deliveries) if task is not None}
@@ -113,7 +125,12 @@ class PushSender:
         await self.start()
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         await self.stop()
 
     def on_notification(self, keys: Iterable[str] = ()) -> None:  # noqa: ARG002  # signature of NotificationListener
@@ -133,7 +150,9 @@ class PushSender:
                     log.warning("push sender: failed, retrying", exc_info=error)
                 count = 0
             if not count:
-                await self._clock.sleep(_IDLE_SECONDS)  # a busy agent without webhooks notifies all the time; this limits the queries
+                await self._clock.sleep(
+                    _IDLE_SECONDS
+                )  # a busy agent without webhooks notifies all the time; this limits the queries
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._settings.push_poll_interval):
                     await self._wakeup.wait()
@@ -143,7 +162,9 @@ class PushSender:
         self._wakeup.clear()  # before the query: a notification meanwhile counts
         if not free:
             return 0
-        batch = await self._store.claim_due(_LEASE_TIMEOUTS * self._settings.outbound_timeout, free, self._options.surfaces)
+        batch = await self._store.claim_due(
+            _LEASE_TIMEOUTS * self._settings.outbound_timeout, free, self._options.surfaces
+        )
         for delivery in batch:
             task = asyncio.create_task(self._process(delivery))
             self._deliveries.add(task)
@@ -171,17 +192,29 @@ class PushSender:
     async def _attempt_delivery(self, delivery: Delivery) -> AttemptOutcome:
         attempt = Attempt(delivery.attempts, to_datetime(self._clock.millis()), random.random())  # noqa: S311  # jitter, no secret
         try:
-            config = decrypt_config(delivery.config, self._options.cipher, delivery.stored.scope, delivery.stored.wire_id)
+            config = decrypt_config(
+                delivery.config,
+                self._options.cipher,
+                delivery.stored.scope,
+                delivery.stored.wire_id,
+            )
             notification = build_notification(replace(delivery, config=config))
             if notification is None:
                 return Delivered()
-            headers = {**notification.headers, **self._options.sign(notification.url, notification.headers, notification.body)}
+            headers = {
+                **notification.headers,
+                **self._options.sign(notification.url, notification.headers, notification.body),
+            }
             if self._options.tracing is None:
                 response = await self._poster.post(notification.url, headers, notification.body)
             else:
                 with self._options.tracing.trace_delivery(delivery.stored.task.model) as traced:
-                    response = await self._poster.post(notification.url, {**headers, **traced}, notification.body)
-        except Exception as error:  # the edge of a background task: a bug must not be retried forever
+                    response = await self._poster.post(
+                        notification.url, {**headers, **traced}, notification.body
+                    )
+        except (
+            Exception
+        ) as error:  # the edge of a background task: a bug must not be retried forever
             if not isinstance(error, OutboundError | InvalidParamsError):
                 log.exception("delivery %s: failed", build_delivery_id(delivery))
             return retry_policy.outcome_from_error(error, attempt, self._settings)
@@ -194,20 +227,41 @@ class PushSender:
             case Delivered():
                 await self._store.mark_delivered(delivery)
             case Retry(seconds, reason):
-                log.info("delivery %s: attempt %d failed: %s; retry in %.1f s", build_delivery_id(delivery), delivery.attempts, reason, seconds)
+                log.info(
+                    "delivery %s: attempt %d failed: %s; retry in %.1f s",
+                    build_delivery_id(delivery),
+                    delivery.attempts,
+                    reason,
+                    seconds,
+                )
                 await self._store.retry(delivery, seconds)
                 self._wake_after(seconds)
             case GiveUp(reason, hint):
-                log.warning("task %s: push config %.100r failed: %s %s", delivery.stored.key, delivery.config.id, reason, hint)
+                log.warning(
+                    "task %s: push config %.100r failed: %s %s",
+                    delivery.stored.key,
+                    delivery.config.id,
+                    reason,
+                    hint,
+                )
                 if await self._store.mark_failed(delivery, reason):
                     await self._record_failure(delivery, reason)
 
     def _wake_after(self, seconds: float) -> None:
-        """Look for due deliveries after a time, instead of at the next poll, which is for those of other processes."""
+        """Look for due deliveries after a time, instead of at the next poll, which is for those of
+        other processes.
+        """
         asyncio.get_running_loop().call_later(seconds, self._wakeup.set)
 
     async def _record_failure(self, delivery: Delivery, reason: str) -> None:
         """Record the failure in the task's metadata; the store has it already."""
-        note: JsonObject = {f"{FAILURE_KEY_PREFIX}{delivery.config.id}": {"at": to_rfc3339(self._clock.millis()), "reason": reason}}
+        note: JsonObject = {
+            f"{FAILURE_KEY_PREFIX}{delivery.config.id}": {
+                "at": to_rfc3339(self._clock.millis()),
+                "reason": reason,
+            }
+        }
         with suppress(ConcurrencyError, TaskNotFoundError):
-            await self._store.update_task(delivery.stored.scope, delivery.stored.key, TaskChange(metadata=note))
+            await self._store.update_task(
+                delivery.stored.scope, delivery.stored.key, TaskChange(metadata=note)
+            )

@@ -3,7 +3,8 @@
     sender = TrustedSender(JwksKeys("https://agent.example/.well-known/jwks.json"), "https://agent.example", "https://me.example/hook")
     notification = await verify(request.headers, await request.body(), sender)
 
-A repeated delivery has the same ``notification.id``: reject ids of the last minutes to prevent replays.
+A repeated delivery has the same ``notification.id``: reject ids of the last minutes to prevent
+replays.
 """
 
 from __future__ import annotations
@@ -20,14 +21,22 @@ from pydantic_core import from_json
 from a2a_contract.json_types import is_json_object
 from a2a_runtime.auth.authentication import InvalidCredentialsError
 from a2a_runtime.auth.keys import KeyResolver
-from a2a_runtime.crypto.webhook_signatures import DIGEST_CLAIM, DIGEST_HEADER, SIGNATURE_HEADER, digest_body, to_audience
+from a2a_runtime.crypto.webhook_signatures import (
+    DIGEST_CLAIM,
+    DIGEST_HEADER,
+    SIGNATURE_HEADER,
+    digest_body,
+    to_audience,
+)
 
 _ALGORITHMS = frozenset(("ES256", "EdDSA", "RS256"))
 _MAX_TOKEN_CHARS = 8192
 
 
 class VerificationError(Exception):
-    """The notification is not from the agent, not for this receiver, or too old; the text has the reason."""
+    """The notification is not from the agent, not for this receiver, or too old; the text has the
+    reason.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +59,9 @@ class VerifiedNotification:
     """Time of sending, in seconds since 1970."""
 
 
-async def verify(headers: Mapping[str, str], body: bytes, sender: TrustedSender) -> VerifiedNotification:
+async def verify(
+    headers: Mapping[str, str], body: bytes, sender: TrustedSender
+) -> VerifiedNotification:
     """Check the signature and the digest of a notification, or raise ``VerificationError``."""
     lower_headers = {name.lower(): value for name, value in headers.items()}
     token = lower_headers.get(SIGNATURE_HEADER.lower(), "")
@@ -58,10 +69,17 @@ async def verify(headers: Mapping[str, str], body: bytes, sender: TrustedSender)
         raise VerificationError("notification: not signed")
     claims = await _decode_claims(token, sender)
     digest = digest_body(body)
-    if not hmac.compare_digest(str(claims.get(DIGEST_CLAIM)), digest) or lower_headers.get(DIGEST_HEADER.lower(), digest) != digest:
+    if (
+        not hmac.compare_digest(str(claims.get(DIGEST_CLAIM)), digest)
+        or lower_headers.get(DIGEST_HEADER.lower(), digest) != digest
+    ):
         raise VerificationError("notification: the body does not match the signature")
     identifier, issued_at = claims.get("jti"), claims.get("iat")
-    if not isinstance(identifier, str) or not isinstance(issued_at, int) or lower_headers.get("webhook-id", identifier) != identifier:
+    if (
+        not isinstance(identifier, str)
+        or not isinstance(issued_at, int)
+        or lower_headers.get("webhook-id", identifier) != identifier
+    ):
         raise VerificationError("notification: the signature belongs to another one")
     return VerifiedNotification(identifier, issued_at)
 
@@ -73,7 +91,11 @@ async def _decode_claims(token: str, sender: TrustedSender) -> Mapping[str, obje
         decoded = None
     header = decoded if is_json_object(decoded) else {}
     algorithm, key_id = header.get("alg"), header.get("kid")
-    if not isinstance(algorithm, str) or algorithm not in _ALGORITHMS or not isinstance(key_id, str):
+    if (
+        not isinstance(algorithm, str)
+        or algorithm not in _ALGORITHMS
+        or not isinstance(key_id, str)
+    ):
         raise VerificationError("notification: unreadable signature")
     try:
         found = sender.keys.find(key_id, algorithm)

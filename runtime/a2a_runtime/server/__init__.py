@@ -1,4 +1,5 @@
-"""The server of a process: uvicorn with bounds on connections, a delay before it stops, and the error of a start that fails.
+"""The server of a process: uvicorn with bounds on connections, a delay before it stops, and the
+error of a start that fails.
 
 ``a2a-gen serve`` and the bridges run it.
 """

@@ -1,21 +1,25 @@
-"""HTTP/1.1 for uvicorn with bounds for what a client sends and reads, before any credentials can be checked.
+"""HTTP/1.1 for uvicorn with bounds for what a client sends and reads, before any credentials can be
+checked.
 
     uvicorn --http a2a_runtime.server.protocol:BoundedHttpProtocol …
 
-uvicorn itself takes headers of any size with httptools, waits for their end for ever, and keeps answers that no client reads for ever. ``a2a-gen
-serve`` uses this class.
+uvicorn itself takes headers of any size with httptools, waits for their end for ever, and keeps
+answers that no client reads for ever. ``a2a-gen serve`` uses this class.
 
     IDLE ── first byte ──► HEAD ── end of the headers ──► BODY ── end of the body ──► IDLE
     └───────── at most HEAD_TIMEOUT_SECONDS ────────┘       │
                                                             └── end of the response ──► CLOSING, at most CLOSING_SECONDS
 
-A response that begins before its request has ended says ``Connection: close``. What the client still sends is read and dropped for a while: closing
-at once would reset the connection, and many clients would lose the response. ``reading`` closes connections whose client does not read.
+A response that begins before its request has ended says ``Connection: close``. What the client
+still sends is read and dropped for a while: closing at once would reset the connection, and many
+clients would lose the response. ``reading`` closes connections whose client does not read.
 
-A process has a limit of open connections, so that descriptors for its store and its own calls are left. A connection beyond it takes the place of
-the one that has waited longest for a request, for the end of its headers or for its client to close it; if all others are busy, it is refused (503).
+A process has a limit of open connections, so that descriptors for its store and its own calls are
+left. A connection beyond it takes the place of the one that has waited longest for a request, for
+the end of its headers or for its client to close it; if all others are busy, it is refused (503).
 
-It also drops trailers, which uvicorn would append to the headers of the running request, and reports client certificates (ASGI extension ``tls``).
+It also drops trailers, which uvicorn would append to the headers of the running request, and
+reports client certificates (ASGI extension ``tls``).
 """
 
 from __future__ import annotations
@@ -55,7 +59,9 @@ class _Phase(Enum):
 
 
 class _ResponseTransport(asyncio.Transport):
-    """The connection as a response sees it: closing it is left to the protocol, which may have to read on."""
+    """The connection as a response sees it: closing it is left to the protocol, which may have to
+    read on.
+    """
 
     def __init__(self, protocol: BoundedHttpProtocol) -> None:
         super().__init__()
@@ -99,7 +105,9 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._start_deadline()
         if len(self.connections) > self.max_connections:
             oldest = next(iter(self._waiting))
-            oldest._give_way(HTTPStatus.SERVICE_UNAVAILABLE if oldest is self else HTTPStatus.REQUEST_TIMEOUT)  # noqa: SLF001 - of this class
+            oldest._give_way(  # noqa: SLF001 - of this class
+                HTTPStatus.SERVICE_UNAVAILABLE if oldest is self else HTTPStatus.REQUEST_TIMEOUT
+            )
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
@@ -114,7 +122,9 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         return self._phase is _Phase.CLOSING or self.transport.is_closing()
 
     def end_connection(self) -> None:
-        """Close the connection after a response; if its request has not ended, let the client read the response first."""
+        """Close the connection after a response; if its request has not ended, let the client read
+        the response first.
+        """
         if self._phase is not _Phase.BODY or self.transport.is_closing():
             self._close()
             return
@@ -170,10 +180,14 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Check the headers before the request reaches the app."""
-        head_bytes = len(self.url) + sum([len(name) + len(value) for name, value in self.headers])  # a chunk may hold a body, or other requests
+        head_bytes = len(self.url) + sum(
+            [len(name) + len(value) for name, value in self.headers]
+        )  # a chunk may hold a body, or other requests
         if len(self.headers) > MAX_HEADERS or head_bytes > MAX_HEAD_BYTES:
             self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
-            raise ValueError("the headers are too large")  # ends the parsing of the chunk; what the base class answers is not sent any more
+            raise ValueError(
+                "the headers are too large"
+            )  # ends the parsing of the chunk; what the base class answers is not sent any more
         if sum([name == b"host" for name, _ in self.headers]) > 1:
             self._refuse(HTTPStatus.BAD_REQUEST)
             raise ValueError("the hosts are several")  # as above
@@ -193,7 +207,9 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         """End a request."""
         self._phase, self._head_bytes = _Phase.IDLE, 0
         super().on_message_complete()
-        if not getattr(self.cycle, "response_started", True):  # there is no cycle where a WebSocket begins
+        if not getattr(
+            self.cycle, "response_started", True
+        ):  # there is no cycle where a WebSocket begins
             self.cycle.keep_alive = self._keeps_alive
 
     def on_response_complete(self) -> None:
@@ -231,12 +247,18 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     def _refuse(self, status: HTTPStatus) -> None:
         self._stop_deadline()
-        if not self.is_closing() and getattr(self.cycle, "response_complete", True):  # there is no cycle yet, or its response is complete
-            self.transport.write(f"HTTP/1.1 {status} {status.phrase}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n".encode())
+        if not self.is_closing() and getattr(
+            self.cycle, "response_complete", True
+        ):  # there is no cycle yet, or its response is complete
+            self.transport.write(
+                f"HTTP/1.1 {status} {status.phrase}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n".encode()
+            )
         self._close()
 
     def _close(self) -> None:
-        """Close the connection when the client has read everything; until then, it may give way to others."""
+        """Close the connection when the client has read everything; until then, it may give way to
+        others.
+        """
         self.transport.close()
         if self._reading.start_if_unread():
             self._waiting[self] = None
@@ -247,7 +269,11 @@ def _describe_tls(transport: asyncio.Transport) -> dict[str, object] | None:
     connection: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
     if connection is None:
         return None
-    encoded = connection.getpeercert(binary_form=True) if connection.context.verify_mode is not ssl.CERT_NONE else None
+    encoded = (
+        connection.getpeercert(binary_form=True)
+        if connection.context.verify_mode is not ssl.CERT_NONE
+        else None
+    )
     if encoded is None:
         return {"client_cert_name": None}
     from cryptography.x509 import load_der_x509_certificate  # noqa: PLC0415 - an extra, needed only for client certificates

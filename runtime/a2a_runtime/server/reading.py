@@ -3,8 +3,9 @@
     the write buffer is full,    ──► start ──► after each TIMEOUT: has anything been read? ── yes ──► wait on
     or the connection is closed                                                            └─ no ───► abort
 
-A slow client is not affected: it has to read half of ``_UNSENT_BYTES`` in each interval. Without this limit the kernel takes megabytes, and more only
-when a third of them is read, which a slow client does not do in time.
+A slow client is not affected: it has to read half of ``_UNSENT_BYTES`` in each interval. Without
+this limit the kernel takes megabytes, and more only when a third of them is read, which a slow
+client does not do in time.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ class ReadingWatch:
             self._start_timer()
 
     def start_if_unread(self) -> bool:
-        """Watch a connection that is closed as soon as everything is read; return whether something is unread."""
+        """Watch a connection that is closed as soon as everything is read; return whether something
+        is unread.
+        """
         is_unread = self._transport.is_closing() and self._transport.get_write_buffer_size() > 0
         if is_unread:
             self.start()
@@ -62,7 +65,11 @@ class ReadingWatch:
 def _limit_unsent(transport: asyncio.Transport) -> None:
     connection: socket.socket | None = transport.get_extra_info("socket")
     option: int | None = getattr(socket, "TCP_NOTSENT_LOWAT", None)  # not on every system
-    if connection is None or option is None or connection.family == getattr(socket, "AF_UNIX", None):
+    if (
+        connection is None
+        or option is None
+        or connection.family == getattr(socket, "AF_UNIX", None)
+    ):
         return
     with suppress(OSError):  # the client is gone
         connection.setsockopt(socket.IPPROTO_TCP, option, _UNSENT_BYTES)

@@ -39,9 +39,17 @@ class InheritedSocket(Protocol):
 
 
 class DrainingServer(uvicorn.Server):
-    """A server that reports that it is about to stop before it closes its port, so that load balancers send new requests elsewhere."""
+    """A server that reports that it is about to stop before it closes its port, so that load
+    balancers send new requests elsewhere.
+    """
 
-    def __init__(self, config: uvicorn.Config, delay_seconds: float, drain: Drain | None = None, inherited: InheritedSocket | None = None) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        delay_seconds: float,
+        drain: Drain | None = None,
+        inherited: InheritedSocket | None = None,
+    ) -> None:
         super().__init__(config)
         self._drain, self._inherited = drain, inherited
         self._delay_seconds = delay_seconds
@@ -72,7 +80,9 @@ class DrainingServer(uvicorn.Server):
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Close the port, and let work end while its requests and streams are still open, so that they report how it ends."""
+        """Close the port, and let work end while its requests and streams are still open, so that
+        they report how it ends.
+        """
         if self._drain is None:
             await super().shutdown(sockets)
             return
@@ -86,9 +96,15 @@ class DrainingServer(uvicorn.Server):
 
 
 def run_server(
-    config: uvicorn.Config, delay_seconds: float = 0.0, drain: Drain | None = None, inherited: InheritedSocket | None = None
+    config: uvicorn.Config,
+    delay_seconds: float = 0.0,
+    drain: Drain | None = None,
+    inherited: InheritedSocket | None = None,
 ) -> BaseException | None:
-    """Serve until the process is stopped; return the error of a start that fails. ``drain`` ends the work of the app while it is being stopped."""
+    """Serve until the process is stopped; return the error of a start that fails.
+
+    ``drain`` ends the work of the app while it is being stopped.
+    """
     server = DrainingServer(config, delay_seconds, drain, inherited)
     failures: list[BaseException | None] = []
 
@@ -103,10 +119,19 @@ def run_server(
 
     config.lifespan_class = Lifespan
     if threading.current_thread() is threading.main_thread():
-        for stop in (signal.SIGINT, signal.SIGTERM):  # uvicorn handles both, and raises them again after the shutdown
+        for stop in (
+            signal.SIGINT,
+            signal.SIGTERM,
+        ):  # uvicorn handles both, and raises them again after the shutdown
             signal.signal(stop, signal.SIG_IGN)
     with suppress(SystemExit):  # uvicorn exits if the start fails
         server.run()
     if failures and failures[0] is not None:
         return failures[0]
-    return None if server.started else ListenError(f"{config.host}:{config.port}: not served; the lines above have the reason")
+    return (
+        None
+        if server.started
+        else ListenError(
+            f"{config.host}:{config.port}: not served; the lines above have the reason"
+        )
+    )

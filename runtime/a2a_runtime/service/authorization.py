@@ -5,15 +5,18 @@
 
     Surface(agent, gate=…, policy=is_allowed)
 
-``action`` is the name of an operation in the canonical dialect; ``task`` is the present task of the operation, or ``None``. A policy only restricts:
-the task scope is checked before it. A task that a caller may not read does not exist for this caller: it is in no list, and no message can refer to
-it. A handler can read its whole conversation, so a message is accepted only from a caller whom the policy lets read every task in it. Of a deleted
-task only messages are left; the policy is called with a task of these messages, without a state.
+``action`` is the name of an operation in the canonical dialect; ``task`` is the present task of the
+operation, or ``None``. A policy only restricts: the task scope is checked before it. A task that a
+caller may not read does not exist for this caller: it is in no list, and no message can refer to
+it. A handler can read its whole conversation, so a message is accepted only from a caller whom the
+policy lets read every task in it. Of a deleted task only messages are left; the policy is called
+with a task of these messages, without a state.
 
-The requirements of a skill hold for every caller who reads, follows or cancels its tasks: a token without access to a skill has no access to its
-results. It has none to what the skill has written into a conversation either, also not by a message to another skill: a run reads what the caller who
-began its task may read (``NewTask.hidden_skills``). A message to a task that another caller has begun, and whose run reads more than its sender may,
-is refused if there is more.
+The requirements of a skill hold for every caller who reads, follows or cancels its tasks: a token
+without access to a skill has no access to its results. It has none to what the skill has written
+into a conversation either, also not by a message to another skill: a run reads what the caller who
+began its task may read (``NewTask.hidden_skills``). A message to a task that another caller has
+begun, and whose run reads more than its sender may, is refused if there is more.
 """
 
 from __future__ import annotations
@@ -51,7 +54,12 @@ from a2a_runtime.service.context import CallContext
 from a2a_runtime.service.validation import require_permission
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.models import StoredTask, TaskPage, TaskQuery
-from a2a_runtime.stores.pagination import MAX_PAGE_SIZE, encode_page_token, invalid_token_error, parse_page_token
+from a2a_runtime.stores.pagination import (
+    MAX_PAGE_SIZE,
+    encode_page_token,
+    invalid_token_error,
+    parse_page_token,
+)
 
 Request = TypeVar("Request", bound=WireModel)
 
@@ -65,34 +73,64 @@ _TENANT: attrgetter[str | None] = attrgetter("tenant")
 class AuthorizingService(ServiceInterceptor[CallContext]):
     """Authorizes each operation before another service runs it."""
 
-    def __init__(self, service: AgentService[CallContext], store: Store, *, has_client_task_ids: bool = False) -> None:
+    def __init__(
+        self, service: AgentService[CallContext], store: Store, *, has_client_task_ids: bool = False
+    ) -> None:
         super().__init__(service)
         self._store, self._has_client_task_ids = store, has_client_task_ids
 
     async def before(self, operation: Operation, request: Request, context: CallContext) -> Request:
-        """Refuse an operation that the caller may not run; remove references that the caller may not read."""
+        """Refuse an operation that the caller may not run; remove references that the caller may
+        not read.
+        """
         stored = await self._authorize(operation, context, _TENANT(request), _find_task_id(request))
         if not isinstance(request, SendMessageRequest):
             return request
         message = request.message
-        if stored is None and self._has_client_task_ids and message.task_id:  # the id of a new task, which the client has chosen
+        if (
+            stored is None and self._has_client_task_ids and message.task_id
+        ):  # the id of a new task, which the client has chosen
             await self._authorize(operation, context, request.tenant, None)
-        scope, context_id = context.task_scope(request.tenant), message.context_id if stored is None else stored.context_id
+        scope, context_id = (
+            context.task_scope(request.tenant),
+            message.context_id if stored is None else stored.context_id,
+        )
         if stored is not None and await self._reads_more(stored, context):
-            raise PermissionDeniedError("The handler of this task reads more of the conversation than the caller may read; begin another task")
-        if context_id and context.surface.policy is not None and not await self._can_read_conversation(context, scope, context_id):
+            raise PermissionDeniedError(
+                "The handler of this task reads more of the conversation than the caller may "
+                "read; begin another task"
+            )
+        if (
+            context_id
+            and context.surface.policy is not None
+            and not await self._can_read_conversation(context, scope, context_id)
+        ):
             raise PermissionDeniedError("The caller may not read all of this conversation")
         if not message.reference_task_ids or _is_unrestricted(context):
             return request
-        found = [await self._store.load_task(scope, task_id) for task_id in message.reference_task_ids]
-        readable = [stored.wire_id for stored in found if stored is not None and await _can_read(stored, context)]
-        return request.model_copy(update={"message": message.model_copy(update={"reference_task_ids": readable})})
+        found = [
+            await self._store.load_task(scope, task_id) for task_id in message.reference_task_ids
+        ]
+        readable = [
+            stored.wire_id
+            for stored in found
+            if stored is not None and await _can_read(stored, context)
+        ]
+        return request.model_copy(
+            update={"message": message.model_copy(update={"reference_task_ids": readable})}
+        )
 
-    async def _authorize(self, operation: Operation, context: CallContext, tenant: str | None, task_id: str | None) -> StoredTask | None:
-        """Return the task of an operation that is allowed; ``None`` for one about no task, or about a task that does not exist."""
+    async def _authorize(
+        self, operation: Operation, context: CallContext, tenant: str | None, task_id: str | None
+    ) -> StoredTask | None:
+        """Return the task of an operation that is allowed; ``None`` for one about no task, or about
+        a task that does not exist.
+        """
         if _is_unrestricted(context):
             return None
-        stored = await self._store.load_task(context.task_scope(tenant), task_id) if task_id else None
+        stored = (
+            await self._store.load_task(context.task_scope(tenant), task_id) if task_id else None
+        )
         if stored is None:
             if not task_id and not await is_allowed(context, operation, None):
                 raise PermissionDeniedError
@@ -110,21 +148,31 @@ class AuthorizingService(ServiceInterceptor[CallContext]):
         return stored
 
     async def _reads_more(self, stored: StoredTask, context: CallContext) -> bool:
-        """Return whether the handler of a task reads messages or state of skills that are hidden from the sender of a message to it."""
+        """Return whether the handler of a task reads messages or state of skills that are hidden
+        from the sender of a message to it.
+        """
         hidden = {*context.hidden_skills} - {*stored.hidden_skills}
         if not hidden:
             return False
         store, scope, context_id = self._store, stored.scope, stored.context_id
-        both = [await store.load_conversation(scope, context_id, _MAX_COMPARED_MESSAGES, skills) for skills in ((), hidden)]
+        both = [
+            await store.load_conversation(scope, context_id, _MAX_COMPARED_MESSAGES, skills)
+            for skills in ((), hidden)
+        ]
         if len(both[0]) != len(both[1]) or len(both[0]) == _MAX_COMPARED_MESSAGES:
             return True
-        return await store.load_context(scope, context_id) != await store.load_context(scope, context_id, hidden)
+        return await store.load_context(scope, context_id) != await store.load_context(
+            scope, context_id, hidden
+        )
 
-    async def _can_read_conversation(self, context: CallContext, scope: TaskScope, context_id: str) -> bool:
-        """Return whether the policy lets the caller read all tasks of a conversation, but for those of skills that are hidden from its handler too.
+    async def _can_read_conversation(
+        self, context: CallContext, scope: TaskScope, context_id: str
+    ) -> bool:
+        """Return whether the policy lets the caller read all tasks of a conversation, but for those
+        of skills that are hidden from its handler too.
 
-        A policy is code of the application, so it is called for each task. The cost is one query per 100 tasks of the conversation, and one for its
-        messages.
+        A policy is code of the application, so it is called for each task. The cost is one query
+        per 100 tasks of the conversation, and one for its messages.
         """
         found, hidden = set[str](), context.hidden_skills
         query = TaskQuery(context_id, page_size=MAX_PAGE_SIZE)
@@ -132,7 +180,9 @@ class AuthorizingService(ServiceInterceptor[CallContext]):
             page = await self._store.list_tasks(scope, query)
             for stored in page.tasks:
                 found.add(stored.wire_id)
-                if stored.skill not in hidden and not await is_allowed(context, GET_TASK, stored.task.model):
+                if stored.skill not in hidden and not await is_allowed(
+                    context, GET_TASK, stored.task.model
+                ):
                     return False
             if not page.next_page_token:
                 break
@@ -142,7 +192,10 @@ class AuthorizingService(ServiceInterceptor[CallContext]):
             if message.task_id not in found:
                 deleted.setdefault(message.task_id or "", []).append(message)
         status = TaskStatus(state=TaskState.UNSPECIFIED)
-        rest = [Task(id=task_id, context_id=context_id, status=status, history=messages) for task_id, messages in deleted.items()]
+        rest = [
+            Task(id=task_id, context_id=context_id, status=status, history=messages)
+            for task_id, messages in deleted.items()
+        ]
         return all([await is_allowed(context, GET_TASK, task) for task in rest])
 
 
@@ -153,7 +206,11 @@ def _find_task_id(request: WireModel) -> str | None:
             return request.message.task_id
         case GetTaskRequest() | CancelTaskRequest() | SubscribeToTaskRequest():
             return request.id
-        case TaskPushNotificationConfig() | GetTaskPushNotificationConfigRequest() | ListTaskPushNotificationConfigsRequest():
+        case (
+            TaskPushNotificationConfig()
+            | GetTaskPushNotificationConfigRequest()
+            | ListTaskPushNotificationConfigsRequest()
+        ):
             return request.task_id
         case DeleteTaskPushNotificationConfigRequest():
             return request.task_id
@@ -177,8 +234,9 @@ ListPage: TypeAlias = Callable[[TaskQuery], Awaitable[TaskPage]]
 async def list_readable(list_page: ListPage, query: TaskQuery, context: CallContext) -> TaskPage:
     """Read a page of the tasks that the caller may read.
 
-    The store leaves out the tasks of hidden skills. The policy is called for each task of a page, which may become shorter than its size; and for
-    the total, which is counted with the first page, for each of the newest thousand tasks. The page tokens carry that total to the other pages.
+    The store leaves out the tasks of hidden skills. The policy is called for each task of a page,
+    which may become shorter than its size; and for the total, which is counted with the first page,
+    for each of the newest thousand tasks. The page tokens carry that total to the other pages.
     """
     query = replace(query, hidden_skills=frozenset(context.hidden_skills))
     if context.surface.policy is None:
@@ -187,14 +245,22 @@ async def list_readable(list_page: ListPage, query: TaskQuery, context: CallCont
     page = await list_page(replace(query, page_token=inner_token))
     tasks = await find_readable(page.tasks, context)
     if total_size is None:
-        total_size = len(tasks) + await _count_following(list_page, replace(query, page_token=page.next_page_token), len(page.tasks), context)
+        total_size = len(tasks) + await _count_following(
+            list_page, replace(query, page_token=page.next_page_token), len(page.tasks), context
+        )
     total_size = max(total_size, len(tasks))
-    token = encode_page_token((page.next_page_token, total_size), *query.token_filters) if page.next_page_token else ""
+    token = (
+        encode_page_token((page.next_page_token, total_size), *query.token_filters)
+        if page.next_page_token
+        else ""
+    )
     return TaskPage(tasks, token, total_size)
 
 
 def _parse_policy_token(query: TaskQuery) -> tuple[str, int]:
-    """Return the page token of the store, and the total, from a page token of a surface with a policy."""
+    """Return the page token of the store, and the total, from a page token of a surface with a
+    policy.
+    """
     match parse_page_token(query.page_token, *query.token_filters):
         case (str(inner_token), int(total_size)) if total_size >= 0:
             return inner_token, total_size
@@ -202,11 +268,17 @@ def _parse_policy_token(query: TaskQuery) -> tuple[str, int]:
             raise invalid_token_error()
 
 
-async def _count_following(list_page: ListPage, query: TaskQuery, checked: int, context: CallContext) -> int:
-    """Count the tasks after the first page that the policy lets the caller read, among the newest thousand."""
+async def _count_following(
+    list_page: ListPage, query: TaskQuery, checked: int, context: CallContext
+) -> int:
+    """Count the tasks after the first page that the policy lets the caller read, among the newest
+    thousand.
+    """
     count = 0
     while query.page_token and checked < _MAX_COUNTED_TASKS:
-        page = await list_page(replace(query, page_size=min(MAX_PAGE_SIZE, _MAX_COUNTED_TASKS - checked)))
+        page = await list_page(
+            replace(query, page_size=min(MAX_PAGE_SIZE, _MAX_COUNTED_TASKS - checked))
+        )
         count += len(await find_readable(page.tasks, context))
         checked += len(page.tasks)
         query = replace(query, page_token=page.next_page_token)
@@ -220,7 +292,9 @@ async def find_readable(tasks: Iterable[StoredTask], context: CallContext) -> Se
 
 async def _can_read(stored: StoredTask, context: CallContext) -> bool:
     skill = context.surface.skills.get(stored.skill)
-    return (skill is None or skill.is_readable_by(context.caller)) and await is_allowed(context, GET_TASK, stored.task.model)
+    return (skill is None or skill.is_readable_by(context.caller)) and await is_allowed(
+        context, GET_TASK, stored.task.model
+    )
 
 
 def _can_use_all_skills(context: CallContext) -> bool:
@@ -232,8 +306,17 @@ def _is_unrestricted(context: CallContext) -> bool:
     return context.surface.policy is None and _can_use_all_skills(context)
 
 
-def _to_hidden_error(context: CallContext, operation: Operation, stored: StoredTask) -> TaskNotFoundError:
+def _to_hidden_error(
+    context: CallContext, operation: Operation, stored: StoredTask
+) -> TaskNotFoundError:
     """Audit a denial, and hide the task from the caller."""
     caller = context.caller
-    audit("denied", caller=caller.owner, tenant=caller.tenant, action=operation.name, task=stored.wire_id, reason="hidden from the caller")
+    audit(
+        "denied",
+        caller=caller.owner,
+        tenant=caller.tenant,
+        action=operation.name,
+        task=stored.wire_id,
+        reason="hidden from the caller",
+    )
     return TaskNotFoundError(details={"task_id": stored.wire_id})

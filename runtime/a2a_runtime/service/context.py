@@ -60,7 +60,9 @@ class CallContext(Struct, frozen=True):
     base_url: str = ""
     """The URL of the surface as the server sees it; a configured URL takes precedence."""
     body: bytes = b""
-    """The call as it was sent, in a dialect whose messages may hold more than the canonical model."""
+    """The call as it was sent, in a dialect whose messages may hold more than the canonical
+    model.
+    """
     srs_form: SrsForm | None = None
     """Set for a call in a form of the apcore SRS."""
     origin: Origin | None = None
@@ -79,14 +81,24 @@ class CallContext(Struct, frozen=True):
 
     @property
     def is_canceled_on_disconnect(self) -> bool:
-        """True if a task ends with the request that waits for it: by the surface, or by the wish of its sender."""
-        return self.surface.cancel_on_disconnect or (self.origin is not None and self.origin.is_canceled_on_disconnect)
+        """True if a task ends with the request that waits for it: by the surface, or by the wish of
+        its sender.
+        """
+        return self.surface.cancel_on_disconnect or (
+            self.origin is not None and self.origin.is_canceled_on_disconnect
+        )
 
     @property
     def hidden_skills(self) -> Sequence[str]:
-        """The skills that the caller may not use, and whose tasks, messages and state do not exist for it."""
+        """The skills that the caller may not use, and whose tasks, messages and state do not exist
+        for it.
+        """
         restricted = self.surface.restricted_skills
-        return [name for name, each in restricted.items() if not each.is_readable_by(self.caller)] if restricted else ()
+        return (
+            [name for name, each in restricted.items() if not each.is_readable_by(self.caller)]
+            if restricted
+            else ()
+        )
 
     def limit_history(self, length: int | None) -> int | None:
         """Limit the requested length of the history to the maximum of the surface."""
@@ -96,7 +108,8 @@ class CallContext(Struct, frozen=True):
     def task_scope(self, tenant: str | None = None) -> TaskScope:
         """Return the scope of the tasks that the call can access.
 
-        The tenant of the caller takes precedence over that of the request. A caller of one tenant has no access to another one.
+        The tenant of the caller takes precedence over that of the request. A caller of one tenant
+        has no access to another one.
         """
         caller = self.caller
         if tenant and tenant != caller.tenant:
@@ -104,7 +117,9 @@ class CallContext(Struct, frozen=True):
             if caller.tenant or (isinstance(gate, AuthGate) and gate.strict_tenants):
                 raise PermissionDeniedError("The caller does not belong to this tenant")
             if tenant in RESERVED_TENANTS:
-                raise InvalidParamsError(fields=(("tenant", "is reserved and cannot name a tenant"),))
+                raise InvalidParamsError(
+                    fields=(("tenant", "is reserved and cannot name a tenant"),)
+                )
             return build_scope(self.surface.storage_key, tenant, caller.owner)
         return build_scope(self.surface.storage_key, caller.tenant, caller.owner)
 
@@ -115,7 +130,10 @@ def allow_any_url(_url: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ServiceDependencies:
-    """Dependencies of a service. ``check_url`` raises ``InvalidParamsError`` for a webhook URL that the SSRF policy blocks."""
+    """Dependencies of a service.
+
+    ``check_url`` raises ``InvalidParamsError`` for a webhook URL that the SSRF policy blocks.
+    """
 
     engine: Engine
     store: Store
@@ -134,11 +152,17 @@ class ServiceBase:
         self._ids = IdGenerator(dependencies.clock)
 
     def _accept_origin(self, info: RequestInfo, origin: Origin, agent: Agent) -> RequestInfo:
-        """Check the chain of calls that leads to a message, and keep its origin with the request."""
-        origin.check_chain(self._dependencies.settings.max_chain_depth, allow_cycles=agent.allow_cycles)
+        """Check the chain of calls that leads to a message, and keep its origin with the
+        request.
+        """
+        origin.check_chain(
+            self._dependencies.settings.max_chain_depth, allow_cycles=agent.allow_cycles
+        )
         return replace(info, origin=origin.to_record(self._dependencies.clock.millis()))
 
-    def _encrypt_config(self, config: TaskPushNotificationConfig, scope: TaskScope, wire_id: str) -> TaskPushNotificationConfig:
+    def _encrypt_config(
+        self, config: TaskPushNotificationConfig, scope: TaskScope, wire_id: str
+    ) -> TaskPushNotificationConfig:
         """Add the missing ids to a push configuration and encrypt its secrets for its task."""
         config = config.model_copy(update={"id": config.id or self._ids.new(), "task_id": wire_id})
         return encrypt_config(config, self._dependencies.secret_cipher, scope)

@@ -25,7 +25,14 @@ from a2a_runtime.service.authorization import find_readable, is_allowed
 from a2a_runtime.service.context import CallContext, ServiceBase
 from a2a_runtime.service.routing import route_message
 from a2a_runtime.service.srs_answers import build_status_event
-from a2a_runtime.service.validation import SendCommand, check_media_types, find_skill, parse_send_request, require_permission, require_streaming
+from a2a_runtime.service.validation import (
+    SendCommand,
+    check_media_types,
+    find_skill,
+    parse_send_request,
+    require_permission,
+    require_streaming,
+)
 from a2a_runtime.skills.handlers import check_reply
 from a2a_runtime.stores.models import NewTask, StoredTask, TaskQuery
 from a2a_runtime.surface import find_lowest_limit
@@ -36,8 +43,12 @@ _PUSH_CONFIG_PATH = "configuration.taskPushNotificationConfig."
 class MessageOperations(ServiceBase):
     """Accepts messages: for a new task, for an existing task, or for a reply without a task."""
 
-    async def send_message(self, request: SendMessageRequest, context: CallContext) -> Encoded[SendMessageResponse]:
-        """Accept a message and return its task as soon as it has ended or waits for the caller, or at once."""
+    async def send_message(
+        self, request: SendMessageRequest, context: CallContext
+    ) -> Encoded[SendMessageResponse]:
+        """Accept a message and return its task as soon as it has ended or waits for the caller, or
+        at once.
+        """
         command = parse_send_request(request, context)
         if context.surface.srs_forms:
             command = await self._address(command, context)
@@ -47,12 +58,22 @@ class MessageOperations(ServiceBase):
         if command.return_immediately:
             stored = await self._load_current(accepted, command)
         else:
-            cancel_on_disconnect = context.surface.cancel_on_disconnect if context.origin is None else context.is_canceled_on_disconnect
-            stored = await self._engine.wait_settled(accepted, command.history_length, cancel_on_disconnect=cancel_on_disconnect)
+            cancel_on_disconnect = (
+                context.surface.cancel_on_disconnect
+                if context.origin is None
+                else context.is_canceled_on_disconnect
+            )
+            stored = await self._engine.wait_settled(
+                accepted, command.history_length, cancel_on_disconnect=cancel_on_disconnect
+            )
         return Encoded(SendMessageResponse, (b'{"task":', stored.task.json, b"}"))
 
-    async def send_streaming_message(self, request: SendMessageRequest, context: CallContext) -> AsyncGenerator[Event[StreamResponse], None]:
-        """Accept a message and yield its task and the events of this task until it has ended or waits for the caller, or the reply."""
+    async def send_streaming_message(
+        self, request: SendMessageRequest, context: CallContext
+    ) -> AsyncGenerator[Event[StreamResponse], None]:
+        """Accept a message and yield its task and the events of this task until it has ended or
+        waits for the caller, or the reply.
+        """
         require_streaming(context.surface)
         command = parse_send_request(request, context)
         if context.surface.srs_forms:
@@ -65,11 +86,17 @@ class MessageOperations(ServiceBase):
         state = stored.state
         try:
             is_srs = context.srs_form is not None
-            yield build_status_event(stored) if is_srs else Event(stored.last_seq, to_stream_response(stored.to_event()), stored.mark)
+            yield (
+                build_status_event(stored)
+                if is_srs
+                else Event(stored.last_seq, to_stream_response(stored.to_event()), stored.mark)
+            )
             if state in SETTLED:
                 return
             with_messages = context.has_generations
-            following = self._engine.readers.follow(stored, stored.last_seq, SETTLED, mark=stored.mark, with_messages=with_messages)
+            following = self._engine.readers.follow(
+                stored, stored.last_seq, SETTLED, mark=stored.mark, with_messages=with_messages
+            )
             async with aclosing(following) as events:
                 async for event in events:
                     state = event.state
@@ -79,9 +106,16 @@ class MessageOperations(ServiceBase):
                 await self._engine.cancel_if_active(stored)
             raise
 
-    async def _accept(self, command: SendCommand, context: CallContext, *, is_streaming: bool = False) -> AcceptedMessage | Message:
+    async def _accept(
+        self, command: SendCommand, context: CallContext, *, is_streaming: bool = False
+    ) -> AcceptedMessage | Message:
         if context.origin is not None:
-            command = replace(command, request_info=self._accept_origin(command.request_info, context.origin, context.surface.agent))
+            command = replace(
+                command,
+                request_info=self._accept_origin(
+                    command.request_info, context.origin, context.surface.agent
+                ),
+            )
         if command.push_config is not None:
             check_config(command.push_config, self._dependencies.check_url, _PUSH_CONFIG_PATH)
         message = command.message
@@ -95,7 +129,14 @@ class MessageOperations(ServiceBase):
         if skill.check is not None:
             await skill.check(message, context.caller)
         if skill.skill.answers is ReplyKind.MESSAGE:
-            return await self._engine.run_inline(command.scope, skill.id, message, context.caller, command.request_info, context.hidden_skills)
+            return await self._engine.run_inline(
+                command.scope,
+                skill.id,
+                message,
+                context.caller,
+                command.request_info,
+                context.hidden_skills,
+            )
         setting = self._dependencies.settings.max_caller_open_tasks
         new = NewTask(
             message.context_id or self._ids.new(),
@@ -104,36 +145,65 @@ class MessageOperations(ServiceBase):
             context.dialect,
             idempotency_key=command.idempotency_key,
             process=self._engine.runner.process,
-            max_open=find_lowest_limit(context.surface.limits.open_tasks, setting) if setting else context.surface.limits.open_tasks,
-            record=(replace(command.request_info, is_streaming=True) if is_streaming and skill.can_merge else command.request_info).record,
+            max_open=find_lowest_limit(context.surface.limits.open_tasks, setting)
+            if setting
+            else context.surface.limits.open_tasks,
+            record=(
+                replace(command.request_info, is_streaming=True)
+                if is_streaming and skill.can_merge
+                else command.request_info
+            ).record,
             hidden_skills=context.hidden_skills,
             metadata={} if context.origin is None else context.origin.task_metadata,
             limit_key=context.caller.limit_key(context.client_address),
         )
         if command.push_config is not None:
             wire_id = self._ids.new()
-            new = replace(new, wire_id=wire_id, push_config=self._encrypt_config(command.push_config, command.scope, wire_id))
-        if skill.skill.answers is ReplyKind.EITHER and not (command.return_immediately or command.push_config or command.idempotency_key):
+            new = replace(
+                new,
+                wire_id=wire_id,
+                push_config=self._encrypt_config(command.push_config, command.scope, wire_id),
+            )
+        if skill.skill.answers is ReplyKind.EITHER and not (
+            command.return_immediately or command.push_config or command.idempotency_key
+        ):
             return await self._engine.begin(command.scope, new, context.caller)
         accepted = await self._engine.start(command.scope, new, context.caller)
-        if not accepted.is_new and not await is_allowed(context, GET_TASK, accepted.stored.task.model):
+        if not accepted.is_new and not await is_allowed(
+            context, GET_TASK, accepted.stored.task.model
+        ):
             raise TaskNotFoundError(details={"task_id": accepted.stored.wire_id})
         return accepted
 
     async def _address(self, command: SendCommand, context: CallContext) -> SendCommand:
-        """Address a message of the apcore SRS to the task of its context that waits for input; it needs no id there."""
+        """Address a message of the apcore SRS to the task of its context that waits for input; it
+        needs no id there.
+        """
         message = command.message
         if message.task_id or not message.context_id or context.dialect != srs_forms.DIALECT:
             return command
         hidden = frozenset(context.hidden_skills)
-        query = TaskQuery(message.context_id, State.INPUT_REQUIRED, page_size=1, history_length=0, hidden_skills=hidden)
-        waiting = await find_readable((await self._store.list_tasks(command.scope, query)).tasks, context)
+        query = TaskQuery(
+            message.context_id,
+            State.INPUT_REQUIRED,
+            page_size=1,
+            history_length=0,
+            hidden_skills=hidden,
+        )
+        waiting = await find_readable(
+            (await self._store.list_tasks(command.scope, query)).tasks, context
+        )
         if not waiting:
             return command
         return replace(command, message=message.model_copy(update={"task_id": waiting[0].wire_id}))
 
-    async def _accept_follow_up(self, command: SendCommand, wire_id: str, context: CallContext) -> AcceptedMessage:
-        """Accept a message for an existing task. Its push configuration is stored first, so that the webhook gets every event of the message."""
+    async def _accept_follow_up(
+        self, command: SendCommand, wire_id: str, context: CallContext
+    ) -> AcceptedMessage:
+        """Accept a message for an existing task.
+
+        Its push configuration is stored first, so that the webhook gets every event of the message.
+        """
         message, config = command.message, command.push_config
         stored = await self._engine.load(command.scope, wire_id, 0, include_artifacts=False)
         if config is not None and command.idempotency_key is None:
@@ -146,11 +216,23 @@ class MessageOperations(ServiceBase):
             check_reply(stored.task.model.status.message, message)
         if config is not None:
             check_follow_up(stored, message, None if skill is None else skill.skill)
-            if not config.id:  # an id made from the message id, so that a repeated message does not add a second configuration
-                config = config.model_copy(update={"id": str(uuid5(NAMESPACE_OID, message.message_id))})
+            # an id made from the message id, so that a repeated message does not add a second
+            # configuration
+            if not config.id:
+                config = config.model_copy(
+                    update={"id": str(uuid5(NAMESPACE_OID, message.message_id))}
+                )
             config = self._encrypt_config(config, command.scope, wire_id)
-            await self._store.put_push_config(command.scope, wire_id, config, context.dialect, max_configs=context.surface.limits.webhooks)
-        return await self._engine.send_message(command.scope, wire_id, message, command.idempotency_key, generation=context.generation)
+            await self._store.put_push_config(
+                command.scope,
+                wire_id,
+                config,
+                context.dialect,
+                max_configs=context.surface.limits.webhooks,
+            )
+        return await self._engine.send_message(
+            command.scope, wire_id, message, command.idempotency_key, generation=context.generation
+        )
 
     async def _load_current(self, accepted: AcceptedMessage, command: SendCommand) -> StoredTask:
         """Read the task of a message, unless it was created by this call."""

@@ -20,12 +20,18 @@ log = logging.getLogger(__name__)
 
 async def route_message(command: SendCommand, context: CallContext) -> SkillDefinition:
     """Select the skill of a message, or raise ``InvalidParamsError``."""
-    skills = {name: each for name, each in context.surface.skills.items() if each.is_visible_to(context.caller)}
+    skills = {
+        name: each
+        for name, each in context.surface.skills.items()
+        if each.is_visible_to(context.caller)
+    }
     chosen = await _call_router(command, context)
     if chosen in skills:
         return skills[chosen]
     if chosen is not None:
-        raise build_selection_error(context, f"There is no skill {chosen!r}, which the agent selects for this message")
+        raise build_selection_error(
+            context, f"There is no skill {chosen!r}, which the agent selects for this message"
+        )
     default = next((each for each in skills.values() if each.is_default), None)
     if default is None:
         raise build_selection_error(context, "Name a skill")
@@ -40,7 +46,13 @@ async def _call_router(command: SendCommand, context: CallContext) -> str | None
     chosen = router(command.message, context.caller)
     if inspect.isawaitable(chosen):
         chosen = await chosen
-    if chosen is None or (isinstance(chosen, str) and (chosen in context.surface.skills or chosen in agent.skills)):
+    if chosen is None or (
+        isinstance(chosen, str) and (chosen in context.surface.skills or chosen in agent.skills)
+    ):
         return chosen
-    log.error("router failed: %s has no skill %r; return the id of a skill, or None", context.surface, chosen)
+    log.error(
+        "router failed: %s has no skill %r; return the id of a skill, or None",
+        context.surface,
+        chosen,
+    )
     raise InvalidAgentResponseError

@@ -1,7 +1,8 @@
 """All operations in one object, for all surfaces that share an engine.
 
-Every method takes a canonical request and a call context, and raises errors of the contract. A stream raises before its first event, so a renderer
-must wait for that event before it sends a success.
+Every method takes a canonical request and a call context, and raises errors of the contract. A
+stream raises before its first event, so a renderer must wait for that event before it sends a
+success.
 """
 
 from __future__ import annotations
@@ -18,18 +19,38 @@ from a2a_runtime.service.messages import MessageOperations
 from a2a_runtime.service.tasks import PushConfigOperations, SubscriptionOperations, TaskOperations
 
 
-class Service(MessageOperations, TaskOperations, SubscriptionOperations, PushConfigOperations, AgentService[CallContext]):
+class Service(
+    MessageOperations,
+    TaskOperations,
+    SubscriptionOperations,
+    PushConfigOperations,
+    AgentService[CallContext],
+):
     """All operations of an agent."""
 
-    async def get_extended_agent_card(self, request: GetExtendedAgentCardRequest, context: CallContext) -> Encoded[AgentCard]:
+    async def get_extended_agent_card(
+        self, request: GetExtendedAgentCardRequest, context: CallContext
+    ) -> Encoded[AgentCard]:
         """Return the card with the skills that only authenticated callers see."""
         surface = context.surface
         context.task_scope(request.tenant)  # raises for the tenant of another caller
         if context.srs_form is not None:  # there, every caller gets the card of what it may see
-            return Encoded.of(sign_card(build_card(surface, context.base_url, context.dialect, reader=context.caller), surface, context.dialect))
+            return Encoded.of(
+                sign_card(
+                    build_card(surface, context.base_url, context.dialect, reader=context.caller),
+                    surface,
+                    context.dialect,
+                )
+            )
         if not surface.agent.capabilities.extended_agent_card:
-            raise UnsupportedOperationError if DIALECTS[context.dialect].home == CANONICAL.name else ExtendedAgentCardNotConfiguredError
-        if not surface.agent.sources and not any(skill.only_extended for skill in surface.skills.values()):
+            raise (
+                UnsupportedOperationError
+                if DIALECTS[context.dialect].home == CANONICAL.name
+                else ExtendedAgentCardNotConfiguredError
+            )
+        if not surface.agent.sources and not any(
+            skill.only_extended for skill in surface.skills.values()
+        ):
             raise ExtendedAgentCardNotConfiguredError
         if not context.caller.is_authenticated:
             raise ChallengeError(", ".join(list_challenges(surface.security_schemes.values())))

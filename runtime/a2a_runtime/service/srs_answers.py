@@ -23,11 +23,15 @@ def follows_srs(context: CallContext) -> bool:
 
 def build_status_event(stored: StoredTask) -> Event[StreamResponse]:
     """Build an event with the present state of a task."""
-    update = TaskStatusUpdateEvent(task_id=stored.wire_id, context_id=stored.context_id, status=stored.task.model.status)
+    update = TaskStatusUpdateEvent(
+        task_id=stored.wire_id, context_id=stored.context_id, status=stored.task.model.status
+    )
     return Event(stored.last_seq, Encoded.of(StreamResponse(status_update=update)))
 
 
 def build_cancel_error(stored: StoredTask) -> TaskNotCancelableError:
     """Build the error of a task that has ended."""
     state = stored.state.name.lower()
-    return TaskNotCancelableError(f"Task is not cancelable: current state is {state}", details={"task_id": stored.wire_id})
+    return TaskNotCancelableError(
+        f"Task is not cancelable: current state is {state}", details={"task_id": stored.wire_id}
+    )

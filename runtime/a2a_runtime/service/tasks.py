@@ -13,7 +13,12 @@ from pydantic_core import from_json
 
 from a2a_contract.base import Encoded
 from a2a_contract.dialects import V0_3, V0_3_PROTO
-from a2a_contract.errors import InvalidParamsError, MethodNotFoundError, TaskNotCancelableError, TaskNotFoundError
+from a2a_contract.errors import (
+    InvalidParamsError,
+    MethodNotFoundError,
+    TaskNotCancelableError,
+    TaskNotFoundError,
+)
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_contract.service import Event
 from a2a_contract.srs_forms import DIALECT as SRS_DIALECT
@@ -43,17 +48,27 @@ from a2a_runtime.service.context import CallContext, ServiceBase
 from a2a_runtime.service.srs_answers import build_cancel_error, build_status_event, follows_srs
 from a2a_runtime.service.validation import require_push_notifications, require_streaming
 from a2a_runtime.stores.models import TaskPage, TaskQuery
-from a2a_runtime.stores.pagination import MAX_PAGE_SIZE, check_page_size, decode_page_token, parse_page_token
+from a2a_runtime.stores.pagination import (
+    MAX_PAGE_SIZE,
+    check_page_size,
+    decode_page_token,
+    parse_page_token,
+)
 
 _DEFAULT_PAGE_SIZE = 50
 _NO_CONFIG = "Push notification configuration not found"
 _DIALECTS_REQUIRING_CONTEXT = frozenset({V0_3.name})
 _PRESENTATION_MEMBERS = ("page_size", "page_token", "history_length", "include_artifacts")
-_NON_FILTER_MEMBERS = frozenset((*_PRESENTATION_MEMBERS, *map(ListTasksRequest.wire_name, _PRESENTATION_MEMBERS)))
+_NON_FILTER_MEMBERS = frozenset(
+    (*_PRESENTATION_MEMBERS, *map(ListTasksRequest.wire_name, _PRESENTATION_MEMBERS))
+)
 """Members of a list request that do not select tasks, in both spellings."""
 _CURSOR = re.compile(r"([0-9]{1,18})(?:-([0-9a-f]{1,15}))?")
 """Number and mark of an event; numbers and marks of so many digits fit into any store."""
-_SUBSCRIPTION_END_STATES: Mapping[str, frozenset[State]] = {V0_3.name: SETTLED, V0_3_PROTO.name: SETTLED}
+_SUBSCRIPTION_END_STATES: Mapping[str, frozenset[State]] = {
+    V0_3.name: SETTLED,
+    V0_3_PROTO.name: SETTLED,
+}
 
 
 class TaskOperations(ServiceBase):
@@ -61,27 +76,55 @@ class TaskOperations(ServiceBase):
 
     async def get_task(self, request: GetTaskRequest, context: CallContext) -> Encoded[Task]:
         """Return a task in its present state."""
-        stored = await self._engine.load(context.task_scope(request.tenant), request.id, context.limit_history(request.history_length))
+        stored = await self._engine.load(
+            context.task_scope(request.tenant),
+            request.id,
+            context.limit_history(request.history_length),
+        )
         return stored.task
 
-    async def list_tasks(self, request: ListTasksRequest, context: CallContext) -> Encoded[ListTasksResponse]:
-        """List the tasks of the caller, the most recently changed first; on a surface with forms of the apcore SRS the newest first, in 0.3."""
+    async def list_tasks(
+        self, request: ListTasksRequest, context: CallContext
+    ) -> Encoded[ListTasksResponse]:
+        """List the tasks of the caller, the most recently changed first; on a surface with forms of
+        the apcore SRS the newest first, in 0.3.
+        """
         scope, query = context.task_scope(request.tenant), parse_task_query(request)
         by_creation = context.surface.srs_forms and context.dialect == SRS_DIALECT
-        query = replace(query, history_length=context.limit_history(query.history_length), by_creation=by_creation)
+        query = replace(
+            query,
+            history_length=context.limit_history(query.history_length),
+            by_creation=by_creation,
+        )
         if context.srs_form is not None and context.srs_form.page_size is not None:
             query = replace(query, page_size=context.srs_form.page_size)
         page = await list_readable(partial(self._list_page, scope), query, context)
-        needs_context = not page.total_size and context.dialect in _DIALECTS_REQUIRING_CONTEXT and context.srs_form is None
-        if needs_context and query.context_id and not await self._store.load_conversation(scope, query.context_id, 1, context.hidden_skills):
-            raise TaskNotFoundError("There is no task in this context", details={"context_id": query.context_id})
+        needs_context = (
+            not page.total_size
+            and context.dialect in _DIALECTS_REQUIRING_CONTEXT
+            and context.srs_form is None
+        )
+        if (
+            needs_context
+            and query.context_id
+            and not await self._store.load_conversation(
+                scope, query.context_id, 1, context.hidden_skills
+            )
+        ):
+            raise TaskNotFoundError(
+                "There is no task in this context", details={"context_id": query.context_id}
+            )
         return Encoded(ListTasksResponse, encode_page(page, query))
 
     async def _list_page(self, scope: TaskScope, query: TaskQuery) -> TaskPage:
         """Read a page, which may be longer than a page of the store."""
-        page = await self._store.list_tasks(scope, replace(query, page_size=min(query.page_size, MAX_PAGE_SIZE)))
+        page = await self._store.list_tasks(
+            scope, replace(query, page_size=min(query.page_size, MAX_PAGE_SIZE))
+        )
         if page.next_page_token and (left := query.page_size - MAX_PAGE_SIZE) > 0:
-            rest = await self._list_page(scope, replace(query, page_size=left, page_token=page.next_page_token))
+            rest = await self._list_page(
+                scope, replace(query, page_size=left, page_token=page.next_page_token)
+            )
             return TaskPage([*page.tasks, *rest.tasks], rest.next_page_token, page.total_size)
         return page
 
@@ -93,18 +136,30 @@ class TaskOperations(ServiceBase):
         except TaskNotCancelableError:
             if not follows_srs(context):
                 raise
-            raise build_cancel_error(await self._engine.load(scope, request.id, 0, include_artifacts=False)) from None
+            raise build_cancel_error(
+                await self._engine.load(scope, request.id, 0, include_artifacts=False)
+            ) from None
 
     async def task_dialect(self, task_id: str, context: CallContext) -> str | None:
-        """Return the dialect in which a task was created; it decides where dialects share the name of an operation."""
-        stored = await self._store.load_task(context.task_scope(), task_id, 0, include_artifacts=False)
+        """Return the dialect in which a task was created; it decides where dialects share the name
+        of an operation.
+        """
+        stored = await self._store.load_task(
+            context.task_scope(), task_id, 0, include_artifacts=False
+        )
         return None if stored is None else stored.dialect
 
 
 def parse_task_query(request: ListTasksRequest, invalid_members: Collection[str] = ()) -> TaskQuery:
-    """Parse a list request, or raise all of its field errors; ``invalid_members`` have been found before."""
+    """Parse a list request, or raise all of its field errors; ``invalid_members`` have been found
+    before.
+    """
     status = None if request.status in {None, TaskState.UNSPECIFIED} else request.status
-    errors = [] if status is None or status.is_known else [(ListTasksRequest.wire_name("status"), f"{status} is not a state of a task")]
+    errors = (
+        []
+        if status is None or status.is_known
+        else [(ListTasksRequest.wire_name("status"), f"{status} is not a state of a task")]
+    )
     query = TaskQuery(
         context_id=request.context_id or None,
         state=None if status is None or errors else State(status),
@@ -114,7 +169,9 @@ def parse_task_query(request: ListTasksRequest, invalid_members: Collection[str]
         history_length=request.history_length,
         include_artifacts=bool(request.include_artifacts),
     )
-    errors += _find_query_errors(query, has_all_filters=not errors and _NON_FILTER_MEMBERS.issuperset(invalid_members))
+    errors += _find_query_errors(
+        query, has_all_filters=not errors and _NON_FILTER_MEMBERS.issuperset(invalid_members)
+    )
     if errors:
         raise InvalidParamsError(fields=tuple(errors))
     return query
@@ -122,10 +179,16 @@ def parse_task_query(request: ListTasksRequest, invalid_members: Collection[str]
 
 def _find_query_errors(query: TaskQuery, *, has_all_filters: bool) -> Iterator[tuple[str, str]]:
     """Check each part of a query alone: a check of the whole stops at its first error."""
-    check_token: Callable[[], object] = partial(decode_page_token, query.page_token) if query.page_token else bool
+    check_token: Callable[[], object] = (
+        partial(decode_page_token, query.page_token) if query.page_token else bool
+    )
     if query.page_token and has_all_filters:  # otherwise the list of the token is unknown
         check_token = partial(parse_page_token, query.page_token, *query.token_filters)
-    for check in (partial(check_page_size, query.page_size), partial(check_page_size, 1, query.history_length), check_token):
+    for check in (
+        partial(check_page_size, query.page_size),
+        partial(check_page_size, 1, query.history_length),
+        check_token,
+    ):
         try:
             check()
         except InvalidParamsError as error:
@@ -133,21 +196,33 @@ def _find_query_errors(query: TaskQuery, *, has_all_filters: bool) -> Iterator[t
 
 
 def encode_page(page: TaskPage, query: TaskQuery) -> bytes:
-    """Serialize a page by joining the stored JSON of its tasks. With artifacts requested, each task has a list of them, even if it is empty."""
+    """Serialize a page by joining the stored JSON of its tasks.
+
+    With artifacts requested, each task has a list of them, even if it is empty.
+    """
     encode = _ensure_artifacts if query.include_artifacts else bytes
     tasks = b",".join([encode(stored.task.json) for stored in page.tasks])
     token = dumps(page.next_page_token).encode()
-    return b'{"tasks":[%b],"nextPageToken":%b,"pageSize":%d,"totalSize":%d}' % (tasks, token, query.page_size, page.total_size)
+    return b'{"tasks":[%b],"nextPageToken":%b,"pageSize":%d,"totalSize":%d}' % (
+        tasks,
+        token,
+        query.page_size,
+        page.total_size,
+    )
 
 
 def _ensure_artifacts(task: bytes) -> bytes:
-    """Add an empty list of artifacts to a task without one; it is parsed only if the word occurs, which may be in the data of a client."""
+    """Add an empty list of artifacts to a task without one; it is parsed only if the word occurs,
+    which may be in the data of a client.
+    """
     has_some = b',"artifacts":[' in task and "artifacts" in from_json(task)
     return task if has_some else task[:-1] + b',"artifacts":[]}'
 
 
 def parse_cursor(last_event_id: str | None) -> tuple[int | None, int]:
-    """Parse the ``Last-Event-ID`` of a request: the number of an event, and its mark in a store that has marks."""
+    """Parse the ``Last-Event-ID`` of a request: the number of an event, and its mark in a store
+    that has marks.
+    """
     if last_event_id is None:
         return None, 0
     found = _CURSOR.fullmatch(last_event_id)
@@ -159,21 +234,33 @@ def parse_cursor(last_event_id: str | None) -> tuple[int | None, int]:
 class SubscriptionOperations(ServiceBase):
     """Streams the events of existing tasks."""
 
-    async def subscribe_to_task(self, request: SubscribeToTaskRequest, context: CallContext) -> AsyncGenerator[Event[StreamResponse], None]:
+    async def subscribe_to_task(
+        self, request: SubscribeToTaskRequest, context: CallContext
+    ) -> AsyncGenerator[Event[StreamResponse], None]:
         """Yield the task and its later events, or the events after the cursor of the client.
 
-        In 1.0 the subscription outlasts the questions of the task; in 0.3 the event of a question has ``final``, after which nothing may come.
+        In 1.0 the subscription outlasts the questions of the task; in 0.3 the event of a question
+        has ``final``, after which nothing may come.
         """
         require_streaming(context.surface)
         cursor, mark = parse_cursor(context.last_event_id)
         end_states = _SUBSCRIPTION_END_STATES.get(context.dialect, TERMINAL)
         scope = context.task_scope(request.tenant)
         try:
-            following = await self._engine.follow(scope, request.id, cursor, end_states, mark=mark, with_messages=context.has_generations)
+            following = await self._engine.follow(
+                scope,
+                request.id,
+                cursor,
+                end_states,
+                mark=mark,
+                with_messages=context.has_generations,
+            )
         except TaskTerminalError:
             if not follows_srs(context):
                 raise
-            yield build_status_event(await self._engine.load(scope, request.id, 0, include_artifacts=False))
+            yield build_status_event(
+                await self._engine.load(scope, request.id, 0, include_artifacts=False)
+            )
             return
         async with aclosing(following) as events:
             async for event in events:
@@ -183,8 +270,9 @@ class SubscriptionOperations(ServiceBase):
 class PushConfigOperations(ServiceBase):
     """Manages the push configurations of tasks.
 
-    The credentials of a webhook are never returned. Its token is returned to an individual owner only: members of a team, and callers that cannot be
-    told apart, would read the tokens of each other.
+    The credentials of a webhook are never returned. Its token is returned to an individual owner
+    only: members of a team, and callers that cannot be told apart, would read the tokens of each
+    other.
     """
 
     async def create_task_push_notification_config(
@@ -193,66 +281,105 @@ class PushConfigOperations(ServiceBase):
         """Add a push configuration to a task, or replace the one with its id."""
         scope = _require_scope(context, request.tenant)
         if not request.task_id:
-            raise InvalidParamsError(fields=((TaskPushNotificationConfig.wire_name("task_id"), "Field required"),))
+            raise InvalidParamsError(
+                fields=((TaskPushNotificationConfig.wire_name("task_id"), "Field required"),)
+            )
         check_config(request, self._dependencies.check_url)
         config = self._encrypt_config(request, scope, request.task_id)
-        stored = await self._store.put_push_config(scope, request.task_id, config, context.dialect, max_configs=context.surface.limits.webhooks)
+        stored = await self._store.put_push_config(
+            scope,
+            request.task_id,
+            config,
+            context.dialect,
+            max_configs=context.surface.limits.webhooks,
+        )
         await self._report_status(stored, context, scope)
         return Encoded.of(strip_credentials(stored.model_copy(update={"token": request.token})))
 
     async def get_task_push_notification_config(
         self, request: GetTaskPushNotificationConfigRequest, context: CallContext
     ) -> Encoded[TaskPushNotificationConfig]:
-        """Return one push configuration of a task; the first one if the dialect allows a request without its id."""
+        """Return one push configuration of a task; the first one if the dialect allows a request
+        without its id.
+        """
         scope = _require_scope(context, request.tenant)
         if request.id:
             config = await self._store.get_push_config(scope, request.task_id, request.id)
         else:
-            config = next(iter((await self._store.list_push_configs(scope, request.task_id, 1))[0]), None)
+            config = next(
+                iter((await self._store.list_push_configs(scope, request.task_id, 1))[0]), None
+            )
         if config is None:
-            raise TaskNotFoundError(_NO_CONFIG, details={"task_id": request.task_id, "config_id": request.id})
+            raise TaskNotFoundError(
+                _NO_CONFIG, details={"task_id": request.task_id, "config_id": request.id}
+            )
         await self._report_status(config, context, scope)
         return Encoded.of(self._to_visible_config(config, context, scope))
 
     async def list_task_push_notification_configs(
         self, request: ListTaskPushNotificationConfigsRequest, context: CallContext
     ) -> Encoded[ListTaskPushNotificationConfigsResponse]:
-        """List the push configurations of a task: one page, or all of them for a request without paging."""
+        """List the push configurations of a task: one page, or all of them for a request without
+        paging.
+        """
         scope = _require_scope(context, request.tenant)
         if request.page_size is None and not request.page_token:
             configs, token = await self._list_all(scope, request.task_id), ""
         else:
             size = MAX_PAGE_SIZE if request.page_size is None else request.page_size
-            configs, token = await self._store.list_push_configs(scope, request.task_id, size, request.page_token or "")
+            configs, token = await self._store.list_push_configs(
+                scope, request.task_id, size, request.page_token or ""
+            )
         visible = [self._to_visible_config(config, context, scope) for config in configs]
-        return Encoded.of(ListTaskPushNotificationConfigsResponse(configs=visible, next_page_token=token))
+        return Encoded.of(
+            ListTaskPushNotificationConfigsResponse(configs=visible, next_page_token=token)
+        )
 
-    async def delete_task_push_notification_config(self, request: DeleteTaskPushNotificationConfigRequest, context: CallContext) -> None:
-        """Delete a push configuration; a no-op if it does not exist, and an error in a form of the apcore SRS."""
+    async def delete_task_push_notification_config(
+        self, request: DeleteTaskPushNotificationConfigRequest, context: CallContext
+    ) -> None:
+        """Delete a push configuration; a no-op if it does not exist, and an error in a form of the
+        apcore SRS.
+        """
         scope = _require_scope(context, request.tenant)
-        if context.srs_form is not None and await self._store.get_push_config(scope, request.task_id, request.id) is None:
+        if (
+            context.srs_form is not None
+            and await self._store.get_push_config(scope, request.task_id, request.id) is None
+        ):
             raise TaskNotFoundError(_NO_CONFIG, details={"task_id": request.task_id})
         await self._store.delete_push_config(scope, request.task_id, request.id)
 
-    async def _report_status(self, config: TaskPushNotificationConfig, context: CallContext, scope: TaskScope) -> None:
-        """Report that deliveries have been given up, where the form of the response has a place for it."""
+    async def _report_status(
+        self, config: TaskPushNotificationConfig, context: CallContext, scope: TaskScope
+    ) -> None:
+        """Report that deliveries have been given up, where the form of the response has a place for
+        it.
+        """
         if context.srs_form is not None:
-            stored = await self._store.load_task(scope, config.task_id or "", 0, include_artifacts=False)
+            stored = await self._store.load_task(
+                scope, config.task_id or "", 0, include_artifacts=False
+            )
             metadata = (stored.task.model.metadata or {}) if stored else {}
             if f"{FAILURE_KEY_PREFIX}{config.id}" in metadata:
                 context.srs_form.result["status"] = "failed"
 
-    def _to_visible_config(self, config: TaskPushNotificationConfig, context: CallContext, scope: TaskScope) -> TaskPushNotificationConfig:
+    def _to_visible_config(
+        self, config: TaskPushNotificationConfig, context: CallContext, scope: TaskScope
+    ) -> TaskPushNotificationConfig:
         config = strip_credentials(config)
         if not context.caller.is_individual:
             return config.model_copy(update={"token": None})
         return decrypt_config(config, self._dependencies.secret_cipher, scope, config.task_id or "")
 
-    async def _list_all(self, scope: TaskScope, wire_id: str) -> Sequence[TaskPushNotificationConfig]:
+    async def _list_all(
+        self, scope: TaskScope, wire_id: str
+    ) -> Sequence[TaskPushNotificationConfig]:
         found: list[TaskPushNotificationConfig] = []
         token = ""
         while True:
-            configs, token = await self._store.list_push_configs(scope, wire_id, MAX_PAGE_SIZE, token)
+            configs, token = await self._store.list_push_configs(
+                scope, wire_id, MAX_PAGE_SIZE, token
+            )
             found += configs
             if not token:
                 return found
@@ -262,7 +389,9 @@ def strip_credentials(config: TaskPushNotificationConfig) -> TaskPushNotificatio
     """Remove the credentials from a push configuration."""
     if config.authentication is None or config.authentication.credentials is None:
         return config
-    return config.model_copy(update={"authentication": config.authentication.model_copy(update={"credentials": None})})
+    return config.model_copy(
+        update={"authentication": config.authentication.model_copy(update={"credentials": None})}
+    )
 
 
 def _require_scope(context: CallContext, tenant: str | None) -> TaskScope:

@@ -1,6 +1,7 @@
 """Checks of a message before anything is stored: skill, media types, sizes, extensions. Pure.
 
-A media type may end in a wildcard (``image/*``). A word without a slash, as early clients send it, means all types of that name. Parameters
+A media type may end in a wildcard (``image/*``). A word without a slash, as early clients send it,
+means all types of that name. Parameters
 (``; charset=utf-8``) are ignored. A file without a media type passes every check.
 """
 
@@ -20,7 +21,13 @@ from a2a_contract.errors import (
     UnsupportedOperationError,
 )
 from a2a_contract.json_types import is_json_array, is_json_object
-from a2a_contract.v1_0 import Message, Part, SendMessageConfiguration, SendMessageRequest, TaskPushNotificationConfig
+from a2a_contract.v1_0 import (
+    Message,
+    Part,
+    SendMessageConfiguration,
+    SendMessageRequest,
+    TaskPushNotificationConfig,
+)
 from a2a_runtime.agent import SkillDefinition
 from a2a_runtime.auth.gate import InsufficientScopeError
 from a2a_runtime.caller import TaskScope
@@ -56,7 +63,9 @@ def parse_send_request(request: SendMessageRequest, context: CallContext) -> Sen
     surface = context.surface
     if surface.required_extensions and not surface.required_extensions.issubset(context.extensions):
         missing = ", ".join(sorted(surface.required_extensions.difference(context.extensions)))
-        raise ExtensionSupportRequiredError(f"Extension support is required: {missing}", details={"extensions": missing})
+        raise ExtensionSupportRequiredError(
+            f"Extension support is required: {missing}", details={"extensions": missing}
+        )
     check_sizes(request.message, surface.limits)
     configuration = request.configuration or _DEFAULT_CONFIGURATION
     push_config = configuration.task_push_notification_config
@@ -70,13 +79,16 @@ def parse_send_request(request: SendMessageRequest, context: CallContext) -> Sen
         context.limit_history(configuration.history_length),
         bool(configuration.return_immediately),
         push_config,
-        _build_idempotency_key(request, context) if context.idempotency_key or surface.deduplicate_messages else None,
+        _build_idempotency_key(request, context)
+        if context.idempotency_key or surface.deduplicate_messages
+        else None,
         build_request_info(request, context),
     )
 
 
 def find_skill(command: SendCommand, context: CallContext) -> SkillDefinition | None:
-    """Find the skill that a message names, or the only one; ``None`` for one that names none of several, see ``routing``.
+    """Find the skill that a message names, or the only one; ``None`` for one that names none of
+    several, see ``routing``.
 
     Skills that are invisible to the caller do not exist.
     """
@@ -84,7 +96,13 @@ def find_skill(command: SendCommand, context: CallContext) -> SkillDefinition | 
     found: SkillDefinition | None = None
     if command.skill_id is None and context.surface.agent.selection_error is not None:
         raise context.surface.agent.selection_error(None)
-    candidates = skills.values() if command.skill_id is None else (skills[command.skill_id],) if command.skill_id in skills else ()
+    candidates = (
+        skills.values()
+        if command.skill_id is None
+        else (skills[command.skill_id],)
+        if command.skill_id in skills
+        else ()
+    )
     for skill in candidates:
         if skill.is_visible_to(context.caller):
             if found is not None:
@@ -93,26 +111,49 @@ def find_skill(command: SendCommand, context: CallContext) -> SkillDefinition | 
     if found is None:
         if command.skill_id is not None and context.surface.agent.selection_error is not None:
             raise context.surface.agent.selection_error(command.skill_id)
-        raise build_selection_error(context, f"There is no skill {command.skill_id!r}" if command.skill_id else "There is no skill for this caller")
+        raise build_selection_error(
+            context,
+            f"There is no skill {command.skill_id!r}"
+            if command.skill_id
+            else "There is no skill for this caller",
+        )
     return found
 
 
 def build_selection_error(context: CallContext, problem: str) -> InvalidParamsError:
-    """Build the error of a message whose skill is unknown, with the skills that the caller can name."""
-    names = ", ".join(name for name, each in context.surface.skills.items() if each.is_visible_to(context.caller))
-    return InvalidParamsError(fields=((f"metadata.{SKILL_ID}", f"{problem}; there are {names}" if names else problem),))
+    """Build the error of a message whose skill is unknown, with the skills that the caller can
+    name.
+    """
+    names = ", ".join(
+        name for name, each in context.surface.skills.items() if each.is_visible_to(context.caller)
+    )
+    return InvalidParamsError(
+        fields=((f"metadata.{SKILL_ID}", f"{problem}; there are {names}" if names else problem),)
+    )
 
 
 def require_permission(skill: SkillDefinition, context: CallContext) -> None:
-    """Raise for a caller who does not satisfy the requirements of a skill, with the missing scopes."""
+    """Raise for a caller who does not satisfy the requirements of a skill, with the missing
+    scopes.
+    """
     if skill.security_requirements and not skill.is_usable_by(context.caller):
         schemes = skill.security_requirements[0].schemes or {}
-        missing = frozenset(scope for scopes in schemes.values() for scope in scopes.list_ or ()) - context.caller.scopes - context.caller.roles
-        raise InsufficientScopeError(missing) if missing else PermissionDeniedError(f"This skill needs {', '.join(schemes)}")
+        missing = (
+            frozenset(scope for scopes in schemes.values() for scope in scopes.list_ or ())
+            - context.caller.scopes
+            - context.caller.roles
+        )
+        raise (
+            InsufficientScopeError(missing)
+            if missing
+            else PermissionDeniedError(f"This skill needs {', '.join(schemes)}")
+        )
 
 
 def check_media_types(command: SendCommand, surface: Surface, skill: SkillDefinition) -> None:
-    """Check the media types of a message and of its reply; a client that accepts no types in particular accepts all."""
+    """Check the media types of a message and of its reply; a client that accepts no types in
+    particular accepts all.
+    """
     if skill.contract is None or not skill.contract.reads_parts:
         check_input_types(command.message.parts, surface.agent.resolve_input_modes(skill))
     if command.accepted_media_types:
@@ -147,18 +188,32 @@ def build_request_info(request: SendMessageRequest, context: CallContext) -> Req
         metadata = {name: value for name, value in metadata.items() if name != SKILL_ID}
     if not (metadata or modes or context.extensions or caller):
         return EMPTY_REQUEST_INFO
-    return RequestInfo(metadata, tuple(modes or ()), context.active_extensions if context.extensions else (), caller=caller)
+    return RequestInfo(
+        metadata,
+        tuple(modes or ()),
+        context.active_extensions if context.extensions else (),
+        caller=caller,
+    )
 
 
 def _build_idempotency_key(request: SendMessageRequest, context: CallContext) -> IdempotencyKey:
     """Build the key under which a message is accepted once.
 
-    It holds the subject where a team shares its tasks. Prefix and lengths keep keys and message ids apart, and those of different subjects.
+    It holds the subject where a team shares its tasks. Prefix and lengths keep keys and message ids
+    apart, and those of different subjects.
     """
     message, subject = request.message, context.caller.subject if context.caller.team else ""
     if context.idempotency_key:
-        return IdempotencyKey(f"key:{len(subject)}:{subject}:{context.idempotency_key}", _digest(request.to_json()), message.context_id or "")
-    return IdempotencyKey(f"message:{len(subject)}:{subject}:{message.message_id}", _digest(message.to_json()), message.context_id or "")
+        return IdempotencyKey(
+            f"key:{len(subject)}:{subject}:{context.idempotency_key}",
+            _digest(request.to_json()),
+            message.context_id or "",
+        )
+    return IdempotencyKey(
+        f"message:{len(subject)}:{subject}:{message.message_id}",
+        _digest(message.to_json()),
+        message.context_id or "",
+    )
 
 
 def _digest(request: bytes) -> bytes:
@@ -179,21 +234,38 @@ def check_input_types(parts: Sequence[Part], offered: Sequence[str]) -> None:
     errors: list[tuple[str, str]] = []
     for index, part in enumerate(parts):
         media_type = part.media_type or (TEXT if part.text is not None else detect_media_type(part))
-        if media_type is not None and media_type not in offered and not is_offered_type(media_type, offered):
-            errors.append((f"message.parts[{index}]", f"{media_type} is not one of {', '.join(offered)}"))
+        if (
+            media_type is not None
+            and media_type not in offered
+            and not is_offered_type(media_type, offered)
+        ):
+            errors.append(
+                (f"message.parts[{index}]", f"{media_type} is not one of {', '.join(offered)}")
+            )
     if errors:
         raise ContentTypeNotSupportedError(fields=tuple(errors))
 
 
 def check_output_types(accepted: Sequence[str], offered: Sequence[str]) -> None:
     """Raise if the client accepts no media type of the skill."""
-    if accepted[0] not in offered and not any(is_offered_type(media_type, offered) for media_type in accepted):
-        raise ContentTypeNotSupportedError(fields=(("configuration.acceptedOutputModes", f"The skill returns {', '.join(offered)}"),))
+    if accepted[0] not in offered and not any(
+        is_offered_type(media_type, offered) for media_type in accepted
+    ):
+        raise ContentTypeNotSupportedError(
+            fields=(
+                ("configuration.acceptedOutputModes", f"The skill returns {', '.join(offered)}"),
+            )
+        )
 
 
 def is_offered_type(media_type: str, offered: Sequence[str]) -> bool:
-    """Return whether a media type matches one of the offered types; wildcards count on both sides."""
-    return media_type in offered or any(_is_overlapping(_split_media_type(media_type), _split_media_type(other)) for other in offered)
+    """Return whether a media type matches one of the offered types; wildcards count on both
+    sides.
+    """
+    return media_type in offered or any(
+        _is_overlapping(_split_media_type(media_type), _split_media_type(other))
+        for other in offered
+    )
 
 
 def _split_media_type(media_type: str) -> tuple[str, str]:
@@ -202,16 +274,31 @@ def _split_media_type(media_type: str) -> tuple[str, str]:
 
 
 def _is_overlapping(one: tuple[str, str], other: tuple[str, str]) -> bool:
-    return all(mine == theirs or _ANY in {mine, theirs} for mine, theirs in zip(one, other, strict=True))
+    return all(
+        mine == theirs or _ANY in {mine, theirs} for mine, theirs in zip(one, other, strict=True)
+    )
 
 
 def check_sizes(message: Message, limits: Limits) -> None:
-    """Raise field errors for too many parts, and for all parts that are too large or nested too deep."""
+    """Raise field errors for too many parts, and for all parts that are too large or nested too
+    deep.
+    """
     if len(message.parts) > limits.parts:
-        raise InvalidParamsError(fields=(("message.parts", f"A message has at most {limits.parts} parts, this one {len(message.parts)}"),))
+        raise InvalidParamsError(
+            fields=(
+                (
+                    "message.parts",
+                    f"A message has at most {limits.parts} parts, this one {len(message.parts)}",
+                ),
+            )
+        )
     if limits.part_bytes is None and limits.depth is None:
         return
-    errors = [(f"message.parts[{index}]", text) for index, part in enumerate(message.parts) for text in _find_size_errors(part, limits)]
+    errors = [
+        (f"message.parts[{index}]", text)
+        for index, part in enumerate(message.parts)
+        for text in _find_size_errors(part, limits)
+    ]
     if limits.depth is not None and _is_deeper(message.metadata, limits.depth):
         errors.append(("message.metadata", f"is nested deeper than {limits.depth} levels"))
     if errors:
@@ -228,4 +315,6 @@ def _find_size_errors(part: Part, limits: Limits) -> Iterator[str]:
 def _is_deeper(value: object, max_depth: int) -> bool:
     """Return whether objects and lists are nested deeper than the limit."""
     inside = value.values() if is_json_object(value) else value if is_json_array(value) else None
-    return inside is not None and (max_depth == 0 or any(_is_deeper(each, max_depth - 1) for each in inside))
+    return inside is not None and (
+        max_depth == 0 or any(_is_deeper(each, max_depth - 1) for each in inside)
+    )

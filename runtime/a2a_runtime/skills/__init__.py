@@ -10,11 +10,13 @@
       │
     model ────── base classes of generated models
 
-**The schema validates, the model gives types.** A JSON Schema validator checks every value that comes in or goes out (5 µs for 5 kB, a sixth of the
-time to build the model). Then it becomes a model. So no rule of a schema is lost because Python cannot express it, and an agent accepts what every
-validator accepts. Formats are checked.
+**The schema validates, the model gives types.** A JSON Schema validator checks every value that
+comes in or goes out (5 µs for 5 kB, a sixth of the time to build the model). Then it becomes a
+model. So no rule of a schema is lost because Python cannot express it, and an agent accepts what
+every validator accepts. Formats are checked.
 
-This package does not know HTTP. ``schema``, ``model`` and ``contract`` do not know the engine either, so that clients load only these.
+This package does not know HTTP. ``schema``, ``model`` and ``contract`` do not know the engine
+either, so that clients load only these.
 """
 
 from typing import TYPE_CHECKING
@@ -42,4 +44,6 @@ __all__ = [
     "UnaryHandler",
 ]
 if not TYPE_CHECKING:  # clients do not need the engine, and agents without schemas no models
-    __getattr__ = lazy_names(__name__, __all__, "schema", "model", "contract", "context", "handlers")
+    __getattr__ = lazy_names(
+        __name__, __all__, "schema", "model", "contract", "context", "handlers"
+    )

@@ -1,4 +1,5 @@
-"""Contract of a typed function, from its annotations: schemas by Pydantic, checked and published as those from files.
+"""Contract of a typed function, from its annotations: schemas by Pydantic, checked and published as
+those from files.
 
     async def book(request: BookFlight, ctx, db) -> Booking: …
     async def follow(request: Flight) -> AsyncIterator[Position]: …
@@ -15,7 +16,17 @@ from __future__ import annotations
 import inspect
 import types
 import typing
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Collection,
+    Generator,
+    Iterable,
+    Iterator,
+    Sequence,
+)
 from contextlib import suppress
 from dataclasses import dataclass, is_dataclass
 from datetime import date, time, timedelta
@@ -49,23 +60,53 @@ CONTEXT = "ctx"
 """Name of the parameter that takes the context."""
 
 _CONTEXTS = (Context, SkillContext)
-_DATA: tuple[type, ...] = (BaseModel, Enum, str, int, float, bool, bytes, list, dict, tuple, set, frozenset, date, time, timedelta, Decimal, UUID)
+_DATA: tuple[type, ...] = (
+    BaseModel,
+    Enum,
+    str,
+    int,
+    float,
+    bool,
+    bytes,
+    list,
+    dict,
+    tuple,
+    set,
+    frozenset,
+    date,
+    time,
+    timedelta,
+    Decimal,
+    UUID,
+)
 _UNIONS: frozenset[object] = frozenset((typing.Union, types.UnionType, typing.Annotated))
 _STREAMS: frozenset[object] = frozenset((AsyncGenerator, AsyncIterator, AsyncIterable))
 _PLAIN_STREAMS: frozenset[object] = frozenset((Generator, Iterator, Iterable))
 _BINARY = (
-    "JSON has no bytes; use a model with ConfigDict(ser_json_bytes='base64', val_json_bytes='base64'), or, for a file, a handler of the context alone"
+    "JSON has no bytes; use a model with ConfigDict(ser_json_bytes='base64', "
+    "val_json_bytes='base64'), or, for a file, a handler of the context alone"
 )
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
 class AnnotatedSchema(TypedSchema[T]):
-    """A schema that Pydantic derives from a type: of what the type accepts as an input, or of what it is written as in an output."""
+    """A schema that Pydantic derives from a type: of what the type accepts as an input, or of what
+    it is written as in an output.
+    """
 
-    def __init__(self, python_type: Any, mode: Literal["validation", "serialization"], schema_id: str) -> None:  # noqa: ANN401 - as the base class
+    def __init__(
+        self,
+        python_type: Any,  # noqa: ANN401 - as the base class
+        mode: Literal["validation", "serialization"],
+        schema_id: str,
+    ) -> None:
         self.adapter: TypeAdapter[T] = TypeAdapter(python_type)
         self.mode: Literal["validation", "serialization"] = mode
-        schema: JsonObject = {"$schema": DRAFT, "$id": quote(schema_id, safe=":."), **self.adapter.json_schema(by_alias=True, mode=mode)}
+        schema: JsonObject = {
+            "$schema": DRAFT,
+            "$id": quote(schema_id, safe=":."),
+            **self.adapter.json_schema(by_alias=True, mode=mode),
+        }
         super().__init__(python_type, schema)
 
     def parse(self, value: object) -> T:
@@ -80,7 +121,9 @@ class AnnotatedSchema(TypedSchema[T]):
         """Serialize a value of the type, or one that the type accepts; ``None`` is null."""
         try:
             made = self.adapter.validate_python(value)
-            document: object = self.adapter.dump_python(made, mode="json", by_alias=True, warnings="error")
+            document: object = self.adapter.dump_python(
+                made, mode="json", by_alias=True, warnings="error"
+            )
             lost = list_lost_numbers(made, document)
         except ValidationError as error:
             raise SchemaMismatchError(field_paths(error)) from error
@@ -122,36 +165,53 @@ def find_input(skill_id: str, function: Callable[..., object]) -> object:
         first = next(iter(inspect.signature(function).parameters.values()), None)
     except (TypeError, ValueError):  # no function, or one in C without a signature
         return None
-    if first is None or first.annotation is first.empty or first.kind in (first.VAR_POSITIONAL, first.VAR_KEYWORD, first.KEYWORD_ONLY):
+    if (
+        first is None
+        or first.annotation is first.empty
+        or first.kind in (first.VAR_POSITIONAL, first.VAR_KEYWORD, first.KEYWORD_ONLY)
+    ):
         return None
     annotation = _resolve(function, first.name, first.annotation)
     if isinstance(annotation, str):
         if annotation.rpartition(".")[2].endswith(Context.__name__):
             return None
         raise HandlerMismatchError(
-            f"skill {skill_id!r}: the annotation {annotation!r} of {first.name!r} cannot be resolved; define or import the type at the top of its "
+            f"skill {skill_id!r}: the annotation {annotation!r} of {first.name!r} cannot be "
+            "resolved; define or import the type at the top of its "
             "module, not in a function and not for type checkers only"
         )
     if inspect.isclass(annotation) and issubclass(annotation, WireModel):
-        raise HandlerMismatchError(f"skill {skill_id!r}: {first.name!r} is a {annotation.__name__}; take the context, and read ctx.message")
+        raise HandlerMismatchError(
+            f"skill {skill_id!r}: {first.name!r} is a {annotation.__name__}; take the "
+            "context, and read ctx.message"
+        )
     if inspect.isroutine(annotation):
-        raise HandlerMismatchError(f"skill {skill_id!r}: the annotation of {first.name!r} is a function, {annotation!r}; write a type")
+        raise HandlerMismatchError(
+            f"skill {skill_id!r}: the annotation of {first.name!r} is a function, "
+            f"{annotation!r}; write a type"
+        )
     if _is_data(annotation):
         return annotation
     if _may_be_context(annotation):
         return None
     raise HandlerMismatchError(
-        f"skill {skill_id!r}: the annotation {annotation!r} of {first.name!r} is neither data nor a context; make it a dataclass, a Pydantic model, "
+        f"skill {skill_id!r}: the annotation {annotation!r} of {first.name!r} is neither "
+        "data nor a context; make it a dataclass, a Pydantic model, "
         "list[…] or dict[…], or remove it"
     )
 
 
 def build_typed_function(
-    skill_id: str, function: Callable[..., object], id_prefix: str, asks: Sequence[type[object]] = (), provided: Collection[str] = ()
+    skill_id: str,
+    function: Callable[..., object],
+    id_prefix: str,
+    asks: Sequence[type[object]] = (),
+    provided: Collection[str] = (),
 ) -> TypedFunction:
     """Build the handler and the contract of a typed function.
 
-    ``asks`` are the types of the answers to its questions, and ``provided`` the names of the dependencies that are declared already.
+    ``asks`` are the types of the answers to its questions, and ``provided`` the names of the
+    dependencies that are declared already.
     """
     signature = _read_signature(skill_id, function, provided)
     build = partial(_build_schema, skill_id, id_prefix)
@@ -160,58 +220,110 @@ def build_typed_function(
         build("input", signature.input, "validation"),
         build("output", signature.output, "serialization"),
         streams=signature.kind is HandlerKind.STREAM,
-        replies=tuple(build(f"ask.{getattr(each, '__name__', number)}", each, "validation") for number, each in enumerate(asks, 1)),
+        replies=tuple(
+            build(f"ask.{getattr(each, '__name__', number)}", each, "validation")
+            for number, each in enumerate(asks, 1)
+        ),
     )
     handler = StreamingHandler if contract.streams else UnaryHandler
     is_typed = signature.context is None or signature.is_context_typed
     members = () if signature.members is None else signature.members.names
-    return TypedFunction(handler(contract, _adapt(function, signature)), contract, is_typed, members)
+    return TypedFunction(
+        handler(contract, _adapt(function, signature)), contract, is_typed, members
+    )
 
 
-def _read_signature(skill_id: str, function: Callable[..., object], provided: Collection[str]) -> _Signature:
+def _read_signature(
+    skill_id: str, function: Callable[..., object], provided: Collection[str]
+) -> _Signature:
     signature, kind = inspect.signature(function), detect_handler_kind(function)
     first, *others = signature.parameters.values()
     output = _resolve(function, "return", signature.return_annotation)
     if kind is None or output is signature.empty or isinstance(output, str):
         raise HandlerMismatchError(
-            f"skill {skill_id!r}: its input is typed, and its output is not; annotate what it returns, -> None for nothing, or take the context alone"
+            f"skill {skill_id!r}: its input is typed, and its output is not; annotate what "
+            "it returns, -> None for nothing, or take the context alone"
         )
     if kind is HandlerKind.STREAM:
-        forms, form = (_PLAIN_STREAMS, "Iterator[…]") if is_plain_generator(function) else (_STREAMS, "AsyncIterator[…]")
+        forms, form = (
+            (_PLAIN_STREAMS, "Iterator[…]")
+            if is_plain_generator(function)
+            else (_STREAMS, "AsyncIterator[…]")
+        )
         if typing.get_origin(output) not in forms:
-            raise HandlerMismatchError(f"skill {skill_id!r}: it yields, but is annotated with {output}; annotate it with {form}")
+            raise HandlerMismatchError(
+                f"skill {skill_id!r}: it yields, but is annotated with {output}; annotate it "
+                f"with {form}"
+            )
         output = typing.get_args(output)[0]
     elif typing.get_origin(output) in _STREAMS:
-        raise HandlerMismatchError(f"skill {skill_id!r}: annotated with {output}, but does not yield; yield chunks, or annotate what it returns")
-    context = next((each for each in others if each.name == CONTEXT or _is_context(_resolve(function, each.name, each.annotation))), None)
+        raise HandlerMismatchError(
+            f"skill {skill_id!r}: annotated with {output}, but does not yield; yield chunks, "
+            "or annotate what it returns"
+        )
+    context = next(
+        (
+            each
+            for each in others
+            if each.name == CONTEXT or _is_context(_resolve(function, each.name, each.annotation))
+        ),
+        None,
+    )
     annotation = None if context is None else _resolve(function, context.name, context.annotation)
     is_untyped = inspect.isclass(annotation) and issubclass(annotation, Context)
-    others = [each for each in others if each is not context and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+    others = [
+        each
+        for each in others
+        if each is not context and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
+    ]
     members = _find_members(skill_id, function, [first, *others], provided)
-    rest = [each.replace(kind=each.KEYWORD_ONLY) for each in others if members is None or each.name not in members.names]
-    input_type = _resolve(function, first.name, first.annotation) if members is None else members.input
+    rest = [
+        each.replace(kind=each.KEYWORD_ONLY)
+        for each in others
+        if members is None or each.name not in members.names
+    ]
+    input_type = (
+        _resolve(function, first.name, first.annotation) if members is None else members.input
+    )
     return _Signature(input_type, output, kind, context, not is_untyped, rest, members)
 
 
 def _find_members(
-    skill_id: str, function: Callable[..., object], parameters: Sequence[inspect.Parameter], provided: Collection[str]
+    skill_id: str,
+    function: Callable[..., object],
+    parameters: Sequence[inspect.Parameter],
+    provided: Collection[str],
 ) -> Members | None:
-    """Find the members of the input of a function of several values; ``None`` if its first parameter is the whole input."""
+    """Find the members of the input of a function of several values; ``None`` if its first
+    parameter is the whole input.
+    """
     found = [(each, _resolve(function, each.name, each.annotation)) for each in parameters]
     first, *others = found
-    others = [(each, annotation) for each, annotation in others if each.name not in provided and _is_data(annotation)]
+    others = [
+        (each, annotation)
+        for each, annotation in others
+        if each.name not in provided and _is_data(annotation)
+    ]
     if is_object(_unwrap_alias(first[1])) or not others:
         return None
     return build_members(skill_id, [first, *others])
 
 
 def _adapt(function: Callable[..., Any], signature: _Signature) -> Callable[..., Any]:
-    """Adapt a function to the call of a typed method: the input, the typed context, and dependencies by name."""
+    """Adapt a function to the call of a typed method: the input, the typed context, and
+    dependencies by name.
+    """
     context, is_typed = signature.context, signature.is_context_typed
 
-    def bind(request: object, typed: SkillContext, dependencies: dict[str, object]) -> Callable[[], Any]:
+    def bind(
+        request: object, typed: SkillContext, dependencies: dict[str, object]
+    ) -> Callable[[], Any]:
         given = {} if context is None else {context.name: typed if is_typed else typed.untyped}
-        bound = partial(function, request) if signature.members is None else signature.members.bind(function, request)
+        bound = (
+            partial(function, request)
+            if signature.members is None
+            else signature.members.bind(function, request)
+        )
         return partial(bound, **given, **dependencies)
 
     @wraps(function)
@@ -221,27 +333,48 @@ def _adapt(function: Callable[..., Any], signature: _Signature) -> Callable[...,
     @wraps(function)
     async def call(request: object, typed: SkillContext, **dependencies: object) -> object:
         bound = bind(request, typed, dependencies)
-        result = await run_in_thread(lambda run: run(), bound) if signature.kind is HandlerKind.THREAD else bound()
+        result = (
+            await run_in_thread(lambda run: run(), bound)
+            if signature.kind is HandlerKind.THREAD
+            else bound()
+        )
         return await result if inspect.isawaitable(result) else result
 
     adapted: Callable[..., Any] = stream if signature.kind is HandlerKind.STREAM else call
-    positional = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in ("request", CONTEXT)]
+    positional = [
+        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        for name in ("request", CONTEXT)
+    ]
     adapted.__signature__ = inspect.Signature([*positional, *signature.others])  # type: ignore[attr-defined]  # as functools sets it
     return adapted
 
 
-def _build_schema(skill_id: str, id_prefix: str, use: str, python_type: object, mode: Literal["validation", "serialization"]) -> TypedSchema[Any]:
+def _build_schema(
+    skill_id: str,
+    id_prefix: str,
+    use: str,
+    python_type: object,
+    mode: Literal["validation", "serialization"],
+) -> TypedSchema[Any]:
     if python_type is str:
         return TEXT
     if inspect.isroutine(python_type):  # of whose parameters Pydantic would make a schema
-        raise HandlerMismatchError(f"skill {skill_id!r}: the annotation of its {use} is a function, {python_type!r}; write a type")
+        raise HandlerMismatchError(
+            f"skill {skill_id!r}: the annotation of its {use} is a function, "
+            f"{python_type!r}; write a type"
+        )
     if inspect.isclass(python_type) and issubclass(python_type, WireModel):
-        raise HandlerMismatchError(f"skill {skill_id!r}: {use} is a {python_type.__name__}, which has no schema of its own; use a model of the data")
+        raise HandlerMismatchError(
+            f"skill {skill_id!r}: {use} is a {python_type.__name__}, which has no schema of "
+            "its own; use a model of the data"
+        )
     try:
         return AnnotatedSchema(python_type, mode, f"{id_prefix}:{skill_id}:{use}")
     except PydanticUserError as error:
         reason = str(error).partition("\n")[0].rstrip(".")
-        raise HandlerMismatchError(f"skill {skill_id!r}: {use} has no JSON Schema: {reason}; use a Pydantic model") from None
+        raise HandlerMismatchError(
+            f"skill {skill_id!r}: {use} has no JSON Schema: {reason}; use a Pydantic model"
+        ) from None
 
 
 def _is_data(annotation: object) -> bool:
@@ -253,16 +386,26 @@ def _is_data(annotation: object) -> bool:
     if origin is Literal or typing.is_typeddict(annotation):
         return True
     found = origin or annotation
-    return inspect.isclass(found) and (issubclass(found, _DATA) or is_dataclass(found)) and not issubclass(found, _CONTEXTS)
+    return (
+        inspect.isclass(found)
+        and (issubclass(found, _DATA) or is_dataclass(found))
+        and not issubclass(found, _CONTEXTS)
+    )
 
 
 def _may_be_context(annotation: object) -> bool:
-    """Return whether an annotation may be of a context: one of them, a base or a protocol, or anything that is no class."""
+    """Return whether an annotation may be of a context: one of them, a base or a protocol, or
+    anything that is no class.
+    """
     origin = typing.get_origin(annotation)
     if origin in _UNIONS:
         return any(map(_may_be_context, typing.get_args(annotation)))
     found = origin or annotation
-    if annotation is typing.Any or not inspect.isclass(found) or getattr(found, "_is_protocol", False):
+    if (
+        annotation is typing.Any
+        or not inspect.isclass(found)
+        or getattr(found, "_is_protocol", False)
+    ):
         return True
     return any(each in found.__mro__ or found in each.__mro__ for each in _CONTEXTS)
 

@@ -1,4 +1,7 @@
-"""Context of a typed method: parts of the untyped context, with types from schemas. The rest is at ``untyped``."""
+"""Context of a typed method: parts of the untyped context, with types from schemas.
+
+The rest is at ``untyped``.
+"""
 
 from __future__ import annotations
 
@@ -63,18 +66,31 @@ class SkillContext:
         await self._task.status(text, progress=fraction)
 
     async def once(self, key: str, function: Callable[[], Awaitable[T]]) -> T:
-        """Call a function once over all runs of the method, and return its result, which must be JSON."""
+        """Call a function once over all runs of the method, and return its result, which must be
+        JSON.
+        """
         return await self._task.once(key, function)
 
     async def incoming(self) -> AsyncGenerator[Message, None]:
-        """Yield the messages that are sent to the task while it runs; see ``TaskContext.incoming``."""
+        """Yield the messages that are sent to the task while it runs; see
+        ``TaskContext.incoming``.
+        """
         async with aclosing(self._task.incoming()) as messages:
             async for message in messages:
                 yield message
 
-    def usage(self, *, input_tokens: int = 0, output_tokens: int = 0, cost: float = 0.0, currency: str = DEFAULT_CURRENCY) -> None:
+    def usage(
+        self,
+        *,
+        input_tokens: int = 0,
+        output_tokens: int = 0,
+        cost: float = 0.0,
+        currency: str = DEFAULT_CURRENCY,
+    ) -> None:
         """Report what the work has consumed; see ``Context.usage``."""
-        self.untyped.usage(input_tokens=input_tokens, output_tokens=output_tokens, cost=cost, currency=currency)
+        self.untyped.usage(
+            input_tokens=input_tokens, output_tokens=output_tokens, cost=cost, currency=currency
+        )
 
     def artifact(self, name: str, *, description: str | None = None) -> ArtifactWriter:
         """Open an artifact besides the result."""
@@ -84,30 +100,44 @@ class SkillContext:
         """Wait until all chunks are stored; see ``TaskContext.flush``."""
         await self._task.flush()
 
-    async def ask(self, question: Question | str, *, reply: type[R] | TypedSchema[R], key: str | None = None) -> R:
-        """Ask the caller and wait for a reply that matches its schema, however long it takes; then the method runs again from the top.
+    async def ask(
+        self, question: Question | str, *, reply: type[R] | TypedSchema[R], key: str | None = None
+    ) -> R:
+        """Ask the caller and wait for a reply that matches its schema, however long it takes; then
+        the method runs again from the top.
 
-        ``reply`` is the class of one of the skill's ``asks`` in ``a2a.toml``. A reply that is not an object has no class; pass its schema from the
-        generated skills (``skills.PUBLISH_ASKS_APPROVAL``). Replies that do not match are rejected before the method runs.
+        ``reply`` is the class of one of the skill's ``asks`` in ``a2a.toml``. A reply that is not
+        an object has no class; pass its schema from the generated skills
+        (``skills.PUBLISH_ASKS_APPROVAL``). Replies that do not match are rejected before the method
+        runs.
         """
         schema = self._find_schema(reply)
-        text, detail = (question.text, question.detail) if isinstance(question, Question) else (question, None)
+        text, detail = (
+            (question.text, question.detail) if isinstance(question, Question) else (question, None)
+        )
         if isinstance(detail, SkillModel):
             detail = detail.model_dump(mode="json", exclude_none=True)
-        answer = await self._task.ask(self.untyped.reply(text, *(() if detail is None else (detail,))), schema.schema, key=key)
+        answer = await self._task.ask(
+            self.untyped.reply(text, *(() if detail is None else (detail,))), schema.schema, key=key
+        )
         value, _ = extract_payload(answer.message.parts, schema.validator)
         return schema.parse(value)
 
     def authorization(self, key: str) -> str:
-        """Return a text by which the application releases ``require_auth``; see ``TaskContext.authorization``."""
+        """Return a text by which the application releases ``require_auth``; see
+        ``TaskContext.authorization``.
+        """
         return self._task.authorization(key)
 
     async def require_auth(self, request: str, *, key: str | None = None) -> None:
         """Wait for an authorization outside of the protocol; see ``TaskContext.require_auth``."""
         await self._task.require_auth(request, key=key)
 
-    def reject(self, reason: str = "The input cannot be used", *, fields: Sequence[tuple[str, str]] = ()) -> NoReturn:
-        """Reject the task; ``fields`` are errors of the input that its schema cannot express, each a field path and a message.
+    def reject(
+        self, reason: str = "The input cannot be used", *, fields: Sequence[tuple[str, str]] = ()
+    ) -> NoReturn:
+        """Reject the task; ``fields`` are errors of the input that its schema cannot express, each
+        a field path and a message.
 
         Typed clients find them in the ``fields`` of their ``RejectedError``.
         """
@@ -123,11 +153,16 @@ class SkillContext:
     @property
     def _task(self) -> TaskContext:
         if not isinstance(self.untyped, TaskContext):
-            raise TypeError('skill: no task, since it answers with a message; set answers = "task" in a2a.toml')
+            raise TypeError(
+                'skill: no task, since it answers with a message; set answers = "task" in a2a.toml'
+            )
         return self.untyped
 
     def _find_schema(self, reply: type[R] | TypedSchema[R]) -> TypedSchema[R]:
         for schema in self._reply_schemas:
             if reply in (schema, schema.type):
                 return schema
-        raise TypeError(f"reply type {reply!r}: no schema; name one under `asks` of the skill in a2a.toml, or with asks=[…]")
+        raise TypeError(
+            f"reply type {reply!r}: no schema; name one under `asks` of the skill in "
+            "a2a.toml, or with asks=[…]"
+        )

@@ -1,10 +1,11 @@
-"""Contract of a skill, shared by server and client, and the extension of the card that publishes its schemas.
+"""Contract of a skill, shared by server and client, and the extension of the card that publishes
+its schemas.
 
     {"uri": …, "params": {"skills": {"generate-report": {"streaming": false,
         "input": {"id": …, "sha256": …, "url": …}, "output": {…}}}}}
 
-1.0 and 0.3 have the extension in the same form. The URL serves the schema that the agent applies; the hash is of its bytes. Plain text has no schema:
-a skill of plain text is listed if it streams.
+1.0 and 0.3 have the extension in the same form. The URL serves the schema that the agent applies;
+the hash is of its bytes. Plain text has no schema: a skill of plain text is listed if it streams.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ O = TypeVar("O")  # noqa: E741
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SkillContract(Generic[I, O]):
-    """Input, output and replies of a skill; the output of a streaming skill is that of each chunk."""
+    """Input, output and replies of a skill; the output of a streaming skill is that of each
+    chunk.
+    """
 
     id: str
     input: TypedSchema[I]
@@ -41,7 +44,11 @@ class SkillContract(Generic[I, O]):
     @property
     def schemas(self) -> Mapping[str, TypedSchema[Any]]:
         """The schemas by use, ``input`` and ``output``; plain text has none."""
-        return {name: form for name, form in (("input", self.input), ("output", self.output)) if form is not TEXT}
+        return {
+            name: form
+            for name, form in (("input", self.input), ("output", self.output))
+            if form is not TEXT
+        }
 
     @property
     def input_schema(self) -> JsonObject | None:
@@ -49,7 +56,9 @@ class SkillContract(Generic[I, O]):
         return None if self.input is TEXT else self.input.schema
 
     def check_message(self, message: Message) -> None:
-        """Raise ``InvalidParamsError`` if the input of a message does not match; a skill of plain text accepts any message."""
+        """Raise ``InvalidParamsError`` if the input of a message does not match; a skill of plain
+        text accepts any message.
+        """
         if self.input is not TEXT:
             self.parse_input(message)
 
@@ -60,7 +69,11 @@ class SkillContract(Generic[I, O]):
             value, path = extract_payload(message.parts, self.input.validator)
             return self.input.parse(value)
         except SchemaMismatchError as error:
-            fields = error.fields if path == "message.parts" and not self.input.validator.is_text else error.prefix_fields(path)
+            fields = (
+                error.fields
+                if path == "message.parts" and not self.input.validator.is_text
+                else error.prefix_fields(path)
+            )
             raise InvalidParamsError(fields=tuple(fields)) from error
 
 
@@ -77,7 +90,9 @@ def build_schema_path(skill: str, use: str) -> str:
     return f"{SCHEMAS_PATH}/{skill}/{use}.json"
 
 
-def build_schemas_params(skills: Sequence[AnyContract], streaming: Collection[str], base_url: str) -> SkillSchemasParams | None:
+def build_schemas_params(
+    skills: Sequence[AnyContract], streaming: Collection[str], base_url: str
+) -> SkillSchemasParams | None:
     """Build the parameters of the extension; ``None`` if no skill has a schema or streams.
 
     ``streaming`` has the ids of the skills that stream, also of those without a contract.
@@ -90,6 +105,11 @@ def build_schemas_params(skills: Sequence[AnyContract], streaming: Collection[st
 
 def _describe_skill(skill: AnyContract, base_url: str) -> SkillSchemas:
     references = {
-        use: SchemaReference(id=form.id, sha256=form.digest, url=base_url + build_schema_path(skill.id, use)) for use, form in skill.schemas.items()
+        use: SchemaReference(
+            id=form.id, sha256=form.digest, url=base_url + build_schema_path(skill.id, use)
+        )
+        for use, form in skill.schemas.items()
     }
-    return SkillSchemas(streaming=skill.streams, input=references.get("input"), output=references.get("output"))
+    return SkillSchemas(
+        streaming=skill.streams, input=references.get("input"), output=references.get("output")
+    )

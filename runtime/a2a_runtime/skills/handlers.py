@@ -2,11 +2,13 @@
 
     agent.add("generate-report", UnaryHandler(GENERATE_REPORT, service.generate_report), contract=GENERATE_REPORT)
 
-The input is parsed before the method runs, and the output is checked before it is sent. An output that does not match fails the task: the reason is
-logged and not sent, because the agent broke its own contract.
+The input is parsed before the method runs, and the output is checked before it is sent. An output
+that does not match fails the task: the reason is logged and not sent, because the agent broke its
+own contract.
 
-A reply is checked against the schema in its question, which the task's status stores; so the schema also applies after a restart with other code.
-A reply that does not match is rejected, and the task stays open.
+A reply is checked against the schema in its question, which the task's status stores; so the schema
+also applies after a restart with other code. A reply that does not match is rejected, and the task
+stays open.
 """
 
 from __future__ import annotations
@@ -28,7 +30,12 @@ from a2a_runtime.execution.run import HANDLER_FAILED
 from a2a_runtime.execution.thread_streams import iterate_in_thread
 from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.skills.contract import SkillContract
-from a2a_runtime.skills.schema import SchemaMismatchError, SchemaValidator, extract_payload, wrap_payload
+from a2a_runtime.skills.schema import (
+    SchemaMismatchError,
+    SchemaValidator,
+    extract_payload,
+    wrap_payload,
+)
 
 I = TypeVar("I")  # noqa: E741 - as in contract
 O = TypeVar("O")  # noqa: E741
@@ -49,7 +56,9 @@ class _TypedHandler(Generic[I, O]):
         self.__signature__ = signature.replace(parameters=[*signature.parameters.values()][1:])
 
     def _parse_call(self, context: Context) -> tuple[I, SkillContext]:
-        return self._contract.parse_input(context.message), SkillContext(context, self._contract.replies)
+        return self._contract.parse_input(context.message), SkillContext(
+            context, self._contract.replies
+        )
 
     def _serialize_output(self, output: O, context: Context) -> Part:
         try:
@@ -67,7 +76,8 @@ class UnaryHandler(_TypedHandler[I, O]):
         super().__init__(contract, method)
         if inspect.isasyncgenfunction(method):
             raise HandlerMismatchError(
-                f"skill {contract.id}: {method.__qualname__} yields, but the skill does not stream; return the output, or set streaming = true"
+                f"skill {contract.id}: {method.__qualname__} yields, but the skill does not "
+                "stream; return the output, or set streaming = true"
             )
 
     async def __call__(self, context: Context, **dependencies: object) -> object:
@@ -79,14 +89,19 @@ class UnaryHandler(_TypedHandler[I, O]):
 class StreamingHandler(_TypedHandler[I, O]):
     """Handler of a method that yields chunks."""
 
-    def __init__(self, contract: SkillContract[I, O], method: Callable[..., AsyncIterator[O]]) -> None:
+    def __init__(
+        self, contract: SkillContract[I, O], method: Callable[..., AsyncIterator[O]]
+    ) -> None:
         super().__init__(contract, method)
         if inspect.iscoroutinefunction(method):
             raise HandlerMismatchError(
-                f"skill {contract.id}: {method.__qualname__} returns, but the skill streams; yield each chunk, or remove streaming = true"
+                f"skill {contract.id}: {method.__qualname__} returns, but the skill streams; "
+                "yield each chunk, or remove streaming = true"
             )
 
-    async def __call__(self, context: Context, **dependencies: object) -> AsyncGenerator[object, None]:
+    async def __call__(
+        self, context: Context, **dependencies: object
+    ) -> AsyncGenerator[object, None]:
         """Run the method."""
         request, typed = self._parse_call(context)
         chunks: Any = self._method(request, typed, **dependencies)
@@ -114,7 +129,9 @@ def check_reply(question: Message | None, reply: Message) -> None:
         value, path = extract_payload(reply.parts, validator)
         validator.check(value)
     except SchemaMismatchError as error:
-        raise InvalidParamsError(fields=tuple(error.prefix_fields(path) if path else error.fields)) from error
+        raise InvalidParamsError(
+            fields=tuple(error.prefix_fields(path) if path else error.fields)
+        ) from error
 
 
 def get_reply_schema(question: Message | None) -> JsonObject | None:

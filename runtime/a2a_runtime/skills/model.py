@@ -10,8 +10,24 @@ from __future__ import annotations
 
 from pydantic import ConfigDict
 
-from a2a_contract.schema_models import BranchSelector, DefaultValue, Json, Number, RestItems, SchemaModel
-from a2a_contract.text_formats import Base16Text, Base64Text, BinaryText, DateText, DateTimeText, DurationText, TimeText, UuidText
+from a2a_contract.schema_models import (
+    BranchSelector,
+    DefaultValue,
+    Json,
+    Number,
+    RestItems,
+    SchemaModel,
+)
+from a2a_contract.text_formats import (
+    Base16Text,
+    Base64Text,
+    BinaryText,
+    DateText,
+    DateTimeText,
+    DurationText,
+    TimeText,
+    UuidText,
+)
 
 __all__ = [
     "Base16Text",

@@ -8,7 +8,8 @@ the first, any other data                         a member, if another parameter
 annotated with data, no dependency by its name    a member; required if it has no default
 any other                                         a dependency, which must be declared when the app starts
 
-A dependency that is data, such as settings, is declared before the skill; a later one of the same name, or of nearly the same one, is refused.
+A dependency that is data, such as settings, is declared before the skill; a later one of the same
+name, or of nearly the same one, is refused.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ class Members:
 def is_object(annotation: object) -> bool:
     """Return whether values of a type are JSON objects, which are a whole input."""
     found = typing.get_origin(annotation) or annotation
-    return inspect.isclass(found) and (issubclass(found, BaseModel | dict) or is_dataclass(found) or typing.is_typeddict(found))
+    return inspect.isclass(found) and (
+        issubclass(found, BaseModel | dict) or is_dataclass(found) or typing.is_typeddict(found)
+    )
 
 
 def build_members(skill_id: str, parameters: Sequence[tuple[inspect.Parameter, object]]) -> Members:
@@ -54,14 +57,31 @@ def build_members(skill_id: str, parameters: Sequence[tuple[inspect.Parameter, o
     for parameter, annotation in parameters:
         if parameter.default is parameter.empty:
             fields.append((parameter.name, annotation))
-        elif type(parameter.default).__hash__ is None:  # a list or the like, which every call gets as its own
-            fields.append((parameter.name, annotation, field(default_factory=partial(copy.deepcopy, parameter.default))))
+        elif (
+            type(parameter.default).__hash__ is None
+        ):  # a list or the like, which every call gets as its own
+            fields.append(
+                (
+                    parameter.name,
+                    annotation,
+                    field(default_factory=partial(copy.deepcopy, parameter.default)),
+                )
+            )
         else:
             fields.append((parameter.name, annotation, field(default=parameter.default)))
     name = "".join(word[:1].upper() + word[1:] for word in skill_id.replace("_", "-").split("-"))
-    members = make_dataclass(f"{name}Input", fields, kw_only=True, namespace={"__pydantic_config__": ConfigDict(extra="forbid")})
+    members = make_dataclass(
+        f"{name}Input",
+        fields,
+        kw_only=True,
+        namespace={"__pydantic_config__": ConfigDict(extra="forbid")},
+    )
     names = tuple(parameter.name for parameter, _ in parameters)
-    return Members(members, names, tuple(each.name for each, _ in parameters if each.kind is each.POSITIONAL_ONLY))
+    return Members(
+        members,
+        names,
+        tuple(each.name for each, _ in parameters if each.kind is each.POSITIONAL_ONLY),
+    )
 
 
 def check_members(subject: str, names: Collection[str], dependencies: Mapping[str, object]) -> None:
@@ -69,11 +89,13 @@ def check_members(subject: str, names: Collection[str], dependencies: Mapping[st
     for name in names:
         if name in dependencies:
             raise ValueError(
-                f"{subject}: parameter {name!r} became a member of its input, and is a dependency too; "
+                f"{subject}: parameter {name!r} became a member of its input, and is a "
+                "dependency too; "
                 f"call agent.provide({name}=…) before the skill is added, or rename one of them"
             )
         if close := difflib.get_close_matches(name, dependencies, 1, _CLOSE_NAMES):
             raise ValueError(
-                f"{subject}: parameter {name!r} is a member of its input, and nearly the dependency {close[0]!r}; "
+                f"{subject}: parameter {name!r} is a member of its input, and nearly the "
+                f"dependency {close[0]!r}; "
                 "correct it, or give one of them another name"
             )

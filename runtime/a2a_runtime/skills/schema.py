@@ -1,12 +1,14 @@
 """Typed schemas of skills: payloads of messages, and their field errors.
 
-The payload of a message is the first part that can hold it; other parts are for people, or for the handler, which sees the whole message:
+The payload of a message is the first part that can hold it; other parts are for people, or for the
+handler, which sees the whole message:
 
     data part     the value
     text part     the text for a schema of texts; else the JSON in it, or the text if only that matches, such as a typed word
     neither       rejected: files are no input of a typed skill
 
-A wrapped payload is never read as something else: a text becomes a text part for a schema of texts, and data for all others.
+A wrapped payload is never read as something else: a text becomes a text part for a schema of texts,
+and data for all others.
 """
 
 from __future__ import annotations
@@ -17,7 +19,13 @@ from typing import NamedTuple
 
 from a2a_contract.base import JSON_NULL
 from a2a_contract.json_types import is_json_array, is_json_object
-from a2a_contract.typed_schema import FieldErrors, SchemaMismatchError, SchemaValidator, TypedSchema, parse_json
+from a2a_contract.typed_schema import (
+    FieldErrors,
+    SchemaMismatchError,
+    SchemaValidator,
+    TypedSchema,
+    parse_json,
+)
 from a2a_contract.v1_0 import Message, Part
 from a2a_runtime.texts import join_text_parts
 
@@ -70,26 +78,42 @@ def extract_payload(
     """
     for index, part in enumerate(parts):
         if part.data is not None:
-            return Payload(None if part.data is JSON_NULL else part.data, f"{base_path}[{index}].data")
+            return Payload(
+                None if part.data is JSON_NULL else part.data, f"{base_path}[{index}].data"
+            )
     texts = [(index, part.text) for index, part in enumerate(parts) if part.text is not None]
     if not texts:
         raise SchemaMismatchError(
-            ((base_path, "There is no text" if validator.is_text else "There is no JSON: send a part with data, or JSON as text"),)
+            (
+                (
+                    base_path,
+                    "There is no text"
+                    if validator.is_text
+                    else "There is no JSON: send a part with data, or JSON as text",
+                ),
+            )
         )
     if validator.is_text:
         return Payload(join_text_parts(parts, are_chunks=are_chunks), base_path)
     index, text = texts[0]
-    return Payload(_parse_text(text, validator, f"{base_path}[{index}].text"), f"{base_path}[{index}].text")
+    return Payload(
+        _parse_text(text, validator, f"{base_path}[{index}].text"), f"{base_path}[{index}].text"
+    )
 
 
 def _describe(validator: SchemaValidator) -> str:
-    """Describe the values of a schema in a few words: the members of an object, those that may be left out in brackets."""
+    """Describe the values of a schema in a few words: the members of an object, those that may be
+    left out in brackets.
+    """
     members, required = validator.schema.get("properties"), validator.schema.get("required")
     if not is_json_object(members) or not members:
         return "JSON that fits its schema"
     needed = required if is_json_array(required) else ()
     names = [f'"{name}"' if name in needed else f'["{name}"]' for name in members]
-    return f"an object with {', '.join(names[:_MAX_MEMBERS])}{', …' if len(names) > _MAX_MEMBERS else ''}"
+    return (
+        "an object with "
+        f"{', '.join(names[:_MAX_MEMBERS])}{', …' if len(names) > _MAX_MEMBERS else ''}"
+    )
 
 
 def _parse_text(text: str, validator: SchemaValidator, path: str) -> object:
@@ -99,7 +123,9 @@ def _parse_text(text: str, validator: SchemaValidator, path: str) -> object:
     except ValueError:
         if validator.is_valid(text):
             return text
-        raise SchemaMismatchError(((path, f"This is no JSON; the skill takes {_describe(validator)}"),)) from None
+        raise SchemaMismatchError(
+            ((path, f"This is no JSON; the skill takes {_describe(validator)}"),)
+        ) from None
     return text if not validator.is_valid(value) and validator.is_valid(text) else value
 
 

@@ -21,7 +21,9 @@ log = logging.getLogger(__name__)
 class SkillCatalog:
     """Keeps the skills of surfaces as their sources describe them."""
 
-    def __init__(self, surfaces: Sequence[Surface], skills: Skills, on_change: Callable[[], None]) -> None:
+    def __init__(
+        self, surfaces: Sequence[Surface], skills: Skills, on_change: Callable[[], None]
+    ) -> None:
         self._surfaces = [surface for surface in surfaces if surface.agent.sources]
         self._skills, self._on_change = skills, on_change
         self._changed = asyncio.Event()
@@ -35,7 +37,9 @@ class SkillCatalog:
                 loop.call_soon_threadsafe(self._changed.set)
 
         async with AsyncExitStack() as stack:
-            for source in {id(each): each for surface in self._surfaces for each in surface.agent.sources}.values():
+            for source in {
+                id(each): each for surface in self._surfaces for each in surface.agent.sources
+            }.values():
                 stack.push_async_callback(source.close)
                 await source.open(announce)
             await self._load()
@@ -45,15 +49,28 @@ class SkillCatalog:
             self._exit_stack = stack.pop_all()
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         await self._exit_stack.aclose()
 
     async def _load(self) -> None:
-        """Read all sources, and replace the skills of all surfaces only if every list can be offered."""
-        loaded = {agent: await _define_skills(agent) for agent in dict.fromkeys(surface.agent for surface in self._surfaces)}
+        """Read all sources, and replace the skills of all surfaces only if every list can be
+        offered.
+        """
+        loaded = {
+            agent: await _define_skills(agent)
+            for agent in dict.fromkeys(surface.agent for surface in self._surfaces)
+        }
         for surface in self._surfaces:
             skills = loaded[surface.agent]
-            self._skills.replace(surface.storage_key, *(each.skill for each in skills.values() if each.id not in surface.agent.skills))
+            self._skills.replace(
+                surface.storage_key,
+                *(each.skill for each in skills.values() if each.id not in surface.agent.skills),
+            )
             surface.replace_skills(skills)
 
     async def _watch(self) -> None:
@@ -67,7 +84,10 @@ class SkillCatalog:
             except Exception:  # the edge of a background task: a source may raise anything
                 log.exception("skills unchanged: a source failed")
             else:
-                log.info("skills changed: %s", ", ".join(f"{len(surface.skills)} on {surface}" for surface in self._surfaces))
+                log.info(
+                    "skills changed: %s",
+                    ", ".join(f"{len(surface.skills)} on {surface}" for surface in self._surfaces),
+                )
                 self._on_change()
 
     def _forget(self) -> None:
@@ -89,7 +109,9 @@ async def _define_skills(agent: Agent) -> Mapping[str, SkillDefinition]:
     for source in agent.sources:
         for descriptor in await source.describe():
             if descriptor.id in skills:
-                problem = f"agent {agent.name!r} has two skills {descriptor.id!r}; rename one of them"
+                problem = (
+                    f"agent {agent.name!r} has two skills {descriptor.id!r}; rename one of them"
+                )
                 raise SkillSourceError(f"{describe_source(source)}: {problem}")
             skills[descriptor.id] = define_skill(agent, source, descriptor)
     return skills

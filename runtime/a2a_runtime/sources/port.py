@@ -1,4 +1,6 @@
-"""The port of a source of skills: descriptors, a way to call one, and the announcement of a change."""
+"""The port of a source of skills: descriptors, a way to call one, and the announcement of a
+change.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +31,15 @@ class SkillDescriptor:
     input_modes: Sequence[str] = ()
     output_modes: Sequence[str] = ()
     parse: Callable[[Sequence[Part]], object] | None = None
-    """Reads the input from the parts of a message, or raises an error of the protocol; then the source validates it in ``check``, whatever the media
-    types of the parts. ``None``: the input is the first part with JSON, and has to match the schema."""
+    """Reads the input from the parts of a message, or raises an error of the protocol; then the
+    source validates it in ``check``, whatever the media types of the parts. ``None``: the input is
+    the first part with JSON, and has to match the schema.
+    """
     reads_message: bool = False
-    """The call reads all parts of ``context.message``; its value is the text of the message. Only without an input schema."""
+    """The call reads all parts of ``context.message``; its value is the text of the message.
+
+    Only without an input schema.
+    """
     is_read_only: bool = False
     is_idempotent: bool = False
     streams: bool = False
@@ -73,12 +80,18 @@ class SkillSource(ABC):
         return ""
 
     async def check(self, skill: SkillDescriptor, value: object, caller: Caller) -> None:  # noqa: B027 - the schema may be all
-        """Raise an error of the protocol for a call that must not become a task, such as a denied one."""
+        """Raise an error of the protocol for a call that must not become a task, such as a denied
+        one.
+        """
 
     @abstractmethod
     async def call(self, skill: SkillDescriptor, value: object, context: SkillContext) -> object:
-        """Call a skill and return its output: a value of its schema, or an ``Artifact``, ``Part`` or ``Message``. Cancellation stops the call."""
+        """Call a skill and return its output: a value of its schema, or an ``Artifact``, ``Part``
+        or ``Message``. Cancellation stops the call.
+        """
 
-    async def stream(self, skill: SkillDescriptor, value: object, context: SkillContext) -> AsyncGenerator[object, None]:
+    async def stream(
+        self, skill: SkillDescriptor, value: object, context: SkillContext
+    ) -> AsyncGenerator[object, None]:
         """Call a skill that streams, and yield its chunks."""
         yield await self.call(skill, value, context)

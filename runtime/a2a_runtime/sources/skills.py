@@ -1,6 +1,7 @@
 """A descriptor as a skill of an agent: its contract, its handler and its options.
 
-Schemas are checked as those of generated skills are: by ``SkillContract`` before a task exists, by the handler before output is sent.
+Schemas are checked as those of generated skills are: by ``SkillContract`` before a task exists, by
+the handler before output is sent.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ _ANYTHING: JsonObject = {}
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SourceContract(SkillContract[Any, Any]):
-    """Contract of a skill from a source, which may read the parts of a message itself, or take the whole message."""
+    """Contract of a skill from a source, which may read the parts of a message itself, or take the
+    whole message.
+    """
 
     parse: Callable[[Sequence[Part]], object] | None = None
     reads_message: bool = False
@@ -39,7 +42,9 @@ class SourceContract(SkillContract[Any, Any]):
         return self.parse is not None
 
     def check_message(self, message: Message) -> None:
-        """Raise ``InvalidParamsError`` if the input of a message cannot be read, or does not match."""
+        """Raise ``InvalidParamsError`` if the input of a message cannot be read, or does not
+        match.
+        """
         if self.parse is None:
             super(SourceContract, self).check_message(message)
         else:
@@ -55,7 +60,9 @@ class SourceContract(SkillContract[Any, Any]):
 
 
 class _BuiltOutput:
-    """Passes the parts and artifacts that a source builds itself; values are checked against the schema of the output."""
+    """Passes the parts and artifacts that a source builds itself; values are checked against the
+    schema of the output.
+    """
 
     def _serialize_output(self, output: Any, context: Context) -> Any:  # noqa: ANN401 - any JSON
         if isinstance(output, Artifact | Message | Part):
@@ -66,18 +73,26 @@ class _BuiltOutput:
 class SourceHandler(_BuiltOutput, UnaryHandler[Any, Any]):
     """Handler of a skill that returns one output."""
 
-    def __init__(self, source: SkillSource, skill: SkillDescriptor, contract: SkillContract[Any, Any]) -> None:
+    def __init__(
+        self, source: SkillSource, skill: SkillDescriptor, contract: SkillContract[Any, Any]
+    ) -> None:
         super().__init__(contract, partial(source.call, skill))
 
 
 class StreamingSourceHandler(_BuiltOutput, StreamingHandler[Any, Any]):
-    """Handler of a skill that streams: chunks for a caller that reads a stream, one output for others."""
+    """Handler of a skill that streams: chunks for a caller that reads a stream, one output for
+    others.
+    """
 
-    def __init__(self, source: SkillSource, skill: SkillDescriptor, contract: SkillContract[Any, Any]) -> None:
+    def __init__(
+        self, source: SkillSource, skill: SkillDescriptor, contract: SkillContract[Any, Any]
+    ) -> None:
         super().__init__(contract, partial(source.stream, skill))
         self._call = partial(source.call, skill)
 
-    async def __call__(self, context: Context, **dependencies: object) -> AsyncGenerator[object, None]:
+    async def __call__(
+        self, context: Context, **dependencies: object
+    ) -> AsyncGenerator[object, None]:
         """Call the skill."""
         if not context.request.is_streaming:
             request, typed = self._parse_call(context)
@@ -89,11 +104,20 @@ class StreamingSourceHandler(_BuiltOutput, StreamingHandler[Any, Any]):
 
 
 def define_skill(agent: Agent, source: SkillSource, skill: SkillDescriptor) -> SkillDefinition:
-    """Define a skill of an agent by its descriptor; ``SkillSourceError`` for one that cannot be offered."""
+    """Define a skill of an agent by its descriptor; ``SkillSourceError`` for one that cannot be
+    offered.
+    """
     contract = SourceContract(
         skill.id,
-        TEXT if skill.input_schema is None else _build_schema(source, skill, "input", skill.input_schema),
-        _build_schema(source, skill, "output", _ANYTHING if skill.output_schema is None else skill.output_schema),
+        TEXT
+        if skill.input_schema is None
+        else _build_schema(source, skill, "input", skill.input_schema),
+        _build_schema(
+            source,
+            skill,
+            "output",
+            _ANYTHING if skill.output_schema is None else skill.output_schema,
+        ),
         parse=skill.parse,
         reads_message=skill.reads_message,
     )
@@ -125,14 +149,17 @@ def define_skill(agent: Agent, source: SkillSource, skill: SkillDescriptor) -> S
         raise SkillSourceError(f"{describe_source(source)}: {error}") from None
 
 
-def _build_schema(source: SkillSource, skill: SkillDescriptor, use: str, schema: JsonObject) -> TypedSchema[Any]:
+def _build_schema(
+    source: SkillSource, skill: SkillDescriptor, use: str, schema: JsonObject
+) -> TypedSchema[Any]:
     typed = TypedSchema[Any](Any, schema)
     try:
         typed.validator.check  # noqa: B018 - a schema is read on first use, and a wrong one is an error at start
     except ValueError as error:
         reason = str(error).partition("\n")[0]
         raise SkillSourceError(
-            f"{describe_source(source)}: skill {skill.id!r}: its {use} schema cannot be used: {reason}; correct the schema"
+            f"{describe_source(source)}: skill {skill.id!r}: its {use} schema cannot be "
+            f"used: {reason}; correct the schema"
         ) from None
     return typed
 

@@ -1,4 +1,6 @@
-"""Addresses of stores in messages: what may be a secret is left out, whatever the form of the address."""
+"""Addresses of stores in messages: what may be a secret is left out, whatever the form of the
+address.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +33,16 @@ def has_password(address: str) -> bool:
 
 
 def parse_address(address: str, subject: str = "store") -> SplitResult:
-    """Split an address into its parts, or raise ``UnsupportedStoreError``, in which no part of a password stands."""
+    """Split an address into its parts, or raise ``UnsupportedStoreError``, in which no part of a
+    password stands.
+    """
     try:
         parts = urlsplit(address)
         _ = "," in parts.netloc or parts.port  # of several servers, each has a port of its own
     except ValueError:
         raise UnsupportedStoreError(
-            f"{subject}: {hide_secrets(address)!r} is not a URL; write an IPv6 address in brackets, "
+            f"{subject}: {hide_secrets(address)!r} is not a URL; write an IPv6 address in "
+            "brackets, "
             "a port up to 65535, and characters of a password such as / and @ as %2F and %40"
         ) from None
     return parts

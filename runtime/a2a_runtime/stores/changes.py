@@ -1,8 +1,11 @@
-"""Rules and rows of a call, computed before anything is written: pure, and the same for every store.
+"""Rules and rows of a call, computed before anything is written: pure, and the same for every
+store.
 
-``check_change`` holds every rule about changes; ``build_new_rows`` and ``build_change_rows`` turn the arguments of a call into rows. A store numbers
-them under the lock of the task's row and writes them. A store that checks the rules in the condition of a statement gets them from
-``allowed_source_states``, and calls ``check_change`` afterwards to find the reason why the statement changed nothing.
+``check_change`` holds every rule about changes; ``build_new_rows`` and ``build_change_rows`` turn
+the arguments of a call into rows. A store numbers them under the lock of the task's row and writes
+them. A store that checks the rules in the condition of a statement gets them from
+``allowed_source_states``, and calls ``check_change`` afterwards to find the reason why the
+statement changed nothing.
 """
 
 from __future__ import annotations
@@ -15,12 +18,24 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from a2a_contract.base import Encoded
-from a2a_contract.errors import IdempotencyConflictError, InvalidParamsError, PermissionDeniedError, RateLimitedError
+from a2a_contract.errors import (
+    IdempotencyConflictError,
+    InvalidParamsError,
+    PermissionDeniedError,
+    RateLimitedError,
+)
 from a2a_contract.lifecycle import INITIAL, State
 from a2a_contract.v1_0 import Task, TaskPushNotificationConfig
 from a2a_runtime import lifecycle
 from a2a_runtime.caller import TaskScope
-from a2a_runtime.errors import ConcurrencyError, EventsGoneError, FencedError, LostWritesError, TaskStateError, TaskTerminalError
+from a2a_runtime.errors import (
+    ConcurrencyError,
+    EventsGoneError,
+    FencedError,
+    LostWritesError,
+    TaskStateError,
+    TaskTerminalError,
+)
 from a2a_runtime.ids import IdGenerator
 from a2a_runtime.stores import fragments
 from a2a_runtime.stores.models import (
@@ -81,7 +96,9 @@ class NewTaskRows(Struct, frozen=True, gc=False):
         return CreateResult(replace(stored, mark=mark) if mark else stored, is_new=True)
 
 
-def build_first_version(scope: TaskScope, new: NewTask, key: str, wire_id: str, task: Encoded[Task], millis: int) -> StoredTask:
+def build_first_version(
+    scope: TaskScope, new: NewTask, key: str, wire_id: str, task: Encoded[Task], millis: int
+) -> StoredTask:
     """Build the task as it is when it is created."""
     return StoredTask(
         key=key,
@@ -103,7 +120,9 @@ def build_first_version(scope: TaskScope, new: NewTask, key: str, wire_id: str, 
 
 
 class ChangeRows(Struct, frozen=True, gc=False):
-    """The rows of a change, and what its events are made of; ``writes`` has the chunks of the change, each with the artifact that it is alone."""
+    """The rows of a change, and what its events are made of; ``writes`` has the chunks of the
+    change, each with the artifact that it is alone.
+    """
 
     ids: bytes
     change: TaskChange
@@ -121,24 +140,43 @@ class ChangeRows(Struct, frozen=True, gc=False):
         """Encode the events."""
         events: list[tuple[bytes, State | None]] = []
         for write, body in self.writes:
-            events.append((fragments.encode_artifact_event(self.ids, body, append=write.append, last_chunk=write.last_chunk), None))
+            events.append(
+                (
+                    fragments.encode_artifact_event(
+                        self.ids, body, append=write.append, last_chunk=write.last_chunk
+                    ),
+                    None,
+                )
+            )
         if self.status is not None:
-            metadata = None if self.change.event_metadata is None else fragments.encode_object(self.change.event_metadata)
-            events.append((fragments.encode_status_event(self.ids, self.status, metadata), self.change.state))
+            metadata = (
+                None
+                if self.change.event_metadata is None
+                else fragments.encode_object(self.change.event_metadata)
+            )
+            events.append(
+                (fragments.encode_status_event(self.ids, self.status, metadata), self.change.state)
+            )
         elif self.messages:
             events += [(fragments.encode_message_event(message), None) for message in self.messages]
         return events
 
 
-def number_events(events: EncodedEvents, last_seq: int, previous_state: State, mark: int = 0) -> list[LoggedEvent]:
+def number_events(
+    events: EncodedEvents, last_seq: int, previous_state: State, mark: int = 0
+) -> list[LoggedEvent]:
     """Number the events of a change after the last one of the task; none after its end."""
     if previous_state in lifecycle.TERMINAL:
         return []
-    return [LoggedEvent(seq, body, state or previous_state, mark) for seq, (body, state) in enumerate(events, last_seq + 1)]
+    return [
+        LoggedEvent(seq, body, state or previous_state, mark)
+        for seq, (body, state) in enumerate(events, last_seq + 1)
+    ]
 
 
 def check_read(after: int, mark: int, last_seq: int, found_mark: int | None) -> None:
-    """Raise ``EventsGoneError`` if the log does not have the event at which a reader is: the database fell back to an earlier state.
+    """Raise ``EventsGoneError`` if the log does not have the event at which a reader is: the
+    database fell back to an earlier state.
 
     ``mark`` is the mark of that event for the reader, ``found_mark`` its mark in the log.
     """
@@ -155,7 +193,9 @@ def allowed_source_states(change: TaskChange) -> frozenset[State] | None:
 
 
 def find_repeated(head: TaskHead, change: TaskChange) -> ChangeResult | None:
-    """Return the result of a write of a run that was applied before: its answer was lost, and the run sends it again."""
+    """Return the result of a write of a run that was applied before: its answer was lost, and the
+    run sends it again.
+    """
     if change.number is None or change.epoch != head.epoch or change.number != head.writes:
         return None
     return ChangeResult(head.version, head.state, head.last_seq, is_new=False)
@@ -164,7 +204,9 @@ def find_repeated(head: TaskHead, change: TaskChange) -> ChangeResult | None:
 def check_change(head: TaskHead, change: TaskChange) -> None:
     """Raise the error of the first rule that forbids a change."""
     if change.state is not None and head.state in lifecycle.TERMINAL:
-        raise TaskTerminalError(f"The task has ended ({head.state.name}) and cannot become {change.state.name}")
+        raise TaskTerminalError(
+            f"The task has ended ({head.state.name}) and cannot become {change.state.name}"
+        )
     if change.epoch is not None and (change.epoch != head.epoch or head.process is None):
         raise FencedError(f"Run {change.epoch} of the task is over; the latest is {head.epoch}")
     if change.process not in {None, head.process}:
@@ -172,11 +214,19 @@ def check_change(head: TaskHead, change: TaskChange) -> None:
     if change.number is not None and change.number <= head.writes:
         raise FencedError(f"Write {change.number} of the run comes late, after write {head.writes}")
     if change.number is not None and change.number > head.writes + 1:
-        raise LostWritesError(f"Write {change.number} of the run follows write {head.writes}: the store does not have what is between them")
+        raise LostWritesError(
+            f"Write {change.number} of the run follows write {head.writes}: the store does "
+            "not have what is between them"
+        )
     if change.expected_version not in {None, head.version}:
-        raise ConcurrencyError(f"The task is at version {head.version}, not {change.expected_version}")
+        raise ConcurrencyError(
+            f"The task is at version {head.version}, not {change.expected_version}"
+        )
     if change.expected_states is not None and head.state not in change.expected_states:
-        raise ConcurrencyError(f"The task is {head.state.name}, not {' or '.join(sorted(state.name for state in change.expected_states))}")
+        raise ConcurrencyError(
+            f"The task is {head.state.name}, not "
+            f"{' or '.join(sorted(state.name for state in change.expected_states))}"
+        )
     if change.state is not None and not lifecycle.can_follow(change.state, head.state):
         raise TaskStateError(f"A task that is {head.state.name} cannot become {change.state.name}")
 
@@ -188,30 +238,46 @@ def check_same_request(idempotency_key: IdempotencyKey, request_hash: bytes) -> 
 
 
 def check_context_data(data: object) -> None:
-    """Raise ``TypeError`` if the data of a conversation is no JSON object: it could be stored, and never be loaded."""
+    """Raise ``TypeError`` if the data of a conversation is no JSON object: it could be stored, and
+    never be loaded.
+    """
     if not isinstance(data, Mapping):
-        raise TypeError(f"data of a conversation: {type(data).__qualname__} is no JSON object; pass a mapping")
+        raise TypeError(
+            f"data of a conversation: {type(data).__qualname__} is no JSON object; pass a mapping"
+        )
 
 
 def check_context_written(is_written: object) -> None:
-    """Raise ``PermissionDeniedError`` if the data of a conversation was not written because its writer may not read it."""
+    """Raise ``PermissionDeniedError`` if the data of a conversation was not written because its
+    writer may not read it.
+    """
     if not is_written:
-        raise PermissionDeniedError("The state of this conversation was written by a skill that the caller may not use; begin another conversation")
+        raise PermissionDeniedError(
+            "The state of this conversation was written by a skill that the caller may not "
+            "use; begin another conversation"
+        )
 
 
 def check_webhook_limit(other_count: int, max_webhooks: int | None) -> None:
     """Raise ``InvalidParamsError`` if a task would get more webhooks than allowed."""
     if max_webhooks is not None and other_count >= max_webhooks:
-        raise InvalidParamsError(f"A task has at most {max_webhooks} webhooks; delete one first", details={"limit": str(max_webhooks)})
+        raise InvalidParamsError(
+            f"A task has at most {max_webhooks} webhooks; delete one first",
+            details={"limit": str(max_webhooks)},
+        )
 
 
 def check_open_limit(open_count: int, max_open: int | None) -> None:
     """Raise ``RateLimitedError`` if a scope has as many open tasks as it may have."""
     if max_open is not None and open_count >= max_open:
-        raise RateLimitedError(f"There are {max_open} open tasks of this caller; wait until one ends, or cancel one")
+        raise RateLimitedError(
+            f"There are {max_open} open tasks of this caller; wait until one ends, or cancel one"
+        )
 
 
-def bind_config(config: TaskPushNotificationConfig, wire_id: str, ids: IdGenerator) -> TaskPushNotificationConfig:
+def bind_config(
+    config: TaskPushNotificationConfig, wire_id: str, ids: IdGenerator
+) -> TaskPushNotificationConfig:
     """Return the configuration with the id of its task, and an id of its own."""
     return config.model_copy(update={"id": config.id or ids.new(), "task_id": wire_id})
 
@@ -229,7 +295,9 @@ def build_new_rows(new: NewTask, key: str, generator: IdGenerator, at: int) -> N
 
 def build_change_rows(change: TaskChange, ids: bytes, at: int) -> ChangeRows:
     """Build the rows of a change; ``ids`` are those of the task, joined."""
-    writes = change.chunks if change.is_batch or len(change.chunks) < 2 else _merge_writes(change.chunks)  # noqa: PLR2004 - nothing to merge
+    writes = (
+        change.chunks if change.is_batch or len(change.chunks) < 2 else _merge_writes(change.chunks)  # noqa: PLR2004 - nothing to merge
+    )
     encoded: list[tuple[ChunkWrite, bytes]] = []
     chunks: list[ChunkRow] = []
     for write in writes:
@@ -247,7 +315,9 @@ def build_change_rows(change: TaskChange, ids: bytes, at: int) -> ChangeRows:
 
 
 def _join_by_artifact(rows: Sequence[ChunkRow]) -> list[ChunkRow]:
-    """Join the chunks of each artifact into one row; a chunk that replaces its artifact replaces those before it too."""
+    """Join the chunks of each artifact into one row; a chunk that replaces its artifact replaces
+    those before it too.
+    """
     by_artifact: dict[str, list[ChunkRow]] = {}
     for row in rows:
         if row.replaces:
@@ -272,15 +342,18 @@ def _merge_writes(writes: Sequence[ChunkWrite]) -> Sequence[ChunkWrite]:
             merged[write.chunk.artifact_id] = write
         else:
             both = fragments.join_chunks((before.chunk, write.chunk))
-            merged[write.chunk.artifact_id] = ChunkWrite(both, append=before.append, last_chunk=write.last_chunk or before.last_chunk)
+            merged[write.chunk.artifact_id] = ChunkWrite(
+                both, append=before.append, last_chunk=write.last_chunk or before.last_chunk
+            )
     return tuple(merged.values())
 
 
 class RecentTasks:
     """The newest tasks of this process, each until its first change.
 
-    The result of that change needs no read: that is the whole life of a task whose handler finishes at once, and its waiting caller gets it from the
-    writer. After a second change, only the database knows the changes of other processes.
+    The result of that change needs no read: that is the whole life of a task whose handler finishes
+    at once, and its waiting caller gets it from the writer. After a second change, only the
+    database knows the changes of other processes.
     """
 
     def __init__(self) -> None:
@@ -292,21 +365,38 @@ class RecentTasks:
             del self._tasks[next(iter(self._tasks))]
         self._tasks[stored.key] = stored, rows
 
-    def attach_task(self, key: str, result: ChangeResult, rows: ChangeRows, at: int) -> ChangeResult:
+    def attach_task(
+        self, key: str, result: ChangeResult, rows: ChangeRows, at: int
+    ) -> ChangeResult:
         """Attach the task to the result of its first change, if that change ends the run."""
         recent, change = self._tasks.pop(key, None), rows.change
-        if recent is None or result.version != FIRST_CHANGE_VERSION or not result.events or lifecycle.is_active(result.state) or change.metadata:
+        if (
+            recent is None
+            or result.version != FIRST_CHANGE_VERSION
+            or not result.events
+            or lifecycle.is_active(result.state)
+            or change.metadata
+        ):
             return result
         stored, new_rows = recent
         history = (new_rows.message, *rows.messages)
         artifacts = [row.artifact for row in rows.chunks]
-        task = partial(fragments.encode_task, new_rows.ids, rows.status or new_rows.status, artifacts, history, new_rows.metadata)
+        task = partial(
+            fragments.encode_task,
+            new_rows.ids,
+            rows.status or new_rows.status,
+            artifacts,
+            history,
+            new_rows.metadata,
+        )
         ended = replace(
             stored,
             state=result.state,
             version=FIRST_CHANGE_VERSION,
             last_seq=result.last_seq,
-            process=None if change.release_claim or lifecycle.is_terminal(result.state) else stored.process,
+            process=None
+            if change.release_claim or lifecycle.is_terminal(result.state)
+            else stored.process,
             status_at=at,
             task=Encoded(Task, task),
             mark=result.events[-1].mark,

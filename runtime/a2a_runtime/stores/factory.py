@@ -16,33 +16,50 @@ from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.sqlite import SqliteStore
 
 MEMORY_URL = "memory"
-_DRIVERS = {"sqlite": {"aiosqlite", "pysqlite"}, "postgresql": {"asyncpg", "psycopg", "psycopg2", "psycopg_async"}}
+_DRIVERS = {
+    "sqlite": {"aiosqlite", "pysqlite"},
+    "postgresql": {"asyncpg", "psycopg", "psycopg2", "psycopg_async"},
+}
 """Drivers that addresses for SQLAlchemy name; the store has a driver of its own."""
 _ATTRIBUTES = ("is_durable", "runs_again", "accepts_task_ids")
 _STORAGE_METHODS = frozenset({"load_task", "create_task", "update_task"})
 _STORE_METHODS = [name for name in dir(Store) if not name.startswith("_")]
-_OBJECT_NAME = re.compile(r"(?!(memory|sqlite|postgres(ql)?):)[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+_OBJECT_NAME = re.compile(
+    r"(?!(memory|sqlite|postgres(ql)?):)[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*"
+)
 _URL_FORMS = (
-    "memory, sqlite:///tasks.db, sqlite:////var/lib/agent/tasks.db (absolute path), postgresql://user@host/database, "
+    "memory, sqlite:///tasks.db, sqlite:////var/lib/agent/tasks.db (absolute path), "
+    "postgresql://user@host/database, "
     "or module:attribute for a store of your own"
 )
 
 
-def create_store(url: str, options: StoreOptions = DEFAULT_OPTIONS, *, attach: bool = False) -> Store:
-    """Create the store for a URL, or for the name of a store or a storage (``module:attribute``), to be opened by the caller.
+def create_store(
+    url: str, options: StoreOptions = DEFAULT_OPTIONS, *, attach: bool = False
+) -> Store:
+    """Create the store for a URL, or for the name of a store or a storage (``module:attribute``),
+    to be opened by the caller.
 
-    With ``attach`` it can be opened while another process runs on it, by a command that reads or deletes tasks.
+    With ``attach`` it can be opened while another process runs on it, by a command that reads or
+    deletes tasks.
     """
     if url == MEMORY_URL:
         return MemoryStore(options)
     if is_object_name(url):
         if attach:
-            raise UnsupportedStoreError(f"store: {url!r} belongs to the process that serves, and cannot be opened beside it")
+            raise UnsupportedStoreError(
+                f"store: {url!r} belongs to the process that serves, and cannot be opened beside it"
+            )
         return _import_store(url, options)
     url = to_plain_url(url)
     parts = parse_address(url)
     match parts.scheme:
-        case "sqlite" if not parts.netloc and parts.path.startswith("/") and len(parts.path) > 1 and unquote(parts.path) != "/:memory:":
+        case "sqlite" if (
+            not parts.netloc
+            and parts.path.startswith("/")
+            and len(parts.path) > 1
+            and unquote(parts.path) != "/:memory:"
+        ):
             return SqliteStore(Path(unquote(parts.path[1:])), options, attach=attach)
         case "postgresql" | "postgres" if parts.netloc or parts.query:
             with explain_missing("store"):
@@ -50,16 +67,22 @@ def create_store(url: str, options: StoreOptions = DEFAULT_OPTIONS, *, attach: b
 
             return PostgresStore(url, options)
         case _:
-            raise UnsupportedStoreError(f"store: {hide_secrets(url)!r} is not a store URL; use {_URL_FORMS}")
+            raise UnsupportedStoreError(
+                f"store: {hide_secrets(url)!r} is not a store URL; use {_URL_FORMS}"
+            )
 
 
 def is_object_name(url: str) -> bool:
-    """Return whether a store is named as an object of Python, ``module:attribute``, and not by a URL."""
+    """Return whether a store is named as an object of Python, ``module:attribute``, and not by a
+    URL.
+    """
     return _OBJECT_NAME.fullmatch(url) is not None
 
 
 def _import_store(name: str, options: StoreOptions) -> Store:
-    """Import a store, or a storage, which gets the store that it needs; a class or a function is called without arguments."""
+    """Import a store, or a storage, which gets the store that it needs; a class or a function is
+    called without arguments.
+    """
     try:
         found = import_from_string(name)
     except ImportFromStringError as error:
@@ -76,27 +99,41 @@ def _call_factory(name: str, factory: Callable[..., object]) -> object:
     try:
         signature(factory).bind()
     except TypeError as error:
-        raise UnsupportedStoreError(f"store: {name!r}: {error}; name an object, or a function without parameters that returns one") from error
+        raise UnsupportedStoreError(
+            f"store: {name!r}: {error}; name an object, or a function without parameters "
+            "that returns one"
+        ) from error
     if iscoroutinefunction(factory):
-        raise UnsupportedStoreError(f"store: {name!r}: an async function; write a plain one, and open what it needs in __aenter__ of the storage")
+        raise UnsupportedStoreError(
+            f"store: {name!r}: an async function; write a plain one, and open what it needs "
+            "in __aenter__ of the storage"
+        )
     return factory()
 
 
 def to_plain_url(url: str) -> str:
-    """Convert an address as it is written for SQLAlchemy: without the driver, and with the name that TLS has in Postgres."""
+    """Convert an address as it is written for SQLAlchemy: without the driver, and with the name
+    that TLS has in Postgres.
+    """
     dialect, separator, rest = url.partition("://")
     name, _, driver = dialect.partition("+")
     if not driver or driver not in _DRIVERS.get(name, ()):
         return url
     address, _, query = rest.partition("?")
-    parameters = [("sslmode" if key == "ssl" and name == "postgresql" else key, value) for key, value in parse_qsl(query, keep_blank_values=True)]
-    return f"{name}{separator}{address}" + (f"?{urlencode(parameters, quote_via=quote)}" if parameters else "")
+    parameters = [
+        ("sslmode" if key == "ssl" and name == "postgresql" else key, value)
+        for key, value in parse_qsl(query, keep_blank_values=True)
+    ]
+    return f"{name}{separator}{address}" + (
+        f"?{urlencode(parameters, quote_via=quote)}" if parameters else ""
+    )
 
 
 async def try_store(url: str) -> Store:
     """Open and close the store for a URL, and return it, beside a process that may run on it.
 
-    A SQLite file that is not there is created, as at a start. A store of one's own is created and not opened: it may be open already.
+    A SQLite file that is not there is created, as at a start. A store of one's own is created and
+    not opened: it may be open already.
     """
     if is_object_name(url):
         return create_store(url)
@@ -115,21 +152,31 @@ def find_missing_methods(store: object) -> list[str]:
 
 def validate_store(store: object) -> Store:
     """Return the object as a store; raise ``UnsupportedStoreError`` if it is incomplete."""
-    missing = [*find_missing_methods(store), *(name for name in _ATTRIBUTES if not hasattr(store, name))]
+    missing = [
+        *find_missing_methods(store),
+        *(name for name in _ATTRIBUTES if not hasattr(store, name)),
+    ]
     if isinstance(store, Store) and not missing:
         return store
     name = type(store).__name__
     if "read_events" in missing and _STORAGE_METHODS.isdisjoint(missing):
-        raise UnsupportedStoreError(f"{name}: not a store; wrap it, SimpleStore({name}(…)) of a2a_runtime.stores.simple, or add {', '.join(missing)}")
+        raise UnsupportedStoreError(
+            f"{name}: not a store; wrap it, SimpleStore({name}(…)) of "
+            f"a2a_runtime.stores.simple, or add {', '.join(missing)}"
+        )
     raise UnsupportedStoreError(f"{name}: not a store; add {', '.join(missing)}")
 
 
 def check_store(store: object) -> None:
-    """Refuse what is no store, and no URL of one, before anything is opened; a name (``module:attribute``) is imported at the start."""
+    """Refuse what is no store, and no URL of one, before anything is opened; a name
+    (``module:attribute``) is imported at the start.
+    """
     if isinstance(store, str):
         if not is_object_name(store):
             create_store(store)
-    elif not isinstance(store, Store) and (isinstance(store, PurePath) or len(find_missing_methods(store)) == len(_STORE_METHODS)):
+    elif not isinstance(store, Store) and (
+        isinstance(store, PurePath) or len(find_missing_methods(store)) == len(_STORE_METHODS)
+    ):
         raise UnsupportedStoreError(f"store: {store!r} is not a store; use {_URL_FORMS}")
     else:
         validate_store(store)

@@ -17,7 +17,11 @@ class _InstrumentedStore:
         for name in dir(store):
             if not name.startswith("_"):
                 member = getattr(store, name)
-                setattr(self, name, wrap(name, member) if inspect.iscoroutinefunction(member) else member)
+                setattr(
+                    self,
+                    name,
+                    wrap(name, member) if inspect.iscoroutinefunction(member) else member,
+                )
 
 
 def instrument_store(store: StoreT, wrap: Callable[[str, StoreCall], StoreCall]) -> StoreT:

@@ -13,7 +13,9 @@ from a2a_runtime.stores.instrumentation import StoreCall, instrument_store
 
 
 def measure_store(store: Store, metrics: Metrics) -> Store:
-    """Measure the calls of a store; only errors of the store itself count as failures, not those of a caller."""
+    """Measure the calls of a store; only errors of the store itself count as failures, not those of
+    a caller.
+    """
 
     def measure(name: str, call: StoreCall) -> StoreCall:
         found = metrics.store_seconds

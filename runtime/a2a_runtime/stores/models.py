@@ -16,13 +16,17 @@ from a2a_runtime.caller import TaskScope
 from a2a_runtime.clock import to_datetime
 
 MESSAGE_EVENT = b'{"message":'
-"""Beginning of the event of a message of the client, which versions of the protocol without generations do not show."""
+"""Beginning of the event of a message of the client, which versions of the protocol without
+generations do not show.
+"""
 
 
 class IdempotencyKey(Struct, frozen=True, gc=False):
-    """Key of an idempotent request: the same request finds the same task, another request with this key is an error.
+    """Key of an idempotent request: the same request finds the same task, another request with this
+    key is an error.
 
-    It is unique within the scope and the conversation given by the client; ``context_id`` is empty when it named none. It is deleted with its task.
+    It is unique within the scope and the conversation given by the client; ``context_id`` is empty
+    when it named none. It is deleted with its task.
     """
 
     key: str
@@ -31,7 +35,9 @@ class IdempotencyKey(Struct, frozen=True, gc=False):
 
 
 class Deferral(Struct, frozen=True, gc=False):
-    """A job of a task for workers: it is put into a queue in the transaction of a creation or a change, and may be fetched after the delay."""
+    """A job of a task for workers: it is put into a queue in the transaction of a creation or a
+    change, and may be fetched after the delay.
+    """
 
     queue: str
     priority: int = 0
@@ -39,7 +45,9 @@ class Deferral(Struct, frozen=True, gc=False):
 
 
 class NewTask(Struct, frozen=True, gc=False):
-    """A task to be created, with its first message, which gets the ids of the task and of its conversation."""
+    """A task to be created, with its first message, which gets the ids of the task and of its
+    conversation.
+    """
 
     context_id: str
     message: Message
@@ -51,16 +59,20 @@ class NewTask(Struct, frozen=True, gc=False):
     process: str | None = None  # set: claimed by this process from the start, in epoch 1
     push_config: TaskPushNotificationConfig | None = None
     record: ReplayRecord | None = None  # found by every run
-    hidden_skills: Sequence[str] = ()  # that its caller may not use: its handler reads nothing of theirs
+    hidden_skills: Sequence[
+        str
+    ] = ()  # that its caller may not use: its handler reads nothing of theirs
     max_open: int | None = None  # set: refused if the scope has as many tasks that have not ended
     deferral: Deferral | None = None  # workers run it; then it has no process
     limit_key: str = ""  # whose it is for the limits of a memory store; empty: of its scope
 
 
 class Chunk(Struct, frozen=True, gc=False):
-    """Parts of an artifact as JSON, and its other members (``facts``: the artifact without parts, or empty).
+    """Parts of an artifact as JSON, and its other members (``facts``: the artifact without parts,
+    or empty).
 
-    It is encoded where the handler gives it away, so that nothing later fails on its content or sees it changed.
+    It is encoded where the handler gives it away, so that nothing later fails on its content or
+    sees it changed.
     """
 
     artifact_id: str
@@ -71,7 +83,8 @@ class Chunk(Struct, frozen=True, gc=False):
 class ChunkWrite(Struct, frozen=True, gc=False):
     """A chunk for an artifact, appended to it or replacing its content.
 
-    An appended chunk may also carry a name, a description, metadata (merged key by key) and extensions.
+    An appended chunk may also carry a name, a description, metadata (merged key by key) and
+    extensions.
     """
 
     chunk: Chunk
@@ -89,7 +102,10 @@ class RecordKind(StrEnum):
 
 
 class ReplayRecord(Struct, frozen=True, gc=False):
-    """A recorded question, answer, request or result that a later run replays; ``body`` is JSON. The same kind and key replace it."""
+    """A recorded question, answer, request or result that a later run replays; ``body`` is JSON.
+
+    The same kind and key replace it.
+    """
 
     kind: RecordKind
     key: str
@@ -105,8 +121,9 @@ class ReplayRecord(Struct, frozen=True, gc=False):
 class TaskChange(Struct, frozen=True, gc=False):
     """One atomic change of a task. Fields that are ``None`` or empty change nothing.
 
-    It appends events: one for each artifact, or in a batch one for each chunk, then one for the state, or without a state one for each message of the
-    client. Several chunks of one artifact become one row. Messages already carry the ids of their task.
+    It appends events: one for each artifact, or in a batch one for each chunk, then one for the
+    state, or without a state one for each message of the client. Several chunks of one artifact
+    become one row. Messages already carry the ids of their task.
     """
 
     state: State | None = None
@@ -138,29 +155,41 @@ class TaskQuery(Struct, frozen=True, gc=False):
     history_length: int | None = None
     include_artifacts: bool = False
     by_creation: bool = False
-    """Newest task first, instead of newest status. No index has this order: a page takes as long as the scope, or the context, has tasks."""
+    """Newest task first, instead of newest status.
+
+    No index has this order: a page takes as long as the scope, or the context, has tasks.
+    """
     hidden_skills: frozenset[str] = frozenset()
     """Skills whose tasks the reader may not see: they are neither listed nor counted."""
 
     @property
     def is_plain(self) -> bool:
-        """Return whether the list has at most a filter by state: stores keep the numbers of these tasks, and count all others."""
+        """Return whether the list has at most a filter by state: stores keep the numbers of these
+        tasks, and count all others.
+        """
         return self.context_id is None and self.changed_after is None and not self.hidden_skills
 
     @property
     def token_filters(self) -> tuple[object, ...]:
-        """The filters of the client. A page token is bound to them, and not to the skills that its reader may see: these may change between pages."""
+        """The filters of the client.
+
+        A page token is bound to them, and not to the skills that its reader may see: these may
+        change between pages.
+        """
         return self.context_id, self.state, self.changed_after
 
 
 class LoggedEvent(Struct, frozen=True, gc=False):
-    """One event of a task: its number, its canonical StreamResponse as JSON, and the state of the task after it.
+    """One event of a task: its number, its canonical StreamResponse as JSON, and the state of the
+    task after it.
 
-    The number is the generation of the task, which is that of its last change. Only the last event of a task has a terminal state: an artifact
-    written by the same call precedes it, with the state before it.
+    The number is the generation of the task, which is that of its last change. Only the last event
+    of a task has a terminal state: an artifact written by the same call precedes it, with the state
+    before it.
 
-    The mark is drawn for each write of a store that can fall back to an earlier state. Two events with the same number and different marks show a
-    reader that the log has done so; 0 means that it is not known.
+    The mark is drawn for each write of a store that can fall back to an earlier state. Two events
+    with the same number and different marks show a reader that the log has done so; 0 means that it
+    is not known.
     """
 
     seq: int
@@ -170,12 +199,16 @@ class LoggedEvent(Struct, frozen=True, gc=False):
 
     @property
     def is_message(self) -> bool:
-        """True for a message of the client to an active task; its body is that message, and the status of the task is unchanged."""
+        """True for a message of the client to an active task; its body is that message, and the
+        status of the task is unchanged.
+        """
         return self.body.startswith(MESSAGE_EVENT)
 
 
 class LateEvents(Sequence[LoggedEvent]):
-    """Events that are encoded when the first of them is read, and never none: most tasks in memory end without a reader."""
+    """Events that are encoded when the first of them is read, and never none: most tasks in memory
+    end without a reader.
+    """
 
     __slots__ = ("_encode", "_events")
 
@@ -203,10 +236,11 @@ class LateEvents(Sequence[LoggedEvent]):
 
 
 class ChangeResult(Struct, frozen=True, gc=False):
-    """Outcome of a change: the new version and state of the task, the number of its last event, and the appended events.
+    """Outcome of a change: the new version and state of the task, the number of its last event, and
+    the appended events.
 
-    Readers in this process need not load the events. Not ``is_new`` if the change had been applied before, under its idempotency key or its number
-    in the run; then nothing was written.
+    Readers in this process need not load the events. Not ``is_new`` if the change had been applied
+    before, under its idempotency key or its number in the run; then nothing was written.
     """
 
     version: int
@@ -248,7 +282,10 @@ class StoredTask(Struct, frozen=True, gc=False):
 
 
 class TaskHead(Struct, frozen=True, gc=False):
-    """The columns of a task that decide whether a change is allowed. ``process`` is set while its latest run is under way."""
+    """The columns of a task that decide whether a change is allowed.
+
+    ``process`` is set while its latest run is under way.
+    """
 
     state: State
     version: int
@@ -272,9 +309,12 @@ class CreateResult(Struct, frozen=True, gc=False):
 
 
 class TaskPage(Struct, frozen=True, gc=False):
-    """One page of tasks, newest status first. A task that changes in the meantime moves to the front; ``changed_after`` finds those.
+    """One page of tasks, newest status first.
 
-    The total of a list that is not plain is counted for its first page; the page tokens carry it to the others.
+    A task that changes in the meantime moves to the front; ``changed_after`` finds those.
+
+    The total of a list that is not plain is counted for its first page; the page tokens carry it to
+    the others.
     """
 
     tasks: Sequence[StoredTask]
@@ -283,7 +323,9 @@ class TaskPage(Struct, frozen=True, gc=False):
 
 
 class ClaimedRun(Struct, frozen=True, gc=False):
-    """A claimed task as it is now, the records of its earlier runs, oldest first, and the number of those that crashed."""
+    """A claimed task as it is now, the records of its earlier runs, oldest first, and the number of
+    those that crashed.
+    """
 
     stored: StoredTask
     records: Sequence[ReplayRecord]
@@ -303,21 +345,27 @@ class RunProgress(Struct, frozen=True, gc=False):
 
 
 class RenewedLease(Struct, frozen=True, gc=False):
-    """The claims of a process when its lease was renewed: active tasks by their keys, with the progress of their runs."""
+    """The claims of a process when its lease was renewed: active tasks by their keys, with the
+    progress of their runs.
+    """
 
     claimed: Mapping[str, RunProgress]
     cancel_requested: Sequence[str]  # those of them that are to be canceled
 
 
 class PushFailure(Struct, frozen=True, gc=False):
-    """Time and reason of the failure of a configuration; the reason may be shown to the client that made it."""
+    """Time and reason of the failure of a configuration; the reason may be shown to the client that
+    made it.
+    """
 
     at: datetime
     reason: str
 
 
 class Delivery(Struct, frozen=True, gc=False):
-    """One webhook call that is due: event, configuration, dialect, and the number of attempts, this one included."""
+    """One webhook call that is due: event, configuration, dialect, and the number of attempts, this
+    one included.
+    """
 
     id: int
     attempts: int

@@ -1,7 +1,7 @@
 """Page tokens: the position where a list continues, bound to the filter of the list.
 
-A token of another list, or one made by hand, is a field error and never a page of another list. It is opaque to clients and holds no secret: every
-call that uses it is scoped.
+A token of another list, or one made by hand, is a field error and never a page of another list. It
+is opaque to clients and holds no secret: every call that uses it is scoped.
 """
 
 from __future__ import annotations
@@ -31,13 +31,21 @@ def invalid_param_error(field: str, text: str) -> InvalidParamsError:
 
 def encode_page_token(position: tuple[int | str, ...], *filters: object) -> str:
     """Encode a position in a list."""
-    return base64.urlsafe_b64encode(json.dumps([_hash_filters(filters), *position], separators=(",", ":")).encode()).decode().rstrip("=")
+    return (
+        base64.urlsafe_b64encode(
+            json.dumps([_hash_filters(filters), *position], separators=(",", ":")).encode()
+        )
+        .decode()
+        .rstrip("=")
+    )
 
 
 def parse_page_token(text: str, *filters: object) -> tuple[int | str, ...]:
     """Parse a token of the list with these filters."""
     filter_hash, *position = decode_page_token(text)
-    storable = tuple(value for value in position if isinstance(value, int | str) and _is_storable(value))
+    storable = tuple(
+        value for value in position if isinstance(value, int | str) and _is_storable(value)
+    )
     if filter_hash != _hash_filters(filters) or len(storable) != len(position):
         raise _foreign_token_error()
     return storable
@@ -47,7 +55,10 @@ def decode_page_token(text: str) -> list[object]:
     """Decode a token of any list: the hash of its filters and its position."""
     try:
         # This parser refuses deep nesting and lone surrogates.
-        filter_hash, *position = from_json(base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True), allow_inf_nan=False)
+        filter_hash, *position = from_json(
+            base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True),
+            allow_inf_nan=False,
+        )
     except (binascii.Error, ValueError, TypeError) as error:
         raise invalid_token_error() from error
     return [filter_hash, *position]
@@ -64,7 +75,9 @@ def _foreign_token_error() -> InvalidParamsError:
 
 def _is_storable(value: int | str) -> bool:
     """Check that a database accepts the value as a parameter."""
-    return "\0" not in value if isinstance(value, str) else -_INTEGER_LIMIT <= value < _INTEGER_LIMIT
+    return (
+        "\0" not in value if isinstance(value, str) else -_INTEGER_LIMIT <= value < _INTEGER_LIMIT
+    )
 
 
 def _hash_filters(filters: tuple[object, ...]) -> str:
@@ -74,7 +87,9 @@ def _hash_filters(filters: tuple[object, ...]) -> str:
 def check_page_size(page_size: int, history_length: int | None = None) -> None:
     """Raise ``InvalidParamsError`` for an invalid page size or history length."""
     if not 1 <= page_size <= MAX_PAGE_SIZE:
-        raise invalid_param_error("pageSize", f"must be between 1 and {MAX_PAGE_SIZE}, not {page_size}")
+        raise invalid_param_error(
+            "pageSize", f"must be between 1 and {MAX_PAGE_SIZE}, not {page_size}"
+        )
     if history_length is not None and history_length < 0:
         raise invalid_param_error("historyLength", f"must not be negative, as {history_length} is")
 
@@ -109,12 +124,16 @@ def encode_task_token(query: TaskQuery, position: TaskPosition) -> str:
 
 
 def encode_total(query: TaskQuery, total_size: int) -> tuple[int | str, ...]:
-    """Return the members of a page token that carry a total, and which skills were hidden when it was counted."""
+    """Return the members of a page token that carry a total, and which skills were hidden when it
+    was counted.
+    """
     return (total_size, _hash_hidden(query)) if query.hidden_skills else (total_size,)
 
 
 def parse_total(query: TaskQuery, *counted: int | str) -> int | None:
-    """Return the total that a page token carries; ``None`` if it has none, or if other skills were hidden when it was counted."""
+    """Return the total that a page token carries; ``None`` if it has none, or if other skills were
+    hidden when it was counted.
+    """
     match counted:
         case ():
             return None
@@ -131,18 +150,30 @@ def _hash_hidden(query: TaskQuery) -> str:
 
 
 def build_task_page(
-    query: TaskQuery, found: Sequence[T], total_size: int, load: Callable[[T], StoredTask], get_position: Callable[[T], tuple[int, str]]
+    query: TaskQuery,
+    found: Sequence[T],
+    total_size: int,
+    load: Callable[[T], StoredTask],
+    get_position: Callable[[T], tuple[int, str]],
 ) -> TaskPage:
-    """Build a page from its rows and one more, if there is one: then the token continues after the last row of the page."""
+    """Build a page from its rows and one more, if there is one: then the token continues after the
+    last row of the page.
+    """
     page = found[: query.page_size]
     total_size = max(total_size, len(page))  # a kept total may be wrong for a while
     carried = None if query.is_plain else total_size
-    token = encode_task_token(query, TaskPosition(*get_position(page[-1]), carried)) if len(found) > len(page) else ""
+    token = (
+        encode_task_token(query, TaskPosition(*get_position(page[-1]), carried))
+        if len(found) > len(page)
+        else ""
+    )
     return TaskPage([load(row) for row in page], token, total_size)
 
 
 def parse_config_token(page_size: int, page_token: str, wire_id: str) -> str:
-    """Return the id after which a list of push configurations continues; empty for the first page."""
+    """Return the id after which a list of push configurations continues; empty for the first
+    page.
+    """
     check_page_size(page_size)
     if not page_token:
         return ""

@@ -27,7 +27,9 @@ def load(package: str, *names: str) -> Mapping[str, str]:
         found = parse(files(package).joinpath(name).read_text(encoding="utf-8"), name)
         twice = sorted(sections.keys() & found.keys())
         if twice:
-            raise ValueError(f"{name}: sections that another file already has: {', '.join(twice)}; rename them")
+            raise ValueError(
+                f"{name}: sections that another file already has: {', '.join(twice)}; rename them"
+            )
         sections.update(found)
     return MappingProxyType(sections)
 

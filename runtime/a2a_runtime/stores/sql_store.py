@@ -1,7 +1,8 @@
 """Contexts, runs, push configurations, deliveries and counters of the stores that keep them in SQL.
 
-Both databases have the named sections that are used here, with the same parameters (``:name``) and columns. Each backend keeps what is its own:
-its ``.sql`` files, its tasks (the hot path), its cleanup, and these primitives:
+Both databases have the named sections that are used here, with the same parameters (``:name``) and
+columns. Each backend keeps what is its own: its ``.sql`` files, its tasks (the hot path), its
+cleanup, and these primitives:
 
     _fetch        one reading statement
     _execute      one writing statement, committed when it returns
@@ -29,7 +30,14 @@ from a2a_runtime.ids import IdGenerator
 from a2a_runtime.stores import changes, fragments, pagination
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
 from a2a_runtime.stores.fragments import TaskRow
-from a2a_runtime.stores.models import Delivery, LoggedEvent, PushFailure, RenewedLease, RunProgress, StoredTask
+from a2a_runtime.stores.models import (
+    Delivery,
+    LoggedEvent,
+    PushFailure,
+    RenewedLease,
+    RunProgress,
+    StoredTask,
+)
 
 T = TypeVar("T")
 
@@ -39,7 +47,10 @@ _ACTIVE_STATES = sorted(lifecycle.ACTIVE)
 
 
 class SqlTransaction(Protocol):
-    """Statements that are committed together. They may be run twice, so a transaction changes nothing but the database."""
+    """Statements that are committed together.
+
+    They may be run twice, so a transaction changes nothing but the database.
+    """
 
     async def fetch(self, section: str, /, **parameters: object) -> Sequence[TaskRow]:
         """Run a statement and return its rows."""
@@ -51,7 +62,9 @@ class SqlTransaction(Protocol):
 
 
 class SqlStore(ABC):
-    """The roles of a store whose statements differ between databases, but not what is done with them."""
+    """The roles of a store whose statements differ between databases, but not what is done with
+    them.
+    """
 
     def __init__(self, options: StoreOptions = DEFAULT_OPTIONS) -> None:
         self._options = options
@@ -59,7 +72,9 @@ class SqlStore(ABC):
         self._ids = IdGenerator(options.clock)
         self._shared_offset_millis = self._offset_to(options.clock.millis())
         self._swept_until: dict[str, int] = {}
-        """Time up to which ended tasks of a dialect have been seen, by dialect: a cleanup reads what has ended since."""
+        """Time up to which ended tasks of a dialect have been seen, by dialect: a cleanup reads
+        what has ended since.
+        """
 
     @abstractmethod
     async def _fetch(self, section: str, /, **parameters: object) -> Sequence[TaskRow]: ...
@@ -97,7 +112,9 @@ class SqlStore(ABC):
             return None
         return int(rows[0]["version"])
 
-    async def read_events(self, key: str, after: int, limit: int = 256, *, mark: int = 0) -> Sequence[LoggedEvent]:
+    async def read_events(
+        self, key: str, after: int, limit: int = 256, *, mark: int = 0
+    ) -> Sequence[LoggedEvent]:
         """Read the events after a cursor."""
         rows = await self._fetch("read_events", key=key, after=after, limit=limit)
         if not rows or await self._is_over(key, rows[0]):
@@ -109,7 +126,9 @@ class SqlStore(ABC):
         return [] if first is None else [fragments.to_logged_event(row) for row in rows]
 
     async def _find_readable(self, stored: StoredTask | None) -> StoredTask | None:
-        """Return a task unless it has expired; one that runs costs no more than a look at its state."""
+        """Return a task unless it has expired; one that runs costs no more than a look at its
+        state.
+        """
         if stored is None or stored.state not in lifecycle.TERMINAL:
             return stored
         if self._options.is_kept(stored.dialect, stored.status_at):
@@ -117,7 +136,9 @@ class SqlStore(ABC):
         return stored if await self._fetch("find_delivery", key=stored.key) else None
 
     async def _is_over(self, key: str, row: TaskRow) -> bool:
-        """Return whether a task, of which this is a row, has expired: the next cleanup deletes it."""
+        """Return whether a task, of which this is a row, has expired: the next cleanup deletes
+        it.
+        """
         if row["ended_at"] is None or self._options.is_kept(row["dialect"], row["ended_at"]):
             return False
         return not await self._fetch("find_delivery", key=key)
@@ -126,7 +147,12 @@ class SqlStore(ABC):
         """Delete a task with everything that belongs to it."""
 
         async def delete(transaction: SqlTransaction) -> bool:
-            keys = [row["key"] for row in await transaction.fetch("lock_task", scope=scope.to_text(), wire_id=wire_id)]
+            keys = [
+                row["key"]
+                for row in await transaction.fetch(
+                    "lock_task", scope=scope.to_text(), wire_id=wire_id
+                )
+            ]
             await _delete_tasks(transaction, keys)
             return bool(keys)
 
@@ -134,29 +160,48 @@ class SqlStore(ABC):
 
     # Contexts
 
-    async def load_context(self, scope: TaskScope, context_id: str, hidden_skills: Collection[str] = ()) -> Mapping[str, object] | None:
+    async def load_context(
+        self, scope: TaskScope, context_id: str, hidden_skills: Collection[str] = ()
+    ) -> Mapping[str, object] | None:
         """Read what a handler has stored with a conversation."""
         where = {"scope": scope.to_text(), "context_id": context_id, "hidden": [*hidden_skills]}
         rows = await self._fetch("load_context", **where, cutoff=self._conversation_cutoff())
         return fragments.decode_object(rows[0]["data"]) if rows else None
 
     async def update_context(
-        self, scope: TaskScope, context_id: str, data: Mapping[str, object], skill: str = "", hidden_skills: Collection[str] = ()
+        self,
+        scope: TaskScope,
+        context_id: str,
+        data: Mapping[str, object],
+        skill: str = "",
+        hidden_skills: Collection[str] = (),
     ) -> None:
         """Replace the data of a conversation."""
         where = {"scope": scope.to_text(), "context_id": context_id, "hidden": [*hidden_skills]}
         changes.check_context_data(data)
         body, skills = fragments.encode_object(data), [skill] if skill else []
-        changes.check_context_written(await self._execute("put_context", **where, data=body, skills=skills, now=self._clock.millis()))
+        changes.check_context_written(
+            await self._execute(
+                "put_context", **where, data=body, skills=skills, now=self._clock.millis()
+            )
+        )
 
     async def delete_context(self, scope: TaskScope, context_id: str) -> int:
         """Delete a conversation with all its tasks."""
         return await self._delete(scope, context_id)
 
-    async def load_conversation(self, scope: TaskScope, context_id: str, limit: int = 100, hidden_skills: Collection[str] = ()) -> Sequence[Message]:
+    async def load_conversation(
+        self,
+        scope: TaskScope,
+        context_id: str,
+        limit: int = 100,
+        hidden_skills: Collection[str] = (),
+    ) -> Sequence[Message]:
         """Read the newest messages of a conversation."""
         where = {"scope": scope.to_text(), "context_id": context_id, "hidden": [*hidden_skills]}
-        rows = await self._fetch("newest_messages", **where, cutoff=self._conversation_cutoff(), limit=limit)
+        rows = await self._fetch(
+            "newest_messages", **where, cutoff=self._conversation_cutoff(), limit=limit
+        )
         return [Message.model_validate_json(row["body"]) for row in reversed(rows)]
 
     async def list_scopes(self) -> Sequence[TaskScope]:
@@ -164,7 +209,9 @@ class SqlStore(ABC):
         return [TaskScope.from_text(row["scope"]) for row in await self._fetch("list_scopes")]
 
     async def delete_scope(self, scope: TaskScope) -> int:
-        """Delete all tasks and conversations of a scope, and its totals, whose rows have its name."""
+        """Delete all tasks and conversations of a scope, and its totals, whose rows have its
+        name.
+        """
         return await self._delete(scope, None)
 
     async def _delete(self, scope: TaskScope, context_id: str | None) -> int:
@@ -185,18 +232,25 @@ class SqlStore(ABC):
         return await self._transact(delete)
 
     async def delete_expired(self, limit: int = 100) -> int:
-        """Delete a batch of tasks, else of messages and contexts, with all leases and counters; nothing while another process does."""
+        """Delete a batch of tasks, else of messages and contexts, with all leases and counters;
+        nothing while another process does.
+        """
         ended_by = self._options.cutoff_millis(self._options.retention_seconds)
         cutoff, swept = self._conversation_cutoff(), dict[str, int]()
 
         async def delete(transaction: SqlTransaction) -> int:
             if not await transaction.fetch("lock_cleanup"):
                 return 0
-            keys = [row["key"] for row in await transaction.fetch("lock_ended", ended_by=ended_by, limit=limit)]
+            keys = [
+                row["key"]
+                for row in await transaction.fetch("lock_ended", ended_by=ended_by, limit=limit)
+            ]
             keys = keys or await self._lock_ended_of_dialects(transaction, limit, swept)
             if keys:
                 await transaction.fetch("keep_messages", keys=keys, cutoff=cutoff)
-                await transaction.fetch("trim_messages", keys=keys, keep=self._options.max_conversation_messages)
+                await transaction.fetch(
+                    "trim_messages", keys=keys, keep=self._options.max_conversation_messages
+                )
                 await _delete_tasks(transaction, keys)
                 return len(keys)
             messages = await transaction.fetch("delete_old_messages", cutoff=cutoff, limit=limit)
@@ -210,21 +264,32 @@ class SqlStore(ABC):
         self._swept_until |= swept
         return deleted
 
-    async def _lock_ended_of_dialects(self, transaction: SqlTransaction, limit: int, swept: dict[str, int]) -> list[str]:
-        """Lock the tasks of a dialect that is kept for a shorter time, and report how far they have been read.
+    async def _lock_ended_of_dialects(
+        self, transaction: SqlTransaction, limit: int, swept: dict[str, int]
+    ) -> list[str]:
+        """Lock the tasks of a dialect that is kept for a shorter time, and report how far they have
+        been read.
 
-        The last minute is read again: a task of another process, or one that was locked, may be committed late.
+        The last minute is read again: a task of another process, or one that was locked, may be
+        committed late.
         """
         for dialect, seconds in self._options.dialect_retention_seconds.items():
             until, after = self._options.cutoff_millis(seconds), self._swept_until.get(dialect, -1)
-            rows = await transaction.fetch("lock_ended_of", dialect=dialect, after=after, ended_by=until, limit=limit)
-            swept[dialect] = max(after, (rows[-1]["ended_at"] if len(rows) == limit else until) - _LATE_COMMIT_MILLIS)
+            rows = await transaction.fetch(
+                "lock_ended_of", dialect=dialect, after=after, ended_by=until, limit=limit
+            )
+            swept[dialect] = max(
+                after, (rows[-1]["ended_at"] if len(rows) == limit else until) - _LATE_COMMIT_MILLIS
+            )
             if rows:
                 return [row["key"] for row in rows]
         return []
 
     async def correct_totals(self) -> int:
-        """Count all tasks, correct the kept totals of lists, and return how many were wrong. Writes go on meanwhile."""
+        """Count all tasks, correct the kept totals of lists, and return how many were wrong.
+
+        Writes go on meanwhile.
+        """
         return len(await self._execute("correct_totals", active=_ACTIVE_STATES))
 
     # Runs
@@ -241,7 +306,9 @@ class SqlStore(ABC):
         await self.register(process)
         claims = await self._fetch("load_claims", process=process)
         progress = {str(row["key"]): RunProgress(row["epoch"], row["writes"]) for row in claims}
-        return RenewedLease(progress, [str(row["key"]) for row in claims if row["cancel_requested"]])
+        return RenewedLease(
+            progress, [str(row["key"]) for row in claims if row["cancel_requested"]]
+        )
 
     async def release_claims(self, process: str, keys: Collection[str]) -> None:
         """End claims of this process."""
@@ -256,9 +323,13 @@ class SqlStore(ABC):
         """Note in which task the event loop of a process stands still."""
         await self._execute("mark_suspect", process=process, key=key)
 
-    async def find_orphans(self, limit: int = 64, surfaces: Collection[str] | None = None) -> Sequence[str]:
+    async def find_orphans(
+        self, limit: int = 64, surfaces: Collection[str] | None = None
+    ) -> Sequence[str]:
         """Find active tasks that no live process runs."""
-        rows = await self._fetch("find_orphans", now=self._shared_millis(), limit=limit, surfaces=_to_list(surfaces))
+        rows = await self._fetch(
+            "find_orphans", now=self._shared_millis(), limit=limit, surfaces=_to_list(surfaces)
+        )
         return [str(row["key"]) for row in rows]
 
     async def request_cancel(self, scope: TaskScope, wire_id: str) -> StoredTask:
@@ -268,12 +339,22 @@ class SqlStore(ABC):
         tasks = await self._load_tasks([str(row["key"]) for row in updated])
         if tasks:
             return next(iter(tasks.values()))
-        raise (TaskNotFoundError if await self.get_version(scope, wire_id) is None else TaskNotCancelableError)(details={"task_id": wire_id})
+        raise (
+            TaskNotFoundError
+            if await self.get_version(scope, wire_id) is None
+            else TaskNotCancelableError
+        )(details={"task_id": wire_id})
 
     # Push configurations
 
     async def put_push_config(
-        self, scope: TaskScope, wire_id: str, config: TaskPushNotificationConfig, dialect: str = CANONICAL.name, *, max_configs: int | None = None
+        self,
+        scope: TaskScope,
+        wire_id: str,
+        config: TaskPushNotificationConfig,
+        dialect: str = CANONICAL.name,
+        *,
+        max_configs: int | None = None,
     ) -> TaskPushNotificationConfig:
         """Add a configuration, or replace the one of that id."""
         config = changes.bind_config(config, wire_id, self._ids)
@@ -281,14 +362,20 @@ class SqlStore(ABC):
         async def put(transaction: SqlTransaction) -> None:
             key = await _lock_task(transaction, scope, wire_id)
             if max_configs is not None:
-                (others,) = await transaction.fetch("count_other_configs", key=key, config_id=config.id)
+                (others,) = await transaction.fetch(
+                    "count_other_configs", key=key, config_id=config.id
+                )
                 changes.check_webhook_limit(others["number"], max_configs)
-            await transaction.fetch("put_config", key=key, config_id=config.id, dialect=dialect, body=config.to_json())
+            await transaction.fetch(
+                "put_config", key=key, config_id=config.id, dialect=dialect, body=config.to_json()
+            )
 
         await self._transact(put)
         return config
 
-    async def get_push_config(self, scope: TaskScope, wire_id: str, config_id: str) -> TaskPushNotificationConfig | None:
+    async def get_push_config(
+        self, scope: TaskScope, wire_id: str, config_id: str
+    ) -> TaskPushNotificationConfig | None:
         """Read one configuration."""
         rows = await self._fetch_configs("load_config", scope, wire_id, config_id=config_id)
         return _parse_config(rows[0]["body"]) if rows else None
@@ -298,9 +385,15 @@ class SqlStore(ABC):
     ) -> tuple[Sequence[TaskPushNotificationConfig], str]:
         """Read a page of configurations, by their ids."""
         after = pagination.parse_config_token(page_size, page_token, wire_id)
-        rows = await self._fetch_configs("list_configs", scope, wire_id, after=after, limit=page_size + 1)
+        rows = await self._fetch_configs(
+            "list_configs", scope, wire_id, after=after, limit=page_size + 1
+        )
         page = rows[:page_size]
-        next_token = pagination.encode_page_token((page[-1]["config_id"],), wire_id) if len(rows) > len(page) else ""
+        next_token = (
+            pagination.encode_page_token((page[-1]["config_id"],), wire_id)
+            if len(rows) > len(page)
+            else ""
+        )
         return [_parse_config(row["body"]) for row in page], next_token
 
     async def delete_push_config(self, scope: TaskScope, wire_id: str, config_id: str) -> bool:
@@ -315,10 +408,17 @@ class SqlStore(ABC):
     async def list_push_failures(self, scope: TaskScope, wire_id: str) -> Mapping[str, PushFailure]:
         """Return the configurations that have failed."""
         rows = await self._fetch_configs("list_failed_configs", scope, wire_id)
-        return {row["config_id"]: PushFailure(to_datetime(row["failed_at"]), row["failure"]) for row in rows}
+        return {
+            row["config_id"]: PushFailure(to_datetime(row["failed_at"]), row["failure"])
+            for row in rows
+        }
 
-    async def _fetch_configs(self, section: str, scope: TaskScope, wire_id: str, **parameters: object) -> Sequence[TaskRow]:
-        """Run a statement that joins configurations to their task: a task without any is one row of nulls."""
+    async def _fetch_configs(
+        self, section: str, scope: TaskScope, wire_id: str, **parameters: object
+    ) -> Sequence[TaskRow]:
+        """Run a statement that joins configurations to their task: a task without any is one row of
+        nulls.
+        """
         rows = await self._fetch(section, scope=scope.to_text(), wire_id=wire_id, **parameters)
         if not rows:
             raise TaskNotFoundError(details={"task_id": wire_id})
@@ -326,16 +426,22 @@ class SqlStore(ABC):
 
     # Deliveries
 
-    async def claim_due(self, lease_seconds: float, limit: int = 32, surfaces: Collection[str] | None = None) -> Sequence[Delivery]:
+    async def claim_due(
+        self, lease_seconds: float, limit: int = 32, surfaces: Collection[str] | None = None
+    ) -> Sequence[Delivery]:
         """Claim deliveries that are due."""
         now = self._clock.millis()
         until = now + round(lease_seconds * 1000)
-        rows = await self._execute("claim_due", now=now, until=until, limit=limit, surfaces=_to_list(surfaces))
+        rows = await self._execute(
+            "claim_due", now=now, until=until, limit=limit, surfaces=_to_list(surfaces)
+        )
         if not rows:
             return []
         tasks = await self._load_tasks([str(row["key"]) for row in rows])
         ordered = sorted(rows, key=itemgetter("id"))
-        return [_to_delivery(row, tasks[str(row["key"])]) for row in ordered if str(row["key"]) in tasks]
+        return [
+            _to_delivery(row, tasks[str(row["key"])]) for row in ordered if str(row["key"]) in tasks
+        ]
 
     async def count_deliveries(self) -> int:
         """Count the deliveries in the outbox, due or not."""
@@ -344,19 +450,25 @@ class SqlStore(ABC):
 
     async def mark_delivered(self, delivery: Delivery) -> bool:
         """Remove a delivery from the outbox."""
-        return bool(await self._execute("mark_delivered", id=delivery.id, attempts=delivery.attempts))
+        return bool(
+            await self._execute("mark_delivered", id=delivery.id, attempts=delivery.attempts)
+        )
 
     async def retry(self, delivery: Delivery, after_seconds: float) -> bool:
         """Postpone a delivery."""
         due_at = self._clock.millis() + round(after_seconds * 1000)
-        return bool(await self._execute("retry", id=delivery.id, attempts=delivery.attempts, due_at=due_at))
+        return bool(
+            await self._execute("retry", id=delivery.id, attempts=delivery.attempts, due_at=due_at)
+        )
 
     async def mark_failed(self, delivery: Delivery, reason: str) -> bool:
         """Mark the configuration as failed and drop its deliveries."""
         claim = {"id": delivery.id, "attempts": delivery.attempts}
 
         async def mark(transaction: SqlTransaction) -> bool:
-            await transaction.fetch("mark_config_failed", **claim, now=self._clock.millis(), reason=reason)
+            await transaction.fetch(
+                "mark_config_failed", **claim, now=self._clock.millis(), reason=reason
+            )
             return bool(await transaction.fetch("drop_deliveries", **claim))
 
         return await self._transact(mark)
@@ -377,7 +489,9 @@ async def _delete_tasks(transaction: SqlTransaction, keys: Sequence[object]) -> 
 
 
 async def _lock_task(transaction: SqlTransaction, scope: TaskScope, wire_id: str) -> object:
-    """Lock the row of a task, so that each of its events sees all configurations, and return its key."""
+    """Lock the row of a task, so that each of its events sees all configurations, and return its
+    key.
+    """
     rows = await transaction.fetch("lock_task", scope=scope.to_text(), wire_id=wire_id)
     if not rows:
         raise TaskNotFoundError(details={"task_id": wire_id})
@@ -393,4 +507,11 @@ def _parse_config(body: bytes) -> TaskPushNotificationConfig:
 
 
 def _to_delivery(row: TaskRow, stored: StoredTask) -> Delivery:
-    return Delivery(row["id"], row["attempts"], _parse_config(row["config"]), row["dialect"], fragments.to_logged_event(row), stored)
+    return Delivery(
+        row["id"],
+        row["attempts"],
+        _parse_config(row["config"]),
+        row["dialect"],
+        fragments.to_logged_event(row),
+        stored,
+    )

@@ -1,6 +1,8 @@
-"""Generations of a task: its timeline, the spans of its artifacts, and the numbers of its events, read from its log. Pure.
+"""Generations of a task: its timeline, the spans of its artifacts, and the numbers of its events,
+read from its log. Pure.
 
-The log has what the protocol calls generations: the number of an event is the generation of the task after it.
+The log has what the protocol calls generations: the number of an event is the generation of the
+task after it.
 
     event of the log              in the timeline                     on the wire
     1, the task                   first message, first status         the task
@@ -20,23 +22,45 @@ from pydantic_core import from_json, to_json
 from a2a_contract.json_types import is_json_array, is_json_object
 from a2a_contract.lifecycle import INITIAL, TERMINAL
 from a2a_contract.v1_0 import Role, TaskStatus
-from a2a_contract.v1_1_draft import Artifact, StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent
+from a2a_contract.v1_1_draft import (
+    Artifact,
+    StreamResponse,
+    Task,
+    TaskArtifactUpdateEvent,
+    TaskStatusUpdateEvent,
+)
 
 JsonMembers = dict[str, object]
 
 _TASK, _MESSAGE = "task", "message"
-_STATUS_UPDATE, _ARTIFACT_UPDATE = (StreamResponse.wire_name(name) for name in ("status_update", "artifact_update"))
+_STATUS_UPDATE, _ARTIFACT_UPDATE = (
+    StreamResponse.wire_name(name) for name in ("status_update", "artifact_update")
+)
 _GENERATION, _TIMELINE = Task.wire_name("generation"), Task.wire_name("timeline")
-_ARTIFACTS, _HISTORY, _STATUS = Task.wire_name("artifacts"), Task.wire_name("history"), TaskStatusUpdateEvent.wire_name("status")
-_ARTIFACT_ID, _START, _END = (Artifact.wire_name(name) for name in ("artifact_id", "start_generation", "end_generation"))
-_ARTIFACT, _LAST_CHUNK = TaskArtifactUpdateEvent.wire_name("artifact"), TaskArtifactUpdateEvent.wire_name("last_chunk")
+_ARTIFACTS, _HISTORY, _STATUS = (
+    Task.wire_name("artifacts"),
+    Task.wire_name("history"),
+    TaskStatusUpdateEvent.wire_name("status"),
+)
+_ARTIFACT_ID, _START, _END = (
+    Artifact.wire_name(name) for name in ("artifact_id", "start_generation", "end_generation")
+)
+_ARTIFACT, _LAST_CHUNK = (
+    TaskArtifactUpdateEvent.wire_name("artifact"),
+    TaskArtifactUpdateEvent.wire_name("last_chunk"),
+)
 _APPEND, _STATE = TaskArtifactUpdateEvent.wire_name("append"), TaskStatus.wire_name("state")
-_TASK_ID, _CONTEXT_ID = TaskStatusUpdateEvent.wire_name("task_id"), TaskStatusUpdateEvent.wire_name("context_id")
+_TASK_ID, _CONTEXT_ID = (
+    TaskStatusUpdateEvent.wire_name("task_id"),
+    TaskStatusUpdateEvent.wire_name("context_id"),
+)
 
 
 @dataclass(slots=True)
 class ArtifactSpan:
-    """The generations of an artifact: of the chunk that its content begins with, of its newest chunk, and whether that one is its last."""
+    """The generations of an artifact: of the chunk that its content begins with, of its newest
+    chunk, and whether that one is its last.
+    """
 
     start: int
     newest: int
@@ -47,8 +71,16 @@ class TaskRecord:
     """The state of a task that its events add up to."""
 
     def __init__(self, history: Iterable[object] = (), status: JsonMembers | None = None) -> None:
-        """Begin before an event; ``history`` has the messages of the task, of which those with a change of state are no events."""
-        self._messages = iter([each for each in history if is_json_object(each) and each.get("role") == Role.USER.value])
+        """Begin before an event; ``history`` has the messages of the task, of which those with a
+        change of state are no events.
+        """
+        self._messages = iter(
+            [
+                each
+                for each in history
+                if is_json_object(each) and each.get("role") == Role.USER.value
+            ]
+        )
         self._entries: list[JsonMembers] = []
         self._spans: dict[str, ArtifactSpan] = {}
         self._status: JsonMembers = status or {}
@@ -76,17 +108,25 @@ class TaskRecord:
             self._status = _to_object(update.get(_STATUS))
             if self._status.get(_STATE) in TERMINAL:
                 self._close_spans()
-            if self._status.get(_STATE) == INITIAL:  # a task comes back to its first state by an answer of the client only
+            if (
+                self._status.get(_STATE) == INITIAL
+            ):  # a task comes back to its first state by an answer of the client only
                 self._enter_client_message()
             self._enter(_STATUS, self._status)
             return {_STATUS_UPDATE: {**update, _GENERATION: seq}}
         update = _to_object(body.get(_ARTIFACT_UPDATE))
         artifact = _to_object(update.get(_ARTIFACT))
         self._extend_span(str(artifact.get(_ARTIFACT_ID)), update)
-        return {_ARTIFACT_UPDATE: {**update, _ARTIFACT: self._show_artifact(artifact), _GENERATION: seq}}
+        return {
+            _ARTIFACT_UPDATE: {**update, _ARTIFACT: self._show_artifact(artifact), _GENERATION: seq}
+        }
 
-    def show_task(self, task: Mapping[str, object], timeline_length: int | None = None) -> JsonMembers:
-        """Return a task at this point with its generation, its timeline and the spans of its artifacts."""
+    def show_task(
+        self, task: Mapping[str, object], timeline_length: int | None = None
+    ) -> JsonMembers:
+        """Return a task at this point with its generation, its timeline and the spans of its
+        artifacts.
+        """
         members = {**task, _GENERATION: self.generation}
         if is_json_array(artifacts := task.get(_ARTIFACTS)):
             members[_ARTIFACTS] = [self._show_artifact(_to_object(each)) for each in artifacts]
@@ -108,13 +148,19 @@ class TaskRecord:
         self._entries.append({kind: content, _GENERATION: self.generation})
 
     def _show_message(self, message: object) -> JsonMembers:
-        ids = {name: value for name, value in _to_object(message).items() if name in {_TASK_ID, _CONTEXT_ID}}
+        ids = {
+            name: value
+            for name, value in _to_object(message).items()
+            if name in {_TASK_ID, _CONTEXT_ID}
+        }
         return {_STATUS_UPDATE: {**ids, _STATUS: self._status, _GENERATION: self.generation}}
 
     def _extend_span(self, artifact_id: str, update: Mapping[str, object]) -> None:
         span = self._spans.get(artifact_id)
         if not update.get(_APPEND):
-            span = self._spans[artifact_id] = ArtifactSpan(self.generation, self.generation, is_complete=False)
+            span = self._spans[artifact_id] = ArtifactSpan(
+                self.generation, self.generation, is_complete=False
+            )
         if span is None:  # it begins in a part of the log that is no longer kept
             return
         span.newest, span.is_complete = self.generation, bool(update.get(_LAST_CHUNK))
@@ -137,7 +183,11 @@ def limit_history(task: JsonMembers, length: int | None) -> JsonMembers:
     if length is None or not is_json_array(history):
         return task
     limited = limit_newest(history, length)
-    return {name: limited if name == _HISTORY else value for name, value in task.items() if name != _HISTORY or limited}
+    return {
+        name: limited if name == _HISTORY else value
+        for name, value in task.items()
+        if name != _HISTORY or limited
+    }
 
 
 def read_history(task: bytes) -> Sequence[object]:
@@ -147,7 +197,9 @@ def read_history(task: bytes) -> Sequence[object]:
 
 
 def number_event(seq: int, event: bytes, status: JsonMembers) -> bytes:
-    """Show an event alone, for a reader without the log before it; ``status`` is that of the task at that time."""
+    """Show an event alone, for a reader without the log before it; ``status`` is that of the task
+    at that time.
+    """
     task = _to_object(from_json(event)).get(_TASK)
     return render(TaskRecord(read_history(render(_to_object(task))), status).add(seq, event))
 

@@ -1,7 +1,8 @@
 """Notifiers: a process that has committed something makes the other processes look into the store.
 
-A notification carries task keys and nothing else. It may be lost, repeated or late, and that costs time, never events: listeners read the store, and
-readers poll it now and then. So a notification is sent after the commit, is never awaited, and cannot fail.
+A notification carries task keys and nothing else. It may be lost, repeated or late, and that costs
+time, never events: listeners read the store, and readers poll it now and then. So a notification is
+sent after the commit, is never awaited, and cannot fail.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ class Notifier(Protocol):
     def notify(self, keys: Iterable[str]) -> None:
         """Tell the other processes that these tasks have new events.
 
-        The listener of the notifying process may or may not get the notification too, so the process tells its own readers by itself.
+        The listener of the notifying process may or may not get the notification too, so the
+        process tells its own readers by itself.
         """
 
     async def listen(self, listener: NotificationListener) -> None:
@@ -59,7 +61,9 @@ class InProcessNotifier:
 
 
 class TeeNotifier:
-    """Notifies a listener in this process, such as the push sender, besides the other processes, if there are any."""
+    """Notifies a listener in this process, such as the push sender, besides the other processes, if
+    there are any.
+    """
 
     def __init__(self, listener: NotificationListener, notifier: Notifier | None = None) -> None:
         self._listener, self._notifier = listener, notifier

@@ -14,5 +14,6 @@
     token_issuer      an issuer of signed tokens
     webhook_receiver  a receiver of push notifications
 
-Nothing in the runtime imports this package. Only the modules that need pytest or a database driver import them.
+Nothing in the runtime imports this package. Only the modules that need pytest or a database driver
+import them.
 """

@@ -51,7 +51,9 @@ SURFACE = "/agent"
 def build_user_message(*values: object, message_id: str = "m-1", **members: object) -> Message:
     """Build a message of the user from texts, JSON, bytes or parts."""
     parts: list[Part] = [part for value in values for part in to_parts(value)]
-    return Message.model_validate({"message_id": message_id, "role": Role.USER, "parts": parts, **members})
+    return Message.model_validate(
+        {"message_id": message_id, "role": Role.USER, "parts": parts, **members}
+    )
 
 
 class InProcessAgent:
@@ -62,15 +64,21 @@ class InProcessAgent:
         self._skill, self._caller = skill, caller
         self._count = count(1)
 
-    async def start(self, *values: object, skill: str | None = None, context_id: str = "c-1") -> StoredTask:
+    async def start(
+        self, *values: object, skill: str | None = None, context_id: str = "c-1"
+    ) -> StoredTask:
         """Start a task and do not wait for it."""
         message = build_user_message(*values, message_id=f"m-{next(self._count)}")
         new = NewTask(context_id, message, skill or self._skill, CANONICAL.name)
         return (await self.engine.start(self.scope, new, self._caller)).stored
 
-    async def send(self, *values: object, skill: str | None = None, context_id: str = "c-1") -> Task:
+    async def send(
+        self, *values: object, skill: str | None = None, context_id: str = "c-1"
+    ) -> Task:
         """Start a task, and wait until it has ended or asks for something."""
-        return await self.wait_settled(await self.start(*values, skill=skill, context_id=context_id))
+        return await self.wait_settled(
+            await self.start(*values, skill=skill, context_id=context_id)
+        )
 
     async def answer(self, task: Task | StoredTask, *values: object) -> Task:
         """Answer what a task asks, and wait until it has ended or asks for more."""
@@ -80,7 +88,9 @@ class InProcessAgent:
     async def send_to_task(self, task: Task | StoredTask, *values: object) -> AcceptedMessage:
         """Give a task another message, and do not wait for what comes of it."""
         wire_id = task.wire_id if isinstance(task, StoredTask) else task.id
-        return await self.engine.send_message(self.scope, wire_id, build_user_message(*values, message_id=f"m-{next(self._count)}"))
+        return await self.engine.send_message(
+            self.scope, wire_id, build_user_message(*values, message_id=f"m-{next(self._count)}")
+        )
 
     async def wait_settled(self, stored: StoredTask, cursor: int = 1) -> Task:
         """Wait until a task has ended or asks for something."""
@@ -113,27 +123,39 @@ async def run_agent(
     caller: Caller = CALLER,
     worker_store: Store | None = None,
 ) -> AsyncGenerator[InProcessAgent, None]:
-    """Run an agent with skills, by default calling the first; a bare handler becomes a skill of its name.
+    """Run an agent with skills, by default calling the first; a bare handler becomes a skill of its
+    name.
 
-    With ``worker_store``, a second store on the same Postgres database, a worker beside the engine runs all skills.
+    With ``worker_store``, a second store on the same Postgres database, a worker beside the engine
+    runs all skills.
     """
     if any(isinstance(each, Agent) for each in skills):
-        raise TypeError("run_agent: takes handlers and skills; run an agent with run_app(create_app(agent)) of a2a_runtime.testing.asgi_transport")
+        raise TypeError(
+            "run_agent: takes handlers and skills; run an agent with "
+            "run_app(create_app(agent)) of a2a_runtime.testing.asgi_transport"
+        )
     definer = Agent("tested")
-    skill_list = [each if isinstance(each, Skill) else definer.define(_handler_name(each), each).skill for each in skills]
+    skill_list = [
+        each if isinstance(each, Skill) else definer.define(_handler_name(each), each).skill
+        for each in skills
+    ]
     options = options or EngineOptions(settings=FAST_SETTINGS)
     store = store or MemoryStore()
     async with AsyncExitStack() as stack:
         if worker_store is not None:
             settings = replace(options.settings, runs_on=Placement.WORKERS)
-            options = replace(options, settings=settings, notifier=options.notifier or store.notifier())
+            options = replace(
+                options, settings=settings, notifier=options.notifier or store.notifier()
+            )
             await stack.enter_async_context(_run_worker(skill_list, worker_store, options))
         engine = await stack.enter_async_context(Engine(store, Skills(*skill_list), options))
         yield InProcessAgent(engine, skill_list[0].id, caller.task_scope(SURFACE), caller)
 
 
 @asynccontextmanager
-async def _run_worker(skill_list: Sequence[Skill], store: Store, options: EngineOptions) -> AsyncGenerator[None, None]:
+async def _run_worker(
+    skill_list: Sequence[Skill], store: Store, options: EngineOptions
+) -> AsyncGenerator[None, None]:
     from a2a_runtime.workers.worker import serve_jobs  # noqa: PLC0415 - an extra
 
     skills = Skills()

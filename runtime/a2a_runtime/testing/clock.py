@@ -12,7 +12,9 @@ _START = 1_793_872_800_000  # 2026-11-05T10:00:00Z
 
 
 class FakeClock:
-    """Returns the time that a test has set; ``advance`` wakes the sleepers whose time has passed."""
+    """Returns the time that a test has set; ``advance`` wakes the sleepers whose time has
+    passed.
+    """
 
     def __init__(self, millis: int = _START) -> None:
         self._millis = millis
@@ -56,7 +58,9 @@ class FakeClock:
 
 
 class JumpingClock(SystemClock):
-    """Clock of the machine whose wall clock a test sets, as a suspended laptop or virtual machine does."""
+    """Clock of the machine whose wall clock a test sets, as a suspended laptop or virtual machine
+    does.
+    """
 
     def __init__(self) -> None:
         self._ahead_millis = 0

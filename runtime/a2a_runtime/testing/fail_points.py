@@ -1,11 +1,12 @@
 """Fail points that kill the process at a named point, as a power failure would.
 
-A store calls ``options.fail_point`` with the name of each point that it passes. A process under test takes its fail point from the environment, so
-its code needs no change for the test::
+A store calls ``options.fail_point`` with the name of each point that it passes. A process under
+test takes its fail point from the environment, so its code needs no change for the test::
 
     A2A_FAULT="before commit:17" python agent.py        # dies at its seventeenth commit
 
-The points of a write in SQLite are ``begun``, ``call done``, ``before commit`` and ``after commit`` (before any caller gets a result).
+The points of a write in SQLite are ``begun``, ``call done``, ``before commit`` and ``after commit``
+(before any caller gets a result).
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ FAULT_VARIABLE = "A2A_FAULT"
 
 
 class KillProcess:
-    """Kills the process when a point is passed for the n-th time: nothing is flushed, closed or logged."""
+    """Kills the process when a point is passed for the n-th time: nothing is flushed, closed or
+    logged.
+    """
 
     def __init__(self, point: str, times: int = 1) -> None:
         self._point = point

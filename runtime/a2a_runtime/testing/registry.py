@@ -1,9 +1,11 @@
-"""A fake mesh registry: it accepts, rejects and forgets agents like the real one, and can be unreachable, slow or failing.
+"""A fake mesh registry: it accepts, rejects and forgets agents like the real one, and can be
+unreachable, slow or failing.
 
 registry = FakeRegistry(clock, prefix="https://agents.example.test")
 heartbeat = RegistryHeartbeat(RegistryClient("http://registry", registry.transport()), …)
 
-It is an ASGI app, so that a server can serve it too. It repeats the rules of the registry on purpose: tests must not share a table with the runtime.
+It is an ASGI app, so that a server can serve it too. It repeats the rules of the registry on
+purpose: tests must not share a table with the runtime.
 """
 
 from __future__ import annotations
@@ -25,9 +27,21 @@ Send: TypeAlias = Callable[[Json], Awaitable[None]]
 
 _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 _MAX_CHARS = {"agent_id": 253, "name": 63, "namespace": 63}
-_ALLOWED_WORDS = {"agent_type": ("mcp_agent", "api", "a2a"), "runtime": ("python", "typescript", "java")}
+_ALLOWED_WORDS = {
+    "agent_type": ("mcp_agent", "api", "a2a"),
+    "runtime": ("python", "typescript", "java"),
+}
 _DEFAULTS = {"agent_type": "mcp_agent", "runtime": "python", "namespace": "default"}
-_TEXTS = ("agent_id", "agent_type", "runtime", "name", "namespace", "version", "description", "http_host")
+_TEXTS = (
+    "agent_id",
+    "agent_type",
+    "runtime",
+    "name",
+    "namespace",
+    "version",
+    "description",
+    "http_host",
+)
 _MAX_DESCRIPTION_CHARS = 256
 
 
@@ -55,9 +69,15 @@ class BadRequestError(Exception):
 
 
 class FakeRegistry:
-    """The registry. Tests read ``agents`` and ``requests``; they set ``is_unreachable``, ``is_failing``, ``rejection_reason``, ``delay_seconds``."""
+    """The registry.
 
-    def __init__(self, clock: Clock | None = None, *, prefix: str = "", expires_after_seconds: float = 20.0) -> None:
+    Tests read ``agents`` and ``requests``; they set ``is_unreachable``, ``is_failing``,
+    ``rejection_reason``, ``delay_seconds``.
+    """
+
+    def __init__(
+        self, clock: Clock | None = None, *, prefix: str = "", expires_after_seconds: float = 20.0
+    ) -> None:
         self.agents: dict[str, RegisteredAgent] = {}
         self.requests: list[str] = []
         """Method and path of every request."""
@@ -100,8 +120,16 @@ class FakeRegistry:
             await self._clock.sleep(self.delay_seconds)
         status, document = self.handle_request(scope["method"], scope["path"], body)
         sent = b"" if document is None else json.dumps(document).encode()
-        await send({"type": "http.response.start", "status": status, "headers": [(b"content-type", b"application/json")]})
-        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else sent})
+        await send(
+            {
+                "type": "http.response.start",
+                "status": status,
+                "headers": [(b"content-type", b"application/json")],
+            }
+        )
+        await send(
+            {"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else sent}
+        )
 
     def handle_request(self, method: str, path: str, body: bytes = b"") -> FakeResponse:
         """Handle a request."""
@@ -116,14 +144,25 @@ class FakeRegistry:
             return self._deregister(parts[-1])
         if (method, path) == ("POST", "/admin/rotate"):
             self.change_topology()
-        documents = {"/a2a/agents": self.list_surfaces, "/agents": self._list_agents, "/health": dict, "/admin/rotate": dict}
+        documents = {
+            "/a2a/agents": self.list_surfaces,
+            "/agents": self._list_agents,
+            "/health": dict,
+            "/admin/rotate": dict,
+        }
         make: Callable[[], Json] | None = documents.get(path)
-        return FakeResponse(200, make()) if make else FakeResponse(404, {"error": "not found", "timestamp": self._timestamp()})
+        return (
+            FakeResponse(200, make())
+            if make
+            else FakeResponse(404, {"error": "not found", "timestamp": self._timestamp()})
+        )
 
     def list_surfaces(self) -> Json:
         """List the surfaces of all producers, dead ones included."""
         producers = [agent for agent in self.agents.values() if agent.facts["agent_type"] == "a2a"]
-        return {"surfaces": [each for agent in producers for each in self._describe_surfaces(agent)]}
+        return {
+            "surfaces": [each for agent in producers for each in self._describe_surfaces(agent)]
+        }
 
     def _list_agents(self) -> Json:
         return {"agents": [self._describe_agent(agent) for agent in self.agents.values()] or None}
@@ -135,7 +174,9 @@ class FakeRegistry:
 
     def _register(self, body: bytes) -> FakeResponse:
         if self.is_failing:
-            return FakeResponse(500, {"error": "database is locked", "timestamp": self._timestamp()})
+            return FakeResponse(
+                500, {"error": "database is locked", "timestamp": self._timestamp()}
+            )
         try:
             registration = _parse_registration(body)
         except BadRequestError as error:
@@ -149,16 +190,34 @@ class FakeRegistry:
             or (next(_find_invalid_names(registration), None) if agent is None else None)
         )
         if problem:
-            return FakeResponse(200, {"status": "error", "message": problem, "agent_id": agent_id, "timestamp": self._timestamp()})
+            return FakeResponse(
+                200,
+                {
+                    "status": "error",
+                    "message": problem,
+                    "agent_id": agent_id,
+                    "timestamp": self._timestamp(),
+                },
+            )
         is_new = agent is None
         if agent is None:
             self._topology += 1
             agent = self.agents[agent_id] = RegisteredAgent({**_DEFAULTS, "name": agent_id}, 0, 0)
         # What is left out, and what is only the default, changes nothing.
-        agent.facts.update({name: value for name, value in registration.items() if value is not None and _DEFAULTS.get(name) != value})
+        agent.facts.update(
+            {
+                name: value
+                for name, value in registration.items()
+                if value is not None and _DEFAULTS.get(name) != value
+            }
+        )
         if registration.get("surfaces") is not None:
             agent.surfaces = registration["surfaces"]
-        agent.seen_at_seconds, agent.seen_topology, agent.is_healthy = self._clock.monotonic(), self._topology, True
+        agent.seen_at_seconds, agent.seen_topology, agent.is_healthy = (
+            self._clock.monotonic(),
+            self._topology,
+            True,
+        )
         return FakeResponse(200, self._build_response(agent, is_new=is_new))
 
     def _build_response(self, agent: RegisteredAgent, *, is_new: bool) -> Json:
@@ -171,8 +230,16 @@ class FakeRegistry:
             "timestamp": self._timestamp(),
         }
         length = len(agent.facts.get("description", ""))
-        warnings = {"warnings": [f"description truncated from {length} to {_MAX_DESCRIPTION_CHARS} chars"]} if length > _MAX_DESCRIPTION_CHARS else {}
-        return {**document, **({"surfaces": list(self._describe_surfaces(agent))} if agent.surfaces else {}), **warnings}
+        warnings = (
+            {"warnings": [f"description truncated from {length} to {_MAX_DESCRIPTION_CHARS} chars"]}
+            if length > _MAX_DESCRIPTION_CHARS
+            else {}
+        )
+        return {
+            **document,
+            **({"surfaces": list(self._describe_surfaces(agent))} if agent.surfaces else {}),
+            **warnings,
+        }
 
     def _renew(self, agent_id: str) -> FakeResponse:
         if self.is_failing:
@@ -193,12 +260,23 @@ class FakeRegistry:
             path, skill_id = surface.get("path"), surface.get("skill_id")
             if path and skill_id:
                 url = f"{self.prefix.rstrip('/')}/{path.lstrip('/')}"
-                stamped = {"public_url": url, "agent_card_url": f"{url}/.well-known/agent.json"} if self.prefix else {}
+                stamped = (
+                    {"public_url": url, "agent_card_url": f"{url}/.well-known/agent.json"}
+                    if self.prefix
+                    else {}
+                )
                 yield {"path": path, "skill_id": skill_id, **stamped}
 
     def _describe_agent(self, agent: RegisteredAgent) -> Json:
-        summary = {name: agent.facts.get(name) for name in ("agent_type", "name", "version", "namespace", "runtime")}
-        return {**summary, "id": agent.facts["agent_id"], "status": "healthy" if agent.is_healthy else "unhealthy"}
+        summary = {
+            name: agent.facts.get(name)
+            for name in ("agent_type", "name", "version", "namespace", "runtime")
+        }
+        return {
+            **summary,
+            "id": agent.facts["agent_id"],
+            "status": "healthy" if agent.is_healthy else "unhealthy",
+        }
 
     def _timestamp(self) -> str:
         """Return the time with nine digits, like the real registry."""
@@ -237,7 +315,10 @@ def _check_types(registration: Json, names: tuple[str, ...], kind: type) -> None
     for name in names:
         value = registration.get(name)
         if value is not None and type(value) is not kind:
-            raise BadRequestError(f"json: cannot unmarshal {type(value).__name__} into Go struct field {name} of type {kind.__name__}")
+            raise BadRequestError(
+                f"json: cannot unmarshal {type(value).__name__} into Go struct field {name} "
+                f"of type {kind.__name__}"
+            )
 
 
 def _find_invalid_words(registration: Json) -> Iterator[str]:

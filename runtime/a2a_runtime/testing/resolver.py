@@ -11,7 +11,8 @@ from a2a_runtime.net.policy import Address
 class TableResolver:
     """Resolves names from a table: one answer after the other, the last one repeatedly.
 
-    An answer is a list of addresses separated by blanks; an empty one means that the name has no address.
+    An answer is a list of addresses separated by blanks; an empty one means that the name has no
+    address.
     """
 
     def __init__(self, answers: Mapping[str, Sequence[str]]) -> None:

@@ -1,7 +1,8 @@
 """Source of skills made of functions, to test agents whose skills come from elsewhere.
 
 source = FunctionSource()
-source.add(SkillDescriptor("double", "Doubles a number.", input_schema={"type": "integer"}), lambda value, ctx: value * 2)
+source.add(SkillDescriptor("double", "Doubles a number.", input_schema={"type": "integer"}), lambda
+value, ctx: value * 2)
 agent = Agent("calculator", sources=[source])
 source.remove("double")       also while the agent runs, from any thread
 """
@@ -62,11 +63,15 @@ class FunctionSource(SkillSource):
                 return [chunk async for chunk in chunks]
         return await result if inspect.isawaitable(result) else result
 
-    async def stream(self, skill: SkillDescriptor, value: object, context: SkillContext) -> AsyncGenerator[object, None]:
+    async def stream(
+        self, skill: SkillDescriptor, value: object, context: SkillContext
+    ) -> AsyncGenerator[object, None]:
         """Yield the chunks of a function."""
         result = self._entries[skill.id][1](value, context)
         if not isinstance(result, AsyncGenerator):
-            raise TypeError(f"skill {skill.id!r}: its function does not yield; write an async generator")
+            raise TypeError(
+                f"skill {skill.id!r}: its function does not yield; write an async generator"
+            )
         async with aclosing(result) as chunks:
             async for chunk in chunks:
                 yield chunk

@@ -12,7 +12,11 @@ import time
 from collections.abc import Mapping
 
 import jwt
-from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePrivateKey, generate_private_key
+from cryptography.hazmat.primitives.asymmetric.ec import (
+    SECP256R1,
+    EllipticCurvePrivateKey,
+    generate_private_key,
+)
 from jwt.algorithms import ECAlgorithm
 
 from a2a_runtime.auth.jwt_tokens import JwtValidation
@@ -43,19 +47,46 @@ class TokenIssuer:
         self._private[key_id] = generate_private_key(SECP256R1())
         return key_id
 
-    def issue_token(self, subject: str = "ada", *, key_id: str | None = None, header: Mapping[str, object] | None = None, **claims: object) -> str:
+    def issue_token(
+        self,
+        subject: str = "ada",
+        *,
+        key_id: str | None = None,
+        header: Mapping[str, object] | None = None,
+        **claims: object,
+    ) -> str:
         """Sign a token that is valid for an hour; a claim of ``None`` is left out."""
         now = int(time.time())
-        default: dict[str, object] = {"sub": subject, "iss": self.name, "aud": self.audience, "exp": now + _HOUR, "iat": now}
-        payload = {name: value for name, value in {**default, **claims}.items() if value is not None}
+        default: dict[str, object] = {
+            "sub": subject,
+            "iss": self.name,
+            "aud": self.audience,
+            "exp": now + _HOUR,
+            "iat": now,
+        }
+        payload = {
+            name: value for name, value in {**default, **claims}.items() if value is not None
+        }
         key = self._private[key_id or self.key_id]
         headers = {"kid": key_id or self.key_id, **(header or {})}
-        return jwt.encode(payload, key, ALGORITHM, headers={name: value for name, value in headers.items() if value is not None or name == "typ"})
+        return jwt.encode(
+            payload,
+            key,
+            ALGORITHM,
+            headers={
+                name: value for name, value in headers.items() if value is not None or name == "typ"
+            },
+        )
 
     def public_jwks(self) -> list[dict[str, object]]:
         """Return the public keys as members of a key set."""
         return [
-            {**ECAlgorithm.to_jwk(key.public_key(), as_dict=True), "kid": key_id, "use": "sig", "alg": ALGORITHM}
+            {
+                **ECAlgorithm.to_jwk(key.public_key(), as_dict=True),
+                "kid": key_id,
+                "use": "sig",
+                "alg": ALGORITHM,
+            }
             for key_id, key in self._private.items()
         ]
 

@@ -5,7 +5,8 @@
         async for chapter in client.write_chapters(ReportRequest(topic="tea")):
             print(chapter.title)
 
-Canceling a call, or closing an iteration, cancels the task. Input is checked before it is sent, output when it arrives.
+Canceling a call, or closing an iteration, cancels the task. Input is checked before it is sent,
+output when it arrives.
 """
 
 from a2a_runtime.importing import explain_missing
@@ -14,7 +15,15 @@ with explain_missing(__name__):
     from a2a_runtime.typed_client.client import SkillClient
     from a2a_runtime.typed_client.conversation import CallOptions, Progress
 
-from a2a_runtime.typed_client.errors import CanceledError, DeadlineError, FailedError, InputRequiredError, OutputError, RejectedError, SkillError
+from a2a_runtime.typed_client.errors import (
+    CanceledError,
+    DeadlineError,
+    FailedError,
+    InputRequiredError,
+    OutputError,
+    RejectedError,
+    SkillError,
+)
 from a2a_runtime.typed_client.results import PendingQuestion
 
 __all__ = [

@@ -28,7 +28,9 @@ O = TypeVar("O")  # noqa: E741 - its output
 
 
 class SkillClient:
-    """Client for the skills of the agent at a URL; the arguments are those of ``A2AClient``, which is at ``untyped``."""
+    """Client for the skills of the agent at a URL; the arguments are those of ``A2AClient``, which
+    is at ``untyped``.
+    """
 
     def __init__(
         self,
@@ -39,7 +41,9 @@ class SkillClient:
         options: ClientOptions | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        self.untyped = A2AClient(url, auth=auth, timeout=timeout, options=options, transport=transport)
+        self.untyped = A2AClient(
+            url, auth=auth, timeout=timeout, options=options, transport=transport
+        )
 
     @classmethod
     def over(cls, client: A2AClient) -> Self:
@@ -51,7 +55,12 @@ class SkillClient:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         await self.aclose()
 
     async def aclose(self) -> None:
@@ -60,23 +69,38 @@ class SkillClient:
 
     async def _call(self, skill: SkillContract[I, O], request: I, call_options: CallOptions) -> O:
         """Call a skill with one output; canceling the caller cancels the task."""
-        return parse_output(skill.output, await self._finish(_build_message(skill, request, call_options), call_options))
+        return parse_output(
+            skill.output,
+            await self._finish(_build_message(skill, request, call_options), call_options),
+        )
 
     async def _finish(self, message: Message, call_options: CallOptions) -> Task | Message:
         """Send a message and return the whole task at its end, or the message that answers."""
         last: Task | Message | None = None
-        async with aclosing(with_deadline(CallConversation(self.untyped, call_options).run(message), call_options.get("timeout"))) as events:
+        async with aclosing(
+            with_deadline(
+                CallConversation(self.untyped, call_options).run(message),
+                call_options.get("timeout"),
+            )
+        ) as events:
             async for event in events:
                 last = event if isinstance(event, Task | Message) else last
         if last is None:
             raise A2AClientError("Stream: ended without a result")
         return last
 
-    async def _stream(self, skill: SkillContract[I, O], request: I, call_options: CallOptions) -> AsyncGenerator[O, None]:
+    async def _stream(
+        self, skill: SkillContract[I, O], request: I, call_options: CallOptions
+    ) -> AsyncGenerator[O, None]:
         """Call a streaming skill; closing the iteration cancels the task."""
         output = StreamedOutput(skill.output)
         message = _build_message(skill, request, call_options)
-        async with aclosing(with_deadline(CallConversation(self.untyped, call_options).run(message), call_options.get("timeout"))) as events:
+        async with aclosing(
+            with_deadline(
+                CallConversation(self.untyped, call_options).run(message),
+                call_options.get("timeout"),
+            )
+        ) as events:
             async for event in events:
                 for chunk in output.read(event):
                     yield chunk
@@ -92,19 +116,33 @@ def _is_model(input_type: object) -> bool:
 
 
 def _check_dict(skill: SkillContract[Any, Any], request: dict[str, object]) -> object:
-    """Check a dictionary that is given in place of the model of an input; its keys are the names in the JSON."""
+    """Check a dictionary that is given in place of the model of an input; its keys are the names in
+    the JSON.
+    """
     value: object = to_jsonable_python(request, by_alias=True)
     skill.input.parse(value)
     return value
 
 
-def _build_message(skill: SkillContract[Any, Any], request: object, call_options: CallOptions) -> Message:
+def _build_message(
+    skill: SkillContract[Any, Any], request: object, call_options: CallOptions
+) -> Message:
     try:
         is_plain = _is_model(skill.input.type)
-        value = _check_dict(skill, request) if is_plain and is_json_object(request) else skill.input.serialize(request)
+        value = (
+            _check_dict(skill, request)
+            if is_plain and is_json_object(request)
+            else skill.input.serialize(request)
+        )
     except SchemaMismatchError as error:
-        raise InvalidParamsError(f"input: does not match the schema of {skill.id}", fields=error.fields) from error
+        raise InvalidParamsError(
+            f"input: does not match the schema of {skill.id}", fields=error.fields
+        ) from error
     parts = [wrap_payload(value, skill.input.validator)]
     return Message(
-        message_id=str(uuid4()), role=Role.USER, context_id=call_options.get("context_id"), parts=parts, metadata=build_skill_metadata(skill.id)
+        message_id=str(uuid4()),
+        role=Role.USER,
+        context_id=call_options.get("context_id"),
+        parts=parts,
+        metadata=build_skill_metadata(skill.id),
     )

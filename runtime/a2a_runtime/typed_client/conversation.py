@@ -1,4 +1,5 @@
-"""Conversation with an agent about one message: its events to the end, over all questions, with or without streams.
+"""Conversation with an agent about one message: its events to the end, over all questions, with or
+without streams.
 
 message ──► events … ──► question ──► on_ask ──► answer ──► events … ──► whole task, or a message
                └ the card has no streaming: send, then poll
@@ -41,7 +42,9 @@ class CallOptions(TypedDict, total=False):
     on_ask: Callable[[PendingQuestion], Awaitable[object] | object]
     """Answers a question with a model, or with JSON that matches its schema."""
     timeout: float
-    """Seconds for the whole call, answers included; then the task is canceled and ``DeadlineError`` raised."""
+    """Seconds for the whole call, answers included; then the task is canceled and ``DeadlineError``
+    raised.
+    """
     context_id: str
     """The conversation of the call."""
     options: SendOptions
@@ -49,16 +52,22 @@ class CallOptions(TypedDict, total=False):
 
 
 class CallConversation:
-    """Calls of one client. ``streams`` tells whether the agent streams; ``None`` reads that on its card."""
+    """Calls of one client.
 
-    def __init__(self, client: A2AClient, call_options: CallOptions, *, streams: bool | None = None) -> None:
+    ``streams`` tells whether the agent streams; ``None`` reads that on its card.
+    """
+
+    def __init__(
+        self, client: A2AClient, call_options: CallOptions, *, streams: bool | None = None
+    ) -> None:
         self._client, self._call_options, self._streams = client, call_options, streams
 
     async def run(self, message: Message) -> AsyncGenerator[TaskEvent, None]:
-        """Yield events from the first message to the end, over all questions; the last one is the whole task, or the message.
+        """Yield events from the first message to the end, over all questions; the last one is the
+        whole task, or the message.
 
-        Leaving early cancels the task: by closing, by cancellation, or by an error in a callback. Errors of the agent or the connection do not:
-        the task can still be read.
+        Leaving early cancels the task: by closing, by cancellation, or by an error in a callback.
+        Errors of the agent or the connection do not: the task can still be read.
         """
         task: Task | None = None
         is_left = True
@@ -106,7 +115,10 @@ class CallConversation:
     async def _poll(self, task: Task | Message) -> AsyncGenerator[Task, None]:
         """Poll a task that runs without a stream."""
         pause = _MIN_POLL_SECONDS
-        while isinstance(task, Task) and str(task.status.state) not in TERMINAL_STATES | INTERRUPTED_STATES:
+        while (
+            isinstance(task, Task)
+            and str(task.status.state) not in TERMINAL_STATES | INTERRUPTED_STATES
+        ):
             await asyncio.sleep(pause)
             pause = min(pause * 2, _MAX_POLL_SECONDS)
             task = await self._client.get(task.id)
@@ -115,7 +127,13 @@ class CallConversation:
     async def _answer_question(self, task: Task) -> Message:
         question, ask = parse_question(task), self._call_options.get("on_ask")
         if ask is None:
-            raise InputRequiredError(f"The agent {'needs an authorization' if question.is_for_auth else 'asks'}: {question.text}", task)
+            raise InputRequiredError(
+                (
+                    f"The agent {'needs an authorization' if question.is_for_auth else 'asks'}: "
+                    f"{question.text}"
+                ),
+                task,
+            )
         given = ask(question)
         return build_answer(question, await given if inspect.isawaitable(given) else given)
 
@@ -124,7 +142,10 @@ class CallConversation:
         if on_progress is None or str(event.status.state) in TERMINAL_STATES | INTERRUPTED_STATES:
             return
         fraction = (event.metadata or {}).get("progress")
-        progress = Progress(float(fraction) if isinstance(fraction, int | float) else None, join_texts(event.status.message))
+        progress = Progress(
+            float(fraction) if isinstance(fraction, int | float) else None,
+            join_texts(event.status.message),
+        )
         if progress.fraction is None and not progress.text:
             return
         result = on_progress(progress)

@@ -8,8 +8,9 @@
      ├─ InputRequiredError  the agent asks a question, and the call has no ``on_ask``
      └─ OutputError         the output does not match its schema
 
-An input that does not match its schema is an ``InvalidParamsError`` of the contract with all field errors, found by the client or by the agent. An
-input that matches and is rejected is a ``RejectedError`` with ``fields``.
+An input that does not match its schema is an ``InvalidParamsError`` of the contract with all field
+errors, found by the client or by the agent. An input that matches and is rejected is a
+``RejectedError`` with ``fields``.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ class FailedError(SkillError):
 
 
 class RejectedError(SkillError):
-    """The agent rejected the request; ``fields`` has the field errors if the input is the reason."""
+    """The agent rejected the request; ``fields`` has the field errors if the input is the
+    reason.
+    """
 
     @property
     def fields(self) -> tuple[tuple[str, str], ...]:
@@ -53,7 +56,13 @@ class InputRequiredError(SkillError):
 
 
 class OutputError(SkillError):
-    """The agent broke its own contract; run ``a2a-gen client --check`` to see if its schema changed."""
+    """The agent broke its own contract; run ``a2a-gen client --check`` to see if its schema
+    changed.
+    """
 
 
-ERRORS_BY_STATE = {State.FAILED.name: FailedError, State.REJECTED.name: RejectedError, State.CANCELED.name: CanceledError}
+ERRORS_BY_STATE = {
+    State.FAILED.name: FailedError,
+    State.REJECTED.name: RejectedError,
+    State.CANCELED.name: CanceledError,
+}

@@ -1,7 +1,8 @@
 """Jobs in the queue of procrastinate, over its job manager.
 
-The worker of procrastinate is not used, because of what was seen with 3.10: a heartbeat or a listener that fails once ends for good without a sign
-(its monitor ends together with the periodic tasks, of which there are none), and a job whose end cannot be stored stays with its living worker.
+The worker of procrastinate is not used, because of what was seen with 3.10: a heartbeat or a
+listener that fails once ends for good without a sign (its monitor ends together with the periodic
+tasks, of which there are none), and a job whose end cannot be stored stays with its living worker.
 
     a job …                            then
     ends                               it is deleted
@@ -42,7 +43,13 @@ class JobQueue:
 
     def __init__(self, dsn: str) -> None:
         connection = {"connect_timeout": _CONNECT_SECONDS}
-        connector = PsycopgConnector(conninfo=dsn, kwargs=connection, min_size=1, max_size=_MAX_CONNECTIONS, timeout=_CONNECT_SECONDS)
+        connector = PsycopgConnector(
+            conninfo=dsn,
+            kwargs=connection,
+            min_size=1,
+            max_size=_MAX_CONNECTIONS,
+            timeout=_CONNECT_SECONDS,
+        )
         self._app = App(connector=connector)
         self._manager = self._app.job_manager
         self._worker_id: int | None = None
@@ -54,7 +61,9 @@ class JobQueue:
         await self.beat()
 
     async def close(self) -> None:
-        """Unregister the worker, unless the database is away: without a heartbeat it counts as dead soon; then disconnect."""
+        """Unregister the worker, unless the database is away: without a heartbeat it counts as dead
+        soon; then disconnect.
+        """
         with suppress(ConnectorException, AppNotOpen):
             if self._worker_id is not None:
                 await self._manager.unregister_worker(self._worker_id)
@@ -75,11 +84,17 @@ class JobQueue:
             await self.beat()
         try:
             with _translate_errors():
-                job = await self._manager.fetch_job(queues=list(queues), worker_id=self._worker_id or 0)
+                job = await self._manager.fetch_job(
+                    queues=list(queues), worker_id=self._worker_id or 0
+                )
         except _UnknownWorkerError:  # its row was deleted while it had no heartbeat
             self._worker_id = None
             return None
-        return None if job is None or job.id is None else TaskJob(job.id, str(job.task_kwargs.get("task", "")))
+        return (
+            None
+            if job is None or job.id is None
+            else TaskJob(job.id, str(job.task_kwargs.get("task", "")))
+        )
 
     async def finish(self, job: TaskJob) -> None:
         """Delete a job that is done; a job that another worker has finished stays so."""
@@ -87,17 +102,25 @@ class JobQueue:
             await self._manager.finish_job_by_id_async(job.id, Status.SUCCEEDED, delete_job=True)
 
     async def come_back(self, job: TaskJob, delay_seconds: float) -> None:
-        """Put a job back into the queue; where its task has another job there, this one is deleted."""
+        """Put a job back into the queue; where its task has another job there, this one is
+        deleted.
+        """
         try:
             with _translate_errors():
-                await self._manager.retry_job_by_id_async(job.id, datetime.now(UTC) + timedelta(seconds=delay_seconds))
+                await self._manager.retry_job_by_id_async(
+                    job.id, datetime.now(UTC) + timedelta(seconds=delay_seconds)
+                )
         except _JobGoneError:
             await self.finish(job)
 
     async def return_stalled(self, dead_seconds: float) -> int:
-        """Put jobs back into the queue whose worker has no heartbeat for some seconds; return their number."""
+        """Put jobs back into the queue whose worker has no heartbeat for some seconds; return their
+        number.
+        """
         with _translate_errors():
-            stalled = await self._manager.get_stalled_jobs(task_name=JOB_NAME, seconds_since_heartbeat=dead_seconds)
+            stalled = await self._manager.get_stalled_jobs(
+                task_name=JOB_NAME, seconds_since_heartbeat=dead_seconds
+            )
         jobs = [TaskJob(job.id, "") for job in stalled if job.id is not None]
         for job in jobs:
             await self.come_back(job, 0)
@@ -109,7 +132,9 @@ class JobQueue:
             await self._manager.prune_stalled_workers(dead_seconds)
 
     async def listen(self, queues: Sequence[str], on_job: Callable[[], object]) -> None:
-        """Call a function for every job that is put into one of some queues, until the connection is lost."""
+        """Call a function for every job that is put into one of some queues, until the connection
+        is lost.
+        """
 
         async def wake(**_notification: Any) -> None:  # noqa: ANN401 - what has happened does not matter
             on_job()
@@ -137,5 +162,7 @@ def _translate_errors() -> Generator[None]:
         if isinstance(cause, psycopg.errors.ForeignKeyViolation):
             raise _UnknownWorkerError from error
         if isinstance(cause, psycopg.OperationalError):
-            raise StoreUnavailableError(f"queue: unavailable ({cause}); check that the server runs and accepts connections") from error
+            raise StoreUnavailableError(
+                f"queue: unavailable ({cause}); check that the server runs and accepts connections"
+            ) from error
         raise

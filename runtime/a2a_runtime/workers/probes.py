@@ -3,8 +3,8 @@
     GET /livez     200 while the event loop of the worker runs
     GET /ready     200 while the worker fetches jobs and reaches the database, else 503
 
-Both answer with the state in one word, as JSON: the names of queues and skills are for those who can read the log. Anything else is 404, and nothing
-but the first line of a request is read.
+Both answer with the state in one word, as JSON: the names of queues and skills are for those who
+can read the log. Anything else is 404, and nothing but the first line of a request is read.
 """
 
 from __future__ import annotations
@@ -44,10 +44,19 @@ def build_response(request_line: str, state: WorkerState) -> bytes:
     method, path = (*request_line.split(" "), "", "")[:2]
     probes = {LIVE_PATH: True, READY_PATH: state.is_ready and state.is_connected}
     passes = probes.get(path.partition("?")[0]) if method in {"GET", "HEAD"} else None
-    status = HTTPStatus.NOT_FOUND if passes is None else HTTPStatus.OK if passes else HTTPStatus.SERVICE_UNAVAILABLE
+    status = (
+        HTTPStatus.NOT_FOUND
+        if passes is None
+        else HTTPStatus.OK
+        if passes
+        else HTTPStatus.SERVICE_UNAVAILABLE
+    )
     word = "ready" if passes else "not ready"
     if path.startswith(LIVE_PATH):
         word = "alive"
     body = b"" if status is HTTPStatus.NOT_FOUND else json.dumps({"status": word}).encode()
-    head = f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
+    head = (
+        f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: "
+        f"application/json\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
+    )
     return head.encode() + (b"" if method == "HEAD" else body)

@@ -1,12 +1,14 @@
-"""The worker: consumers that fetch jobs of queues and run their tasks, and the care for jobs that have no living worker.
+"""The worker: consumers that fetch jobs of queues and run their tasks, and the care for jobs that
+have no living worker.
 
     consumer     one for all queues with the concurrency of the command, one for each queue with a concurrency of its own
     heartbeat    every lease renewal, so that other workers know that this one lives
     stalled      every lease renewal: jobs of workers without a heartbeat come back
     lost         every ten seconds: active tasks without a job and without a live process get one
 
-Shutdown: consumers stop to fetch; running handlers have their grace time; what is left is released, and each release puts a new job into the queue in
-its transaction. Then the jobs of this worker are deleted.
+Shutdown: consumers stop to fetch; running handlers have their grace time; what is left is released,
+and each release puts a new job into the queue in its transaction. Then the jobs of this worker are
+deleted.
 """
 
 from __future__ import annotations
@@ -37,7 +39,10 @@ log = logging.getLogger(__name__)
 
 DEFAULT_CONCURRENCY = 16
 
-NOTHING_TO_SERVE = 'worker: no skill runs on workers; set runs_on = "workers" on a skill, or A2A_RUNS_ON=workers for all, and check --queue'
+NOTHING_TO_SERVE = (
+    'worker: no skill runs on workers; set runs_on = "workers" on a skill, or '
+    "A2A_RUNS_ON=workers for all, and check --queue"
+)
 
 _RETRY_SECONDS = 0.5
 _LOST_INTERVAL_SECONDS = 10.0
@@ -56,19 +61,26 @@ class WorkerPlan:
     """The concurrency of each queue; ``None`` for the one of the command."""
 
     @classmethod
-    def from_skills(cls, skills: Skills, default_placement: str, queues: Sequence[str] = ()) -> WorkerPlan:
-        """List the skills on workers, of some queues or of all; raise ``WorkerConfigError`` where skills of one queue have two concurrencies."""
+    def from_skills(
+        cls, skills: Skills, default_placement: str, queues: Sequence[str] = ()
+    ) -> WorkerPlan:
+        """List the skills on workers, of some queues or of all; raise ``WorkerConfigError`` where
+        skills of one queue have two concurrencies.
+        """
         jobs: dict[tuple[str, str], Deferral] = {}
         concurrency: dict[str, int | None] = {}
         for surface, skill in skills.list_all():
-            if not skill.is_deferred(default_placement) or (queues and skill.worker.queue not in queues):
+            if not skill.is_deferred(default_placement) or (
+                queues and skill.worker.queue not in queues
+            ):
                 continue
             name = build_queue_name(skill.worker.queue, surface or "")
             jobs[surface or "", skill.id] = skill.worker.build_deferral(surface or "")
             before = concurrency.setdefault(name, skill.worker.concurrency)
             if before != skill.worker.concurrency:
                 raise WorkerConfigError(
-                    f"queue {skill.worker.queue!r}: its skills have the concurrency {before} and {skill.worker.concurrency}; "
+                    f"queue {skill.worker.queue!r}: its skills have the concurrency {before} "
+                    f"and {skill.worker.concurrency}; "
                     "give them one number, or queues of their own"
                 )
         return cls(jobs, concurrency)
@@ -132,18 +144,37 @@ class Consumer:
 class TaskWorker:
     """Runs the tasks of queues with the runner of an engine."""
 
-    def __init__(self, jobs: JobQueue, runner: InProcessRunner, queue: RunQueue, settings: Settings, clock: Clock) -> None:
+    def __init__(
+        self,
+        jobs: JobQueue,
+        runner: InProcessRunner,
+        queue: RunQueue,
+        settings: Settings,
+        clock: Clock,
+    ) -> None:
         self._read_plan: Callable[[], WorkerPlan] = lambda: WorkerPlan({}, {})
         self.state = WorkerState()
-        self._jobs, self._runner, self._queue, self._settings, self._clock = jobs, runner, queue, settings, clock
+        self._jobs, self._runner, self._queue, self._settings, self._clock = (
+            jobs,
+            runner,
+            queue,
+            settings,
+            clock,
+        )
         self.poll_seconds = settings.lease_renew_interval
-        """Interval at which consumers look for jobs without a notification: delayed ones have none."""
+        """Interval at which consumers look for jobs without a notification: delayed ones have
+        none.
+        """
         self._background, self._running = BackgroundTasks(clock), BackgroundTasks(clock)
         self._outages = OutageLog("worker: queue")
         self._is_stopping = False
 
-    def start_consumers(self, read_plan: Callable[[], WorkerPlan], default_concurrency: int) -> None:
-        """Start to fetch jobs; sources may change the skills of the plan later, but not its queues."""
+    def start_consumers(
+        self, read_plan: Callable[[], WorkerPlan], default_concurrency: int
+    ) -> None:
+        """Start to fetch jobs; sources may change the skills of the plan later, but not its
+        queues.
+        """
         self._read_plan = read_plan
         interval = self._settings.lease_renew_interval
         for queues, concurrency in read_plan().split(default_concurrency):
@@ -166,7 +197,9 @@ class TaskWorker:
         await self._background.stop()
 
     async def wait_for_jobs(self, timeout_seconds: float) -> None:
-        """Wait until the ends of all jobs are stored, but not for longer than the timeout; then other workers get them back."""
+        """Wait until the ends of all jobs are stored, but not for longer than the timeout; then
+        other workers get them back.
+        """
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_seconds):
                 await self._running.wait()
@@ -198,7 +231,11 @@ class TaskWorker:
     async def _run(self, job: TaskJob) -> None:
         try:
             if not _is_task_key(job.key):
-                log.warning("job removed: %d names no task: %.80r; find out what else writes to the queue", job.id, job.key)
+                log.warning(
+                    "job removed: %d names no task: %.80r; find out what else writes to the queue",
+                    job.id,
+                    job.key,
+                )
                 await self._store_end(lambda: self._jobs.finish(job))
             elif await self._run_task(job):
                 await self._store_end(lambda: self._jobs.finish(job))
@@ -206,13 +243,18 @@ class TaskWorker:
                 delay = 0.0 if self._is_stopping else self._settings.lease_duration / _BUSY_SHARE
                 await self._store_end(lambda: self._jobs.come_back(job, delay))
             self.state.finished += 1
-        except Exception:  # the edge of a background task: the job comes back when this worker has ended
+        except (
+            Exception
+        ):  # the edge of a background task: the job comes back when this worker has ended
             log.exception("job failed: %d, task %s", job.id, job.key)
         finally:
             self.state.running -= 1
 
     async def _run_task(self, job: TaskJob) -> bool:
-        """Run the task of a job; return false if the job has to come back. Waits while the store is unavailable, unless the worker stops."""
+        """Run the task of a job; return false if the job has to come back.
+
+        Waits while the store is unavailable, unless the worker stops.
+        """
         while True:
             try:
                 return await self._runner.run(self._queue, job.key)
@@ -235,12 +277,18 @@ class TaskWorker:
         await self._jobs.beat()
         count = await self._jobs.return_stalled(self._settings.lease_duration)
         if count:
-            log.warning("jobs returned: %d, of workers without a heartbeat for %g s", count, self._settings.lease_duration)
+            log.warning(
+                "jobs returned: %d, of workers without a heartbeat for %g s",
+                count,
+                self._settings.lease_duration,
+            )
 
     async def _requeue_lost(self) -> None:
         count = await self._queue.requeue_lost(self._read_plan().jobs)
         if count:
-            log.warning("tasks queued again: %d, active without a job and without a live process", count)
+            log.warning(
+                "tasks queued again: %d, active without a job and without a live process", count
+            )
         await self._jobs.prune_workers(_FORGET_SECONDS)
 
 
@@ -253,15 +301,26 @@ def _is_task_key(text: str) -> bool:
 
 
 @asynccontextmanager
-async def run_worker(runtime: AgentRuntime, *, queues: Sequence[str] = (), concurrency: int = DEFAULT_CONCURRENCY) -> AsyncGenerator[WorkerState]:
-    """Run a worker for the skills of a runtime that was built with ``is_worker``; the end of the context stops it gracefully."""
-    async with serve_jobs(runtime, runtime.engine, runtime.skills, queues=queues, concurrency=concurrency) as state:
+async def run_worker(
+    runtime: AgentRuntime, *, queues: Sequence[str] = (), concurrency: int = DEFAULT_CONCURRENCY
+) -> AsyncGenerator[WorkerState]:
+    """Run a worker for the skills of a runtime that was built with ``is_worker``; the end of the
+    context stops it gracefully.
+    """
+    async with serve_jobs(
+        runtime, runtime.engine, runtime.skills, queues=queues, concurrency=concurrency
+    ) as state:
         yield state
 
 
 @asynccontextmanager
 async def serve_jobs(
-    opened: AbstractAsyncContextManager[object], engine: Engine, skills: Skills, *, queues: Sequence[str] = (), concurrency: int = DEFAULT_CONCURRENCY
+    opened: AbstractAsyncContextManager[object],
+    engine: Engine,
+    skills: Skills,
+    *,
+    queues: Sequence[str] = (),
+    concurrency: int = DEFAULT_CONCURRENCY,
 ) -> AsyncGenerator[WorkerState]:
     """Fetch jobs for an engine while ``opened`` is, which opens the engine and closes it."""
     settings, queue = engine.settings, require_queue(engine.store)

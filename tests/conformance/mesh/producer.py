@@ -1,4 +1,6 @@
-"""A producer with a surface for every outcome of a task in the mesh dialect, and a client for it."""
+"""A producer with a surface for every outcome of a task in the mesh dialect, and a client for
+it.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,11 @@ from a2a_runtime.surface import Limits, Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 
 LINE_ENDS = "one\u2028two\u2029three\u0085four"
-SCHEMA: dict[str, object] = {"type": "object", "properties": {"topic": {"type": "string"}}, "required": ["topic"]}
+SCHEMA: dict[str, object] = {
+    "type": "object",
+    "properties": {"topic": {"type": "string"}},
+    "required": ["topic"],
+}
 ONLY_MESH = frozenset((MESH.name,))
 
 runs: list[str] = []
@@ -158,18 +164,42 @@ def agent_of(skill_id: str, handler: Any, **facts: Any) -> Agent:  # noqa: ANN40
 def surfaces() -> list[Surface]:
     """Make every surface."""
     quiet = Limits(keep_alive_interval=0.05)
-    only = {"echo": echo, "values": values, "fails": fails, "counts": counts, "tells": tells, "spells": spells, "stubborn": broken_job, "sly": sly}
-    everything = {"name": "Report Generator", "description": "Writes reports.", "tags": ("reports", "v1"), "input_schema": SCHEMA}
+    only = {
+        "echo": echo,
+        "values": values,
+        "fails": fails,
+        "counts": counts,
+        "tells": tells,
+        "spells": spells,
+        "stubborn": broken_job,
+        "sly": sly,
+    }
+    everything = {
+        "name": "Report Generator",
+        "description": "Writes reports.",
+        "tags": ("reports", "v1"),
+        "input_schema": SCHEMA,
+    }
     return [
-        *(Surface(agent_of(name, handler), f"/agents/{name}", ONLY_MESH) for name, handler in only.items()),
+        *(
+            Surface(agent_of(name, handler), f"/agents/{name}", ONLY_MESH)
+            for name, handler in only.items()
+        ),
         Surface(agent_of("other-echo", echo), "/agents/other-echo", ONLY_MESH),
         Surface(agent_of("greets", greets, answers="message"), "/agents/greets", ONLY_MESH),
-        Surface(agent_of("report", report, input_modes=("application/json",), **everything), "/agents/report", ONLY_MESH, limits=quiet),
+        Surface(
+            agent_of("report", report, input_modes=("application/json",), **everything),
+            "/agents/report",
+            ONLY_MESH,
+            limits=quiet,
+        ),
         Surface(agent_of("guarded", echo), "/agents/guarded", ONLY_MESH, gate=PresenceGate()),
         Surface(agent_of("data", data), "/agents/data", ONLY_MESH),
         Surface(agent_of("slow", slow), "/agents/slow", ONLY_MESH, answer_within=0.05),
         Surface(agent_of("at-once", echo), "/agents/at-once", ONLY_MESH, answer_within=0),
-        Surface(agent_of("mixed", asks), "/agents/mixed", frozenset((MESH.name, V1_0.name, V0_3.name))),
+        Surface(
+            agent_of("mixed", asks), "/agents/mixed", frozenset((MESH.name, V1_0.name, V0_3.name))
+        ),
     ]
 
 
@@ -228,7 +258,12 @@ class Consumer:
 
     def streaming(self, method: str, **params: object) -> Any:  # noqa: ANN401 - httpx does not name the type of its context managers
         """Call a method that streams, and get the response while it comes."""
-        return self.client.stream("POST", self.path, json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params}, headers=self.headers)
+        return self.client.stream(
+            "POST",
+            self.path,
+            json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params},
+            headers=self.headers,
+        )
 
     def until(self, task_id: str, *states: str) -> dict[str, Any]:
         """Read a task until it is in one of some states."""
@@ -256,9 +291,16 @@ def text_of(task: dict[str, Any]) -> str:
 
 
 def summarize_event(event: dict[str, Any]) -> tuple[object, ...]:
-    """Summarize an event: an artifact's text, or state, text, progress and whether it is the last one."""
+    """Summarize an event: an artifact's text, or state, text, progress and whether it is the last
+    one.
+    """
     if "artifact" in event:
         return ("artifact", event["artifact"]["parts"][0]["text"])
     status = event["status"]
     said = status.get("message")
-    return (status["state"], said and said["parts"][0]["text"], event.get("metadata", {}).get("progress"), event["final"])
+    return (
+        status["state"],
+        said and said["parts"][0]["text"],
+        event.get("metadata", {}).get("progress"),
+        event["final"],
+    )

@@ -24,12 +24,19 @@ def test_a_request_without_a_token_is_refused(client: httpx.Client, header: str,
     """The error precedes the body: it has no id, and the body makes no difference."""
     host, port = client.base_url.host, client.base_url.port or 80
     with socket.create_connection((host, port), 5) as connection:
-        request = f"POST /agents/guarded HTTP/1.1\r\nHost: {host}:{port}\r\nConnection: close\r\n{header}Content-Length: 4\r\n\r\nnope"
+        request = (
+            f"POST /agents/guarded HTTP/1.1\r\nHost: {host}:{port}\r\nConnection: "
+            f"close\r\n{header}Content-Length: 4\r\n\r\nnope"
+        )
         connection.sendall(request.encode())
         answer = b"".join(iter(lambda: connection.recv(65536), b""))
     head, _, body = answer.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 401 ")
-    assert httpx.Response(401, content=body).json() == {"jsonrpc": "2.0", "error": {"code": -32001, "message": text}, "id": None}
+    assert httpx.Response(401, content=body).json() == {
+        "jsonrpc": "2.0",
+        "error": {"code": -32001, "message": text},
+        "id": None,
+    }
 
 
 @pytest.mark.requirement("mesh", "A4")

@@ -26,7 +26,14 @@ def do(client: httpx.Client) -> Iterator[Do]:
     """Have the consumer do something."""
     environment = {**os.environ, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
     command = [str(interpreter(DISTRIBUTION)), str(SCRIPT), str(client.base_url).rstrip("/")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment) as process:
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=environment,
+    ) as process:
         pipe_in, pipe_out = process.stdin, process.stdout
         assert pipe_in is not None
         assert pipe_out is not None
@@ -83,9 +90,14 @@ def test_it_subscribes(do: Do) -> None:
         ["artifact", None, None, None, json.dumps(REPORT), False],
         ["status", "completed", None, None, None, True],
     ]
-    assert do("subscribe", "/agents/fails") == [["status", "failed", None, "Topic required", None, True]]
+    assert do("subscribe", "/agents/fails") == [
+        ["status", "failed", None, "Topic required", None, True]
+    ]
     assert do("bridge_stream", "/agents/report", STEPS) == [REPORT, [[0.25, "a"], [0.5, "b"]]]
-    assert do("bridge_stream", "/agents/values", "lines") == ["one\u2028two\u2029three\u0085four", []]
+    assert do("bridge_stream", "/agents/values", "lines") == [
+        "one\u2028two\u2029three\u0085four",
+        [],
+    ]
 
 
 @pytest.mark.requirement("mesh", "X3")

@@ -1,4 +1,6 @@
-"""The registry of mcp-mesh itself, a binary that npm has: our producer registers, is listed with its public URL, renews and deregisters."""
+"""The registry of mcp-mesh itself, a binary that npm has: our producer registers, is listed with
+its public URL, renews and deregisters.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +35,24 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]
     """A registry with a database of its own."""
     folder = tmp_path_factory.mktemp("registry")
     port = find_free_port()
-    settings = {"HOST": "127.0.0.1", "PORT": str(port), "DATABASE_URL": str(folder / "registry.db"), "MCP_MESH_PUBLIC_URL_PREFIX": PREFIX}
+    settings = {
+        "HOST": "127.0.0.1",
+        "PORT": str(port),
+        "DATABASE_URL": str(folder / "registry.db"),
+        "MCP_MESH_PUBLIC_URL_PREFIX": PREFIX,
+    }
     path = environment("mesh-registry-3.7.1").interpreter.parent / BINARY
-    process = subprocess.Popen([str(path)], env={**os.environ, **settings}, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [str(path)],
+        env={**os.environ, **settings},
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=10, trust_env=False) as client:
+        with httpx.Client(
+            base_url=f"http://127.0.0.1:{port}", timeout=10, trust_env=False
+        ) as client:
             until = time.monotonic() + 60
             while not is_up(client):
                 assert process.poll() is None, "the registry did not start"
@@ -75,12 +90,20 @@ async def wait_registered(heartbeat: RegistryHeartbeat | None) -> None:
 @pytest.mark.requirement("mesh", "H1", "H2", "H6", "D1")
 async def test_a_producer_is_listed_with_its_public_url(registry: httpx.Client) -> None:
     """As a2a, until it deregisters; the URL that the registry assigns is that of the surface."""
-    config = MeshConfig(str(registry.base_url), agent_id="registry-test-1", http_host="127.0.0.1", http_port=9000, health_interval=0.2)
+    config = MeshConfig(
+        str(registry.base_url),
+        agent_id="registry-test-1",
+        http_host="127.0.0.1",
+        http_port=9000,
+        health_interval=0.2,
+    )
     surface = reports()
     surfaces = MeshSurfaces(lambda: (surface,))
     async with run_heartbeat(config, surfaces) as heartbeat:
         await wait_registered(heartbeat)
-        assert [(each["path"], each["public_url"]) for each in producers(registry)] == [("/agents/report", f"{PREFIX}/agents/report")]
+        assert [(each["path"], each["public_url"]) for each in producers(registry)] == [
+            ("/agents/report", f"{PREFIX}/agents/report")
+        ]
         assert surfaces.public_urls.get(surface) == f"{PREFIX}/agents/report"
         await asyncio.sleep(0.5)  # renewals keep it
         assert (facts(registry)["agent_type"], facts(registry)["status"]) == ("a2a", "healthy")
@@ -95,7 +118,9 @@ def producers(registry: httpx.Client) -> list[dict[str, str]]:
 
 def facts(registry: httpx.Client, agent_id: str = "registry-test-1") -> dict[str, object]:
     """Read the row of an agent."""
-    found: list[dict[str, object]] = [each for each in registry.get("/agents").json()["agents"] if each["id"] == agent_id]
+    found: list[dict[str, object]] = [
+        each for each in registry.get("/agents").json()["agents"] if each["id"] == agent_id
+    ]
     return found[0]
 
 
@@ -103,7 +128,13 @@ def facts(registry: httpx.Client, agent_id: str = "registry-test-1") -> dict[str
 async def test_tools_alone_are_an_mcp_agent(registry: httpx.Client) -> None:
     """Without a surface in the list of producers."""
     tools = (Tool(function_name="add", capability="math"),)
-    config = MeshConfig(str(registry.base_url), agent_id="registry-test-2", http_host="127.0.0.1", http_port=9001, tools=tools)
+    config = MeshConfig(
+        str(registry.base_url),
+        agent_id="registry-test-2",
+        http_host="127.0.0.1",
+        http_port=9001,
+        tools=tools,
+    )
     surface = reports("/plain", "1.0")
     async with run_heartbeat(config, MeshSurfaces(lambda: (surface,))) as heartbeat:
         await wait_registered(heartbeat)

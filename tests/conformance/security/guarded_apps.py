@@ -20,7 +20,13 @@ from a2a_contract.dialects import MESH, V0_3, V1_0
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.authentication import Identity
-from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, BasicAuthenticator, User, digest_key, hash_password
+from a2a_runtime.auth.authenticators import (
+    ApiKeyAuthenticator,
+    BasicAuthenticator,
+    User,
+    digest_key,
+    hash_password,
+)
 from a2a_runtime.auth.gate import AuthGate, Gate, PresenceGate
 from a2a_runtime.auth.jwt_tokens import ClaimNames, JwtAuthenticator
 from a2a_runtime.auth.rate_limit import ANY_OPERATION, RateLimit, RateLimiter
@@ -35,7 +41,9 @@ from a2a_runtime.testing.token_issuer import TokenIssuer
 
 ISSUER = TokenIssuer()
 HOST_PATH = "/health"
-WORD: TypedSchema[str] = TypedSchema(str, {"$id": "https://example.org/word.json", "type": "string"})
+WORD: TypedSchema[str] = TypedSchema(
+    str, {"$id": "https://example.org/word.json", "type": "string"}
+)
 
 
 def build_gate() -> Gate:
@@ -49,12 +57,16 @@ def build_combined_gate() -> Gate:
         ApiKeyAuthenticator({digest_key("k"): Identity("box")}),
         BasicAuthenticator({"ada": User(hash_password("s3cret-word"), Identity("ada"))}),
     )
-    return AuthGate(JwtAuthenticator(ISSUER.keys(), ISSUER.validation(), ClaimNames(tenant="org")), keys, people)
+    return AuthGate(
+        JwtAuthenticator(ISSUER.keys(), ISSUER.validation(), ClaimNames(tenant="org")), keys, people
+    )
 
 
 async def recall(ctx: TaskContext) -> str:
     """Say what is remembered of the conversation, and remember what was said."""
-    before = [part.text for message in await ctx.conversation() for part in message.parts if part.text]
+    before = [
+        part.text for message in await ctx.conversation() for part in message.parts if part.text
+    ]
     state = dict(await ctx.state.load())
     referenced = [task.id for task in await ctx.referenced_tasks()]
     await ctx.state.update({"secret": ctx.text})
@@ -62,7 +74,9 @@ async def recall(ctx: TaskContext) -> str:
 
 
 async def act(ctx: TaskContext) -> str:
-    """Do one of several things: where a surface has one skill, it can do everything that is tried here."""
+    """Do one of several things: where a surface has one skill, it can do everything that is tried
+    here.
+    """
     if ctx.text == "ask":
         return (await ctx.ask("What?")).text
     if ctx.text == "wait":
@@ -101,12 +115,21 @@ class RouteExplorer(InitPlugin):
 
 
 def _hosted() -> Litestar:
-    surfaces = (Surface(guarded_agent(), "/agents/a", gate=build_gate()), Surface(guarded_agent(), "/agents/b", gate=PresenceGate()))
-    return Litestar([health], plugins=[A2APlugin(*surfaces, store="memory", settings=FAST_SETTINGS), RouteExplorer()], logging_config=None)
+    surfaces = (
+        Surface(guarded_agent(), "/agents/a", gate=build_gate()),
+        Surface(guarded_agent(), "/agents/b", gate=PresenceGate()),
+    )
+    return Litestar(
+        [health],
+        plugins=[A2APlugin(*surfaces, store="memory", settings=FAST_SETTINGS), RouteExplorer()],
+        logging_config=None,
+    )
 
 
 def _beside_the_host() -> Litestar:
-    plugin = A2APlugin(Surface(guarded_agent(), gate=build_gate()), store="memory", settings=FAST_SETTINGS)
+    plugin = A2APlugin(
+        Surface(guarded_agent(), gate=build_gate()), store="memory", settings=FAST_SETTINGS
+    )
     return Litestar([health], plugins=[plugin, RouteExplorer()], logging_config=None)
 
 
@@ -115,23 +138,41 @@ def _with_keys() -> Litestar:
         file.write(SigningKey.generate().to_pem())
         file.flush()
         surface = Surface(guarded_agent(), gate=build_gate(), public_url="https://guarded.example")
-        return create_app(surface, store="memory", settings=replace(FAST_SETTINGS, signing_keys=(file.name,)))
+        return create_app(
+            surface, store="memory", settings=replace(FAST_SETTINGS, signing_keys=(file.name,))
+        )
 
 
 APPS: Mapping[str, Callable[[], Litestar]] = {
-    "root": lambda: create_app(Surface(guarded_agent(), gate=build_gate()), store="memory", settings=FAST_SETTINGS),
+    "root": lambda: create_app(
+        Surface(guarded_agent(), gate=build_gate()), store="memory", settings=FAST_SETTINGS
+    ),
     "1.0 only": lambda: create_app(
-        Surface(guarded_agent(), "/x", dialects=frozenset((V1_0.name,)), gate=build_gate()), store="memory", settings=FAST_SETTINGS
+        Surface(guarded_agent(), "/x", dialects=frozenset((V1_0.name,)), gate=build_gate()),
+        store="memory",
+        settings=FAST_SETTINGS,
     ),
     "0.3 only": lambda: create_app(
-        Surface(guarded_agent(), "/x", dialects=frozenset((V0_3.name,)), gate=build_gate()), store="memory", settings=FAST_SETTINGS
+        Surface(guarded_agent(), "/x", dialects=frozenset((V0_3.name,)), gate=build_gate()),
+        store="memory",
+        settings=FAST_SETTINGS,
     ),
-    "presence": lambda: create_app(Surface(guarded_agent(), gate=PresenceGate()), store="memory", settings=FAST_SETTINGS),
+    "presence": lambda: create_app(
+        Surface(guarded_agent(), gate=PresenceGate()), store="memory", settings=FAST_SETTINGS
+    ),
     "surfaces within surfaces": lambda: create_app(
-        *(Surface(guarded_agent(), path, gate=build_gate()) for path in ("", "/v1x", "/a", "/a/b")), store="memory", settings=FAST_SETTINGS
+        *(Surface(guarded_agent(), path, gate=build_gate()) for path in ("", "/v1x", "/a", "/a/b")),
+        store="memory",
+        settings=FAST_SETTINGS,
     ),
     "mesh": lambda: create_app(
-        Surface(guarded_agent(), "/agents/m", dialects=frozenset((V1_0.name, V0_3.name, MESH.name)), only=frozenset(("shout",)), gate=build_gate()),
+        Surface(
+            guarded_agent(),
+            "/agents/m",
+            dialects=frozenset((V1_0.name, V0_3.name, MESH.name)),
+            only=frozenset(("shout",)),
+            gate=build_gate(),
+        ),
         store="memory",
         settings=FAST_SETTINGS,
     ),
@@ -165,7 +206,9 @@ class AuthenticatedClient(DialectClient):
 
     token: str = ""
 
-    def build_request(self, operation: Operation, request: WireModel, **headers: str) -> tuple[str, str, dict[str, Any]]:
+    def build_request(
+        self, operation: Operation, request: WireModel, **headers: str
+    ) -> tuple[str, str, dict[str, Any]]:
         """Build a request with the token."""
         method, url, options = super().build_request(operation, request, **headers)
         if self.token:

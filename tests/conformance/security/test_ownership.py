@@ -1,4 +1,6 @@
-"""Two users and two tenants on each other's tasks: nothing is seen, nothing is changed, whatever they try and in whichever words."""
+"""Two users and two tenants on each other's tasks: nothing is seen, nothing is changed, whatever
+they try and in whichever words.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,12 @@ from dataclasses import dataclass, replace
 import httpx
 import pytest
 from conformance.security.guarded_apps import ISSUER, AuthenticatedClient, build_gate, guarded_agent
-from integration.dialect_client import DIALECT_BINDINGS, CallError, DialectBinding, build_send_request
+from integration.dialect_client import (
+    DIALECT_BINDINGS,
+    CallError,
+    DialectBinding,
+    build_send_request,
+)
 from litestar import Litestar
 from litestar.testing import TestClient
 
@@ -64,11 +71,22 @@ EVERY_BINDING = pytest.mark.parametrize("binding", [*DIALECT_BINDINGS, MESH_BIND
 TIMES = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+(Z|\+00:00)")
 
 
-def app(store: Store | str, settings: Settings = FAST_SETTINGS, policy: AuthorizationPolicy | None = None) -> Litestar:
-    """Serve a guarded agent; below /kind, requests without a body mean the documented form of 0.3, below /mesh one skill is for all dialects."""
+def app(
+    store: Store | str,
+    settings: Settings = FAST_SETTINGS,
+    policy: AuthorizationPolicy | None = None,
+) -> Litestar:
+    """Serve a guarded agent; below /kind, requests without a body mean the documented form of 0.3,
+    below /mesh one skill is for all dialects.
+    """
     surface = Surface(guarded_agent(), gate=build_gate(), policy=policy)
     documented = replace(surface, path="/kind", default_v0_3_form=V0_3.name)
-    mesh = replace(surface, path="/mesh", dialects=frozenset((V1_0.name, V0_3.name, MESH.name)), only=frozenset(("act",)))
+    mesh = replace(
+        surface,
+        path="/mesh",
+        dialects=frozenset((V1_0.name, V0_3.name, MESH.name)),
+        only=frozenset(("act",)),
+    )
     return create_app(surface, documented, mesh, store=store, settings=settings)
 
 
@@ -101,7 +119,9 @@ def client(address: str) -> Iterator[httpx.Client]:
 
 @dataclass
 class VictimTask:
-    """The tasks of the owner: completed, suspended and running, each with a push config; and their state as the owner reads it."""
+    """The tasks of the owner: completed, suspended and running, each with a push config; and their
+    state as the owner reads it.
+    """
 
     ada: AuthenticatedClient
     tasks: tuple[Task, ...]
@@ -109,23 +129,40 @@ class VictimTask:
     @classmethod
     def at(cls, client: httpx.Client, path: str) -> VictimTask:
         """Let Ada do some things."""
-        ada = AuthenticatedClient(client, DialectBinding(V1_0.name, is_jsonrpc=True), path, ADA_TOKEN)
+        ada = AuthenticatedClient(
+            client, DialectBinding(V1_0.name, is_jsonrpc=True), path, ADA_TOKEN
+        )
         done = {"recall": {}, "ask": {}, "wait": {"return_immediately": True}}
-        tasks = tuple(ada.task(text, skill="act", configuration=said or None) for text, said in done.items())
+        tasks = tuple(
+            ada.task(text, skill="act", configuration=said or None) for text, said in done.items()
+        )
         while ada.get(tasks[-1].id).status.message is None:  # it is at it soon
             pass
         for task in tasks:
-            ada.call(CREATE_TASK_PUSH_NOTIFICATION_CONFIG, TaskPushNotificationConfig(id="hook", task_id=task.id, url=HOOK, token="t"))  # noqa: S106
+            ada.call(
+                CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
+                TaskPushNotificationConfig(id="hook", task_id=task.id, url=HOOK, token="t"),  # noqa: S106
+            )
         return cls(ada, tasks)
 
     def seen(self) -> list[object]:
-        """See everything, as Ada does; only when a status was written may change while a task runs."""
+        """See everything, as Ada does; only when a status was written may change while a task
+        runs.
+        """
         found: list[object] = []
         for task in self.tasks:
             now = self.ada.get(task.id)
             found += [now.status.state, now.status.message, len(now.history or ()), now.artifacts]
-            found.append(self.ada.call(LIST_TASK_PUSH_NOTIFICATION_CONFIGS, ListTaskPushNotificationConfigsRequest(task_id=task.id)))
-        return [*found, *(self.ada.list(context_id=task.context_id).total_size for task in self.tasks)]
+            found.append(
+                self.ada.call(
+                    LIST_TASK_PUSH_NOTIFICATION_CONFIGS,
+                    ListTaskPushNotificationConfigsRequest(task_id=task.id),
+                )
+            )
+        return [
+            *found,
+            *(self.ada.list(context_id=task.context_id).total_size for task in self.tasks),
+        ]
 
 
 ATTACKS: dict[str, tuple[Operation, Callable[[str], WireModel]]] = {
@@ -133,20 +170,42 @@ ATTACKS: dict[str, tuple[Operation, Callable[[str], WireModel]]] = {
     "cancel": (CANCEL_TASK, lambda task_id: CancelTaskRequest(id=task_id)),
     "subscribe": (SUBSCRIBE_TO_TASK, lambda task_id: SubscribeToTaskRequest(id=task_id)),
     "answer": (SEND_MESSAGE, lambda task_id: build_send_request("mine", task_id=task_id)),
-    "answer and follow": (SEND_STREAMING_MESSAGE, lambda task_id: build_send_request("mine", task_id=task_id)),
+    "answer and follow": (
+        SEND_STREAMING_MESSAGE,
+        lambda task_id: build_send_request("mine", task_id=task_id),
+    ),
     "answer with a webhook": (
         SEND_MESSAGE,
-        lambda task_id: build_send_request("mine", task_id=task_id, configuration={"task_push_notification_config": {"url": HOOK}}),
+        lambda task_id: build_send_request(
+            "mine", task_id=task_id, configuration={"task_push_notification_config": {"url": HOOK}}
+        ),
     ),
-    "add a webhook": (CREATE_TASK_PUSH_NOTIFICATION_CONFIG, lambda task_id: TaskPushNotificationConfig(id="evil", task_id=task_id, url=HOOK)),
-    "change a webhook": (CREATE_TASK_PUSH_NOTIFICATION_CONFIG, lambda task_id: TaskPushNotificationConfig(id="hook", task_id=task_id, url=HOOK)),
-    "read a webhook": (GET_TASK_PUSH_NOTIFICATION_CONFIG, lambda task_id: GetTaskPushNotificationConfigRequest(id="hook", task_id=task_id)),
-    "list webhooks": (LIST_TASK_PUSH_NOTIFICATION_CONFIGS, lambda task_id: ListTaskPushNotificationConfigsRequest(task_id=task_id)),
-    "delete a webhook": (DELETE_TASK_PUSH_NOTIFICATION_CONFIG, lambda task_id: DeleteTaskPushNotificationConfigRequest(id="hook", task_id=task_id)),
+    "add a webhook": (
+        CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
+        lambda task_id: TaskPushNotificationConfig(id="evil", task_id=task_id, url=HOOK),
+    ),
+    "change a webhook": (
+        CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
+        lambda task_id: TaskPushNotificationConfig(id="hook", task_id=task_id, url=HOOK),
+    ),
+    "read a webhook": (
+        GET_TASK_PUSH_NOTIFICATION_CONFIG,
+        lambda task_id: GetTaskPushNotificationConfigRequest(id="hook", task_id=task_id),
+    ),
+    "list webhooks": (
+        LIST_TASK_PUSH_NOTIFICATION_CONFIGS,
+        lambda task_id: ListTaskPushNotificationConfigsRequest(task_id=task_id),
+    ),
+    "delete a webhook": (
+        DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
+        lambda task_id: DeleteTaskPushNotificationConfigRequest(id="hook", task_id=task_id),
+    ),
 }
 
 
-def attempt(intruder: AuthenticatedClient, operation: Operation, request: WireModel, task_id: str) -> tuple[int, str]:
+def attempt(
+    intruder: AuthenticatedClient, operation: Operation, request: WireModel, task_id: str
+) -> tuple[int, str]:
     """Try something, and give what came back with the id and the time taken out."""
     answer = intruder.call_raw(operation, request)
     return answer.status_code, TIMES.sub("…", answer.text.replace(task_id, "…"))
@@ -154,10 +213,13 @@ def attempt(intruder: AuthenticatedClient, operation: Operation, request: WireMo
 
 @EVERY_INTRUDER
 @EVERY_BINDING
-def test_a_foreign_task_is_one_that_does_not_exist(client: httpx.Client, binding: DialectBinding, token: str) -> None:
+def test_a_foreign_task_is_one_that_does_not_exist(
+    client: httpx.Client, binding: DialectBinding, token: str
+) -> None:
     """In every state, every operation responds as for an unknown id and changes nothing.
 
-    In the mesh dialect clients choose the ids of new tasks: there a message for a foreign task begins one of the same name.
+    In the mesh dialect clients choose the ids of new tasks: there a message for a foreign task
+    begins one of the same name.
     """
     path = surface_path(binding)
     intruder = AuthenticatedClient(client, binding, path, token)
@@ -183,14 +245,24 @@ def test_a_foreign_task_is_one_that_does_not_exist(client: httpx.Client, binding
 
 @EVERY_INTRUDER
 @EVERY_BINDING
-def test_a_foreign_conversation_is_an_empty_one(client: httpx.Client, binding: DialectBinding, token: str) -> None:
-    """A caller that sends the context id of another owner starts a new context and reads nothing of the other one, not even by reference."""
+def test_a_foreign_conversation_is_an_empty_one(
+    client: httpx.Client, binding: DialectBinding, token: str
+) -> None:
+    """A caller that sends the context id of another owner starts a new context and reads nothing of
+    the other one, not even by reference.
+    """
     victim = VictimTask.at(client, surface_path(binding))
     intruder = AuthenticatedClient(client, binding, surface_path(binding), token)
     first = victim.tasks[0]
     before = victim.seen()
     task_id = f"mine-{first.id}" if binding is MESH_BINDING else None
-    task = intruder.task("mine", skill="act", task_id=task_id, context_id=first.context_id, reference_task_ids=[first.id])
+    task = intruder.task(
+        "mine",
+        skill="act",
+        task_id=task_id,
+        context_id=first.context_id,
+        reference_task_ids=[first.id],
+    )
     said = [part.text for artifact in task.artifacts or () for part in artifact.parts]
     assert said == ["['mine'] {} []"]
     if binding.has(LIST_TASKS):
@@ -202,10 +274,20 @@ def test_a_foreign_conversation_is_an_empty_one(client: httpx.Client, binding: D
 
 @EVERY_INTRUDER
 @pytest.mark.parametrize("binding", DIALECT_BINDINGS, ids=str)
-def test_an_idempotency_key_is_good_for_its_owner_only(client: httpx.Client, binding: DialectBinding, token: str) -> None:
+def test_an_idempotency_key_is_good_for_its_owner_only(
+    client: httpx.Client, binding: DialectBinding, token: str
+) -> None:
     """The same key and the same request of another owner create another task."""
-    path, request = surface_path(binding), build_send_request("secret", skill="echo", message_id="m-1")
-    answers = [AuthenticatedClient(client, binding, path, who).call_raw(SEND_MESSAGE, request, idempotency_key="k") for who in (ADA_TOKEN, token)]
+    path, request = (
+        surface_path(binding),
+        build_send_request("secret", skill="echo", message_id="m-1"),
+    )
+    answers = [
+        AuthenticatedClient(client, binding, path, who).call_raw(
+            SEND_MESSAGE, request, idempotency_key="k"
+        )
+        for who in (ADA_TOKEN, token)
+    ]
     assert [each.status_code for each in answers] == [200, 200]
     assert answers[0].text != answers[1].text
 
@@ -218,7 +300,9 @@ def test_a_page_token_opens_no_foreign_list(client: httpx.Client) -> None:
     for token in INTRUDERS.values():
         intruder = AuthenticatedClient(client, victim.ada.dialect_binding, "", token)
         try:
-            found = intruder.call(LIST_TASKS, ListTasksRequest(page_size=100, page_token=page.next_page_token))
+            found = intruder.call(
+                LIST_TASKS, ListTasksRequest(page_size=100, page_token=page.next_page_token)
+            )
         except CallError:
             continue
         assert not {task.id for task in found.tasks} & {task.id for task in victim.tasks}  # type: ignore[union-attr]  # a list is what is answered
@@ -231,7 +315,12 @@ def test_the_tenant_comes_from_the_token(client: httpx.Client, operation: str) -
     response, request = ATTACKS[operation]
     before = victim.seen()
     for is_jsonrpc in (True, False):
-        same_name = AuthenticatedClient(client, DialectBinding(V1_0.name, is_jsonrpc=is_jsonrpc), "", INTRUDERS["another tenant"])
+        same_name = AuthenticatedClient(
+            client,
+            DialectBinding(V1_0.name, is_jsonrpc=is_jsonrpc),
+            "",
+            INTRUDERS["another tenant"],
+        )
         for task in victim.tasks:
             with_tenant = request(task.id).model_copy(update={"tenant": "acme"})
             answer = same_name.call_raw(response, with_tenant)

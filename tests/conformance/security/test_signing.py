@@ -18,7 +18,12 @@ from peers.environments import interpreter
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.keys import KeySet, keys_from_jwks
-from a2a_runtime.crypto.card_signatures import CardSigner, InvalidSignatureError, TrustStore, verify_card
+from a2a_runtime.crypto.card_signatures import (
+    CardSigner,
+    InvalidSignatureError,
+    TrustStore,
+    verify_card,
+)
 from a2a_runtime.crypto.keys import PrivateKey, SigningKey
 from a2a_runtime.surface import Surface
 
@@ -41,24 +46,53 @@ FULL = {
     "name": "Größe \u2028 𝄞",
     "description": 'Says "hello"\n\tand \\ more',
     "version": "1.0.0",
-    "supportedInterfaces": [{"url": "https://a.example", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+    "supportedInterfaces": [
+        {"url": "https://a.example", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+    ],
     "capabilities": {
         "streaming": False,
         "pushNotifications": True,
-        "extensions": [{"uri": "https://x/e", "params": {"n": 5, "f": 0.1, "big": 1e21, "small": 1e-7, "deep": {"a": [1, None, True]}}}],
+        "extensions": [
+            {
+                "uri": "https://x/e",
+                "params": {
+                    "n": 5,
+                    "f": 0.1,
+                    "big": 1e21,
+                    "small": 1e-7,
+                    "deep": {"a": [1, None, True]},
+                },
+            }
+        ],
     },
     "defaultInputModes": ["text/plain"],
     "defaultOutputModes": ["text/plain"],
-    "skills": [{"id": "a", "name": "A", "description": "Does a.", "tags": ["x"], "examples": ["Do it"]}],
-    "securitySchemes": {"b": {"httpAuthSecurityScheme": {"scheme": "Bearer", "bearerFormat": "JWT"}}},
+    "skills": [
+        {"id": "a", "name": "A", "description": "Does a.", "tags": ["x"], "examples": ["Do it"]}
+    ],
+    "securitySchemes": {
+        "b": {"httpAuthSecurityScheme": {"scheme": "Bearer", "bearerFormat": "JWT"}}
+    },
     "securityRequirements": [{"schemes": {"b": {"list": ["read"]}}}],
     "iconUrl": "https://a.example/icon",
 }
 CARDS: dict[str, dict[str, object]] = {
     "full": FULL,
-    "required and empty": {**FULL, "description": "", "skills": [{"id": "a", "name": "A", "description": "", "tags": []}]},
-    "empties that do not count": {**FULL, "securityRequirements": [], "capabilities": {"streaming": False, "extensions": []}},
-    "optional and empty": {**FULL, "documentationUrl": "", "capabilities": {"pushNotifications": False}},
+    "required and empty": {
+        **FULL,
+        "description": "",
+        "skills": [{"id": "a", "name": "A", "description": "", "tags": []}],
+    },
+    "empties that do not count": {
+        **FULL,
+        "securityRequirements": [],
+        "capabilities": {"streaming": False, "extensions": []},
+    },
+    "optional and empty": {
+        **FULL,
+        "documentationUrl": "",
+        "capabilities": {"pushNotifications": False},
+    },
     "scheme without scopes": {**FULL, "securityRequirements": [{"schemes": {"b": {}}}]},
 }
 
@@ -89,14 +123,20 @@ def test_the_sdk_verifies_what_we_sign() -> None:
         for card in CARDS.values():
             signatures = [each.to_dict() for each in CardSigner([key]).sign(card)]
             for signed, is_right in (({**card}, True), ({**card, "version": "6.6.6"}, False)):
-                questions.append({"card": {**signed, "signatures": signatures}, "jwk": key.to_jwk()})
+                questions.append(
+                    {"card": {**signed, "signatures": signatures}, "jwk": key.to_jwk()}
+                )
                 expected.append(is_right)
     assert run_sdk(*questions) == expected
 
 
 async def test_we_verify_what_the_sdk_signs() -> None:
     """The SDK leaves out whatever is empty; that form is known here too."""
-    questions = [{"card": card, "pem": to_pem(key.private), "alg": name, "kid": key.key_id} for name, key in KEYS.items() for card in CARDS.values()]
+    questions = [
+        {"card": card, "pem": to_pem(key.private), "alg": name, "kid": key.key_id}
+        for name, key in KEYS.items()
+        for card in CARDS.values()
+    ]
     for question, card in zip(questions, run_sdk(*questions), strict=True):
         assert isinstance(card, dict)
         key = KEYS[str(question["alg"])]
@@ -108,27 +148,50 @@ async def test_we_verify_what_the_sdk_signs() -> None:
 
 
 async def test_members_outside_of_the_signature_are_dropped() -> None:
-    """The SDK signs cards without requirements that have no scopes; it verifies no other form, and we drop the requirements of its cards."""
+    """The SDK signs cards without requirements that have no scopes; it verifies no other form, and
+    we drop the requirements of its cards.
+    """
     key, card = KEYS["ES256"], CARDS["scheme without scopes"]
     whole, short = [each.to_dict() for each in CardSigner([key]).sign(card)]
-    assert run_sdk(*({"card": {**card, "signatures": [each]}, "jwk": key.to_jwk()} for each in (whole, short))) == [False, True]
-    (signed,) = run_sdk({"card": card, "pem": to_pem(key.private), "alg": "ES256", "kid": key.key_id})
+    assert run_sdk(
+        *({"card": {**card, "signatures": [each]}, "jwk": key.to_jwk()} for each in (whole, short))
+    ) == [False, True]
+    (signed,) = run_sdk(
+        {"card": card, "pem": to_pem(key.private), "alg": "ES256", "kid": key.key_id}
+    )
     assert isinstance(signed, dict)
     assert signed["securityRequirements"]
     assert "securityRequirements" not in await verify_card(signed, build_trust(key))
 
 
 async def test_a_served_card_is_signed_for_everybody_who_reads_it() -> None:
-    """The document of each version, and the one for both: each reader finds a signature over what it reads."""
+    """The document of each version, and the one for both: each reader finds a signature over what
+    it reads.
+    """
     key, other = KEYS["ES256"], KEYS["EdDSA"]
-    surface = Surface(build_test_agent(), signer=CardSigner([key, other]), public_url="https://busy.example")
+    surface = Surface(
+        build_test_agent(), signer=CardSigner([key, other]), public_url="https://busy.example"
+    )
     with TestClient(create_app(surface, store="memory")) as client:
         path = "/.well-known/agent-card.json"
         combined = client.get(path).json()
-        newer, older = (client.get(path, headers={"a2a-version": version}).json() for version in ("1.0", "0.3"))
+        newer, older = (
+            client.get(path, headers={"a2a-version": version}).json() for version in ("1.0", "0.3")
+        )
         assert client.get(path).content == client.get(path).content
         for each in (key, other):
             for card, dialects in ((combined, (V1_0, V0_3)), (newer, (V1_0,)), (older, (V0_3,))):
                 for dialect in dialects:
-                    assert (await verify_card(card, build_trust(each), dialect.name))["name"] == "busy"
-        assert run_sdk(*({"card": card, "jwk": each.to_jwk()} for card in (combined, newer) for each in (key, other))) == [True] * 4
+                    assert (await verify_card(card, build_trust(each), dialect.name))[
+                        "name"
+                    ] == "busy"
+        assert (
+            run_sdk(
+                *(
+                    {"card": card, "jwk": each.to_jwk()}
+                    for card in (combined, newer)
+                    for each in (key, other)
+                )
+            )
+            == [True] * 4
+        )

@@ -1,4 +1,6 @@
-"""Timing discloses no task of another owner: the store gets the same statements as for an unknown id."""
+"""Timing discloses no task of another owner: the store gets the same statements as for an unknown
+id.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,15 @@ from typing import Any
 
 import pytest
 from conformance.security.guarded_apps import AuthenticatedClient
-from conformance.security.test_ownership import ADA_TOKEN, ATTACKS, INTRUDERS, MESH_BINDING, SENDS, app, surface_path
+from conformance.security.test_ownership import (
+    ADA_TOKEN,
+    ATTACKS,
+    INTRUDERS,
+    MESH_BINDING,
+    SENDS,
+    app,
+    surface_path,
+)
 from integration.dialect_client import DIALECT_BINDINGS, DialectBinding
 from litestar import Litestar
 from litestar.testing import TestClient
@@ -24,12 +34,19 @@ from a2a_runtime.testing.agent import FAST_SETTINGS
 # The sender of webhooks queries the store independently of requests.
 NOISE = re.compile(r"BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|outbox")
 QUIET_SETTINGS = replace(
-    FAST_SETTINGS, lease_renew_interval=5, lease_duration=180, orphan_scan_interval=60, cleanup_interval=60, push_poll_interval=60
+    FAST_SETTINGS,
+    lease_renew_interval=5,
+    lease_duration=180,
+    orphan_scan_interval=60,
+    cleanup_interval=60,
+    push_poll_interval=60,
 )
 
 
 TRIES = 3
-"""A process renews its lease independently of requests too; what tells tasks apart does so each time."""
+"""A process renews its lease independently of requests too; what tells tasks apart does so each
+time.
+"""
 
 
 class StatementTrace:
@@ -64,7 +81,9 @@ class TracedSqliteStore(StatementTrace, SqliteStore):
 
     def _trace(self, statement: str) -> None:
         if not NOISE.search(statement):
-            self.statements.append(statement.split("(", maxsplit=1)[0].split("WHERE", maxsplit=1)[0])
+            self.statements.append(
+                statement.split("(", maxsplit=1)[0].split("WHERE", maxsplit=1)[0]
+            )
 
 
 @pytest.fixture(params=["memory", "behind a policy", "sqlite", "postgres"])
@@ -83,13 +102,19 @@ def watched(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Litestar, l
     return app(store, QUIET_SETTINGS, policy), store.statements
 
 
-def test_a_foreign_task_takes_as_long_as_one_that_does_not_exist(watched: tuple[Litestar, list[str]]) -> None:
+def test_a_foreign_task_takes_as_long_as_one_that_does_not_exist(
+    watched: tuple[Litestar, list[str]],
+) -> None:
     """The store is asked the same things in the same order: how long that takes says nothing."""
     served, statements = watched
     with TestClient(served) as client:
         for binding in (*DIALECT_BINDINGS, MESH_BINDING):
-            task = AuthenticatedClient(client, DialectBinding(V1_0.name, is_jsonrpc=True), surface_path(binding), ADA_TOKEN).task("ask", skill="act")
-            intruder = AuthenticatedClient(client, binding, surface_path(binding), INTRUDERS["another user"])
+            task = AuthenticatedClient(
+                client, DialectBinding(V1_0.name, is_jsonrpc=True), surface_path(binding), ADA_TOKEN
+            ).task("ask", skill="act")
+            intruder = AuthenticatedClient(
+                client, binding, surface_path(binding), INTRUDERS["another user"]
+            )
             for attempt, (operation, request) in ATTACKS.items():
                 if not binding.has(operation) or (binding is MESH_BINDING and operation in SENDS):
                     continue

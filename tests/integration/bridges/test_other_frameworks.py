@@ -1,4 +1,6 @@
-"""The handler of the guide that streams from an interface compatible with OpenAI's, against a server of that interface."""
+"""The handler of the guide that streams from an interface compatible with OpenAI's, against a
+server of that interface.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,10 @@ def respond(request: httpx.Request) -> httpx.Response:
     """Stream how much was said so far, in two pieces, and the usage, whose chunk has no choices."""
     count = len(json.loads(request.content)["messages"])
     chunks = [{"choices": [{"delta": {"content": text}}]} for text in (f"{count} ", "messages")]
-    lines = [f"data: {json.dumps(chunk)}\n\n" for chunk in (*chunks, {"choices": [], "usage": {"total_tokens": 3}})]
+    lines = [
+        f"data: {json.dumps(chunk)}\n\n"
+        for chunk in (*chunks, {"choices": [], "usage": {"total_tokens": 3}})
+    ]
     return httpx.Response(200, content="".join([*lines, "data: [DONE]\n\n"]))
 
 
@@ -34,7 +39,10 @@ async def test_the_handler_of_the_guide_streams_and_remembers() -> None:
     agent = names["agent"]
     assert isinstance(agent, Agent)
     with agent.override(http=lambda: httpx.AsyncClient(transport=httpx.MockTransport(respond))):
-        async with run_app(create_app(agent, settings=FAST_SETTINGS)) as transport, A2AClient("http://agent", transport=transport) as client:
+        async with (
+            run_app(create_app(agent, settings=FAST_SETTINGS)) as transport,
+            A2AClient("http://agent", transport=transport) as client,
+        ):
             said = []
             for _ in range(2):
                 task = await client.send("hello", context_id="talk")

@@ -43,7 +43,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def read_skills(folder: Path) -> dict[str, dict[str, object]]:
     """Read the skills of the contract that was written."""
-    skills: dict[str, dict[str, object]] = tomllib.loads((folder / "a2a.toml").read_text())["skills"]
+    skills: dict[str, dict[str, object]] = tomllib.loads((folder / "a2a.toml").read_text())[
+        "skills"
+    ]
     return skills
 
 
@@ -65,18 +67,27 @@ def test_a_server_of_tools(folder: Path) -> None:
     assert tomllib.loads((folder / "tools" / "a2a.toml").read_text())["agent"]["name"] == "words"
 
 
-def test_a_source_in_python(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_source_in_python(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its changes are seen by --check, and by the comparison."""
     assert main(["pull", f"{__name__}:source"]) == 0
-    assert json.loads((folder / "contract" / "schema" / "stock.input.json").read_text())["required"] == ["a"]
+    assert json.loads((folder / "contract" / "schema" / "stock.input.json").read_text())[
+        "required"
+    ] == ["a"]
     monkeypatch.setitem(NUMBERS, "required", ["a", "b"])
     assert main(["pull", f"{__name__}:source", "--check"]) == 1
-    assert f"stock.input.json: stale; run a2a-gen pull {__name__}:source -o contract" in capsys.readouterr().err
+    assert (
+        f"stock.input.json: stale; run a2a-gen pull {__name__}:source -o contract"
+        in capsys.readouterr().err
+    )
     assert main(["pull", f"{__name__}:source", "-o", "new"]) == 0
     assert main(["diff", "contract", "new"]) == 1
 
 
-def test_a_source_cannot_choose_files(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_source_cannot_choose_files(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An id that would be a path is refused."""
     descriptor = SkillDescriptor("../../stock", "Counts.", input_schema=NUMBERS)
     monkeypatch.setattr(source, "describe", lambda: asyncio.sleep(0, [descriptor]))
@@ -89,16 +100,41 @@ def test_a_source_cannot_choose_files(capsys: pytest.CaptureFixture[str], monkey
     ("words", "code", "message"),
     [
         (["nowhere:source"], 2, "nowhere:source: "),
-        ([f"{__name__}:NUMBERS"], 2, "not a source of skills; name a SkillSource, or run a2a-gen schema for an agent"),
-        (["a2a-no-such-program"], 2, "a2a-no-such-program: no folder, no URL, no module:attribute, and no program of this name"),
+        (
+            [f"{__name__}:NUMBERS"],
+            2,
+            "not a source of skills; name a SkillSource, or run a2a-gen schema for an agent",
+        ),
+        (
+            ["a2a-no-such-program"],
+            2,
+            (
+                "a2a-no-such-program: no folder, no URL, no module:attribute, and no program of "
+                "this name"
+            ),
+        ),
         (['python "-m'], 1, 'python "-m: No closing quotation'),
         (["."], 2, ".: no apcore modules in this folder"),
         ([".", "--mcp-env", "HOME"], 2, "--mcp-env: . is no command"),
-        (["python", "--mcp-env", "A2A_NO_SUCH"], 1, "--mcp-env: A2A_NO_SUCH is not set in this environment"),
+        (
+            ["python", "--mcp-env", "A2A_NO_SUCH"],
+            1,
+            "--mcp-env: A2A_NO_SUCH is not set in this environment",
+        ),
     ],
-    ids=["module", "object", "program", "quotation", "empty folder", "variable of a folder", "variable"],
+    ids=[
+        "module",
+        "object",
+        "program",
+        "quotation",
+        "empty folder",
+        "variable of a folder",
+        "variable",
+    ],
 )
-def test_what_is_no_source(capsys: pytest.CaptureFixture[str], words: list[str], code: int, message: str) -> None:
+def test_what_is_no_source(
+    capsys: pytest.CaptureFixture[str], words: list[str], code: int, message: str
+) -> None:
     """The error names it, and nothing is written."""
     assert main(["pull", *words]) == code
     assert message in capsys.readouterr().err

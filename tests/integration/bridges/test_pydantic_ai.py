@@ -1,4 +1,6 @@
-"""Agents of pydantic-ai as skills: text, typed output, tools, approvals, history, over the protocol and across a restart."""
+"""Agents of pydantic-ai as skills: text, typed output, tools, approvals, history, over the protocol
+and across a restart.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,15 @@ from pydantic import BaseModel
 from pydantic_ai import Agent as Model
 from pydantic_ai import DeferredToolRequests, RunContext, models
 from pydantic_ai.exceptions import CallDeferred
-from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse, TextPart, ToolCallPart, ToolReturnPart, UserPromptPart
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelMessagesTypeAdapter,
+    ModelResponse,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
 from pydantic_ai.models.test import TestModel
 
@@ -48,7 +58,12 @@ class Weather(BaseModel):
 
 def prompts(messages: list[ModelMessage]) -> list[str]:
     """List the prompts as the model sees them."""
-    return [str(part.content) for message in messages for part in message.parts if isinstance(part, UserPromptPart)]
+    return [
+        str(part.content)
+        for message in messages
+        for part in message.parts
+        if isinstance(part, UserPromptPart)
+    ]
 
 
 async def echo(messages: list[ModelMessage], _info: AgentInfo) -> AsyncIterator[str]:
@@ -57,9 +72,13 @@ async def echo(messages: list[ModelMessage], _info: AgentInfo) -> AsyncIterator[
     yield "messages"
 
 
-async def delete_then_report(messages: list[ModelMessage], _info: AgentInfo) -> AsyncIterator[str | DeltaToolCalls]:
+async def delete_then_report(
+    messages: list[ModelMessage], _info: AgentInfo
+) -> AsyncIterator[str | DeltaToolCalls]:
     """Call the tool once, then report what it returned."""
-    returned = [part for message in messages for part in message.parts if isinstance(part, ToolReturnPart)]
+    returned = [
+        part for message in messages for part in message.parts if isinstance(part, ToolReturnPart)
+    ]
     if returned:
         yield f"done: {returned[-1].content}"
     else:
@@ -68,7 +87,14 @@ async def delete_then_report(messages: list[ModelMessage], _info: AgentInfo) -> 
 
 def report(messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
     """Report what the tool returned, at once."""
-    return ModelResponse(parts=[TextPart(f"done: {part.content}") for each in messages for part in each.parts if isinstance(part, ToolReturnPart)])
+    return ModelResponse(
+        parts=[
+            TextPart(f"done: {part.content}")
+            for each in messages
+            for part in each.parts
+            if isinstance(part, ToolReturnPart)
+        ]
+    )
 
 
 def deleting_agent(deleted: list[str]) -> Model[None, str]:
@@ -84,7 +110,10 @@ def deleting_agent(deleted: list[str]) -> Model[None, str]:
 
 
 @asynccontextmanager
-async def serving(*sources: PydanticAISource, **options: Any) -> AsyncGenerator[httpx.AsyncBaseTransport]:  # noqa: ANN401 - those of create_app
+async def serving(
+    *sources: PydanticAISource,
+    **options: Any,  # noqa: ANN401 - those of create_app
+) -> AsyncGenerator[httpx.AsyncBaseTransport]:
     """Serve an agent of sources."""
     surface = Surface(Agent("bridged", sources=sources), gate=options.pop("gate", None))
     async with run_app(create_app(surface, settings=FAST_SETTINGS, **options)) as transport:
@@ -94,7 +123,10 @@ async def serving(*sources: PydanticAISource, **options: Any) -> AsyncGenerator[
 @asynccontextmanager
 async def client_of(*sources: PydanticAISource, **options: Any) -> AsyncGenerator[A2AClient]:  # noqa: ANN401 - as above
     """Serve an agent, with a client."""
-    async with serving(*sources, **options) as transport, A2AClient(URL, transport=transport) as client:
+    async with (
+        serving(*sources, **options) as transport,
+        A2AClient(URL, transport=transport) as client,
+    ):
         yield client
 
 
@@ -106,16 +138,29 @@ def result_text(task: object) -> str:
 
 async def test_text_is_streamed_as_it_comes_and_whole_for_others() -> None:
     """Each piece of the model is a chunk; a blocking call has the whole text."""
-    async with client_of(from_pydantic_ai(Model(FunctionModel(stream_function=echo), name="echo"))) as client:
+    async with client_of(
+        from_pydantic_ai(Model(FunctionModel(stream_function=echo), name="echo"))
+    ) as client:
         events = [event async for event in client.stream("hello")]
-        assert [event.artifact.parts[0].text for event in events if isinstance(event, TaskArtifactUpdateEvent)] == ["1 ", "messages"]
+        assert [
+            event.artifact.parts[0].text
+            for event in events
+            if isinstance(event, TaskArtifactUpdateEvent)
+        ] == ["1 ", "messages"]
         assert result_text(await client.send("hello")) == "1 messages"
 
 
 async def test_a_typed_output_has_its_schema_on_the_card() -> None:
     """The schema of the output type is published, and the output is data."""
-    model = Model(TestModel(custom_output_args={"city": "Oslo", "degrees": 7}), output_type=[Weather, DeferredToolRequests], name="weather")
-    async with serving(from_pydantic_ai(model)) as transport, A2AClient(URL, transport=transport) as client:
+    model = Model(
+        TestModel(custom_output_args={"city": "Oslo", "degrees": 7}),
+        output_type=[Weather, DeferredToolRequests],
+        name="weather",
+    )
+    async with (
+        serving(from_pydantic_ai(model)) as transport,
+        A2AClient(URL, transport=transport) as client,
+    ):
         async with httpx.AsyncClient(base_url=URL, transport=transport) as http:
             schema = (await http.get("/schemas/weather/output.json")).json()
         assert schema["properties"].keys() == {"city", "degrees"}
@@ -138,14 +183,23 @@ async def test_tool_calls_are_statuses_and_deps_are_made_for_each_run() -> None:
 
     async with client_of(from_pydantic_ai(agent, deps=make_deps)) as client:
         events = [event async for event in client.stream("hello", context_id="c-1")]
-        texts = [event.status.message.parts[0].text for event in events if isinstance(event, TaskStatusUpdateEvent) and event.status.message]
+        texts = [
+            event.status.message.parts[0].text
+            for event in events
+            if isinstance(event, TaskStatusUpdateEvent) and event.status.message
+        ]
         assert "Calls who" in texts
         assert "deps of c-1" in result_text(await client.send("hello", context_id="c-1"))
 
 
-@pytest.mark.parametrize(("answer", "deleted", "text"), [(True, ["a.txt"], "done: deleted a.txt"), (False, [], "done: The tool call was denied.")])
+@pytest.mark.parametrize(
+    ("answer", "deleted", "text"),
+    [(True, ["a.txt"], "done: deleted a.txt"), (False, [], "done: The tool call was denied.")],
+)
 async def test_an_approval_is_a_question(answer: bool, deleted: list[str], text: str) -> None:  # noqa: FBT001 - a case
-    """The caller answers by the name of the tool, and the model is not asked again for what it has said."""
+    """The caller answers by the name of the tool, and the model is not asked again for what it has
+    said.
+    """
     done: list[str] = []
     async with client_of(from_pydantic_ai(deleting_agent(done))) as client:
         task = await client.send("delete it")
@@ -168,18 +222,33 @@ async def test_an_answer_may_come_after_a_restart(tmp_path: Path) -> None:
     async with client_of(from_pydantic_ai(deleting_agent(done)), store=store) as client:
         assert isinstance(task, Task)
         approved = {"approved": True, "arguments": {"path": "b.txt"}}
-        assert result_text(await client.send({"delete_file": approved}, task=task)) == "done: deleted b.txt"
+        assert (
+            result_text(await client.send({"delete_file": approved}, task=task))
+            == "done: deleted b.txt"
+        )
     assert done == ["b.txt"]
 
 
 async def test_external_tools_get_their_result_from_the_caller() -> None:
-    """A deferred call without an approval takes any JSON as its result; two calls of one tool have two names."""
+    """A deferred call without an approval takes any JSON as its result; two calls of one tool have
+    two names.
+    """
 
     def call_twice(messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
-        returned = [part.content for message in messages for part in message.parts if isinstance(part, ToolReturnPart)]
+        returned = [
+            part.content
+            for message in messages
+            for part in message.parts
+            if isinstance(part, ToolReturnPart)
+        ]
         if returned:
             return ModelResponse(parts=[TextPart(str(returned))])
-        return ModelResponse(parts=[ToolCallPart("measure", {"room": room}, tool_call_id=room) for room in ("hall", "attic")])
+        return ModelResponse(
+            parts=[
+                ToolCallPart("measure", {"room": room}, tool_call_id=room)
+                for room in ("hall", "attic")
+            ]
+        )
 
     agent = Model(FunctionModel(call_twice), name="rooms")
 
@@ -190,20 +259,39 @@ async def test_external_tools_get_their_result_from_the_caller() -> None:
     async with client_of(from_pydantic_ai(agent)) as client:
         task = await client.send("measure")
         assert isinstance(task, Task)
-        assert result_text(await client.send({"measure": 12, "measure-2": {"m": 3}}, task=task)) == "[12, {'m': 3}]"
+        assert (
+            result_text(await client.send({"measure": 12, "measure-2": {"m": 3}}, task=task))
+            == "[12, {'m': 3}]"
+        )
 
 
 async def test_callers_with_one_context_id_have_separate_histories() -> None:
-    """The model sees what this caller has said in this context, and nothing of another caller, or of another context of the same one."""
-    keys = ApiKeyAuthenticator({digest_key(f"key-of-{name}"): Identity(name) for name in ("ada", "bob")})
+    """The model sees what this caller has said in this context, and nothing of another caller, or
+    of another context of the same one.
+    """
+    keys = ApiKeyAuthenticator(
+        {digest_key(f"key-of-{name}"): Identity(name) for name in ("ada", "bob")}
+    )
     source = from_pydantic_ai(Model(FunctionModel(stream_function=echo), name="echo"))
     async with serving(source, gate=AuthGate(keys)) as transport:
         seen: dict[str, list[str]] = {}
-        for name, context_id in (("ada", "shared"), ("bob", "shared"), ("ada", "shared"), ("ada", "other"), ("bob", "shared")):
+        for name, context_id in (
+            ("ada", "shared"),
+            ("bob", "shared"),
+            ("ada", "shared"),
+            ("ada", "other"),
+            ("bob", "shared"),
+        ):
             options = ClientOptions(headers={"X-API-Key": f"key-of-{name}"})
             async with A2AClient(URL, transport=transport, options=options) as client:
-                seen.setdefault(f"{name} {context_id}", []).append(result_text(await client.send("hello", context_id=context_id)))
-    assert seen == {"ada shared": ["1 messages", "2 messages"], "bob shared": ["1 messages", "2 messages"], "ada other": ["1 messages"]}
+                seen.setdefault(f"{name} {context_id}", []).append(
+                    result_text(await client.send("hello", context_id=context_id))
+                )
+    assert seen == {
+        "ada shared": ["1 messages", "2 messages"],
+        "bob shared": ["1 messages", "2 messages"],
+        "ada other": ["1 messages"],
+    }
 
 
 async def test_files_and_data_reach_the_model() -> None:
@@ -211,14 +299,25 @@ async def test_files_and_data_reach_the_model() -> None:
     received: list[object] = []
 
     def look(messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
-        received.extend(part.content for message in messages for part in message.parts if isinstance(part, UserPromptPart))
+        received.extend(
+            part.content
+            for message in messages
+            for part in message.parts
+            if isinstance(part, UserPromptPart)
+        )
         return ModelResponse(parts=[TextPart("seen")])
 
     async with client_of(from_pydantic_ai(Model(FunctionModel(look), name="eyes"))) as client:
-        task = await client.send([Part(raw=b"\x89PNG", media_type="image/png"), Part(data={"n": 2**53 + 1})])
+        task = await client.send(
+            [Part(raw=b"\x89PNG", media_type="image/png"), Part(data={"n": 2**53 + 1})]
+        )
         assert result_text(task) == "seen"
     [(image, data)] = received  # type: ignore[misc]  # a prompt of two
-    assert (image.data, image.media_type, data) == (b"\x89PNG", "image/png", '{"n":9007199254740993}')  # type: ignore[attr-defined]  # as above
+    assert (image.data, image.media_type, data) == (
+        b"\x89PNG",
+        "image/png",
+        '{"n":9007199254740993}',
+    )  # type: ignore[attr-defined]  # as above
 
 
 async def test_canceling_a_task_cancels_the_model() -> None:
@@ -233,7 +332,9 @@ async def test_canceling_a_task_cancels_the_model() -> None:
             stopped.set()
         yield ""
 
-    async with client_of(from_pydantic_ai(Model(FunctionModel(stream_function=wait), name="slow"))) as client:
+    async with client_of(
+        from_pydantic_ai(Model(FunctionModel(stream_function=wait), name="slow"))
+    ) as client:
         task = await client.send("go", wait=False)
         assert isinstance(task, Task)
         async with asyncio.timeout(30):
@@ -261,7 +362,9 @@ def test_an_agent_without_a_name_needs_an_id() -> None:
 
 
 async def test_histories_keep_whole_turns_and_the_system_prompt() -> None:
-    """Older turns go first, by number and by size; what remains begins with a message of the caller."""
+    """Older turns go first, by number and by size; what remains begins with a message of the
+    caller.
+    """
     agent = Model(TestModel(), system_prompt="be kind")
     messages: list[ModelMessage] = []
     for word in ("one", "two", "three"):

@@ -1,4 +1,6 @@
-"""Skills of remote agents as tools: plain functions with schemas, and a toolset of pydantic-ai; chains of agents hand questions up."""
+"""Skills of remote agents as tools: plain functions with schemas, and a toolset of pydantic-ai;
+chains of agents hand questions up.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,11 @@ from a2a_runtime.typed_client.results import PendingQuestion
 models.ALLOW_MODEL_REQUESTS = False
 pytestmark = pytest.mark.anyio
 URL = "http://agent"
-FLIGHT = {"type": "object", "properties": {"to": {"type": "string"}, "seats": {"type": "integer"}}, "required": ["to", "seats"]}
+FLIGHT = {
+    "type": "object",
+    "properties": {"to": {"type": "string"}, "seats": {"type": "integer"}},
+    "required": ["to", "seats"],
+}
 YES = {"type": "boolean"}
 
 
@@ -51,8 +57,14 @@ class Travel:
         self.contexts: list[str] = []
         self.has_started, self.was_stopped = asyncio.Event(), asyncio.Event()
         self.source = FunctionSource()
-        self.source.add(SkillDescriptor("book.flight", "Books a flight.", input_schema=FLIGHT, asks=True), self.book)
-        self.source.add(SkillDescriptor("square", "Squares a number.", input_schema={"type": "integer"}), lambda value, _: value * value)  # type: ignore[operator]  # an integer
+        self.source.add(
+            SkillDescriptor("book.flight", "Books a flight.", input_schema=FLIGHT, asks=True),
+            self.book,
+        )
+        self.source.add(
+            SkillDescriptor("square", "Squares a number.", input_schema={"type": "integer"}),
+            lambda value, _: value * value,
+        )  # type: ignore[operator]  # an integer
         self.source.add(SkillDescriptor("slow", "Never ends."), self.wait)
         self.source.add(SkillDescriptor("broken", "Fails."), self.fail)
 
@@ -81,7 +93,9 @@ class Travel:
 @asynccontextmanager
 async def serving(source: Any, name: str = "travel") -> AsyncGenerator[httpx.AsyncBaseTransport]:  # noqa: ANN401 - any source
     """Serve an agent with a source."""
-    async with run_app(create_app(Surface(Agent(name, sources=[source])), settings=FAST_SETTINGS)) as transport:
+    async with run_app(
+        create_app(Surface(Agent(name, sources=[source])), settings=FAST_SETTINGS)
+    ) as transport:
         yield transport
 
 
@@ -102,7 +116,10 @@ async def test_skills_are_tools_with_the_schemas_of_the_agent(remote: RemoteTool
     """Names fit models, parameters are objects."""
     tools = {tool.name: tool for tool in await remote.list_tools()}
     assert tools.keys() == {"book_flight", "square", "slow", "broken"}
-    assert (tools["book_flight"].skill_id, tools["book_flight"].parameters) == ("book.flight", FLIGHT)
+    assert (tools["book_flight"].skill_id, tools["book_flight"].parameters) == (
+        "book.flight",
+        FLIGHT,
+    )
     assert tools["square"].parameters["properties"] == {"input": {"type": "integer"}}
     assert tools["slow"].parameters["required"] == ["message"]
 
@@ -116,7 +133,9 @@ async def test_calls_report_progress_and_answer_questions(remote: RemoteTools) -
         questions.append(question)
         return True
 
-    result = await remote.call("book_flight", {"to": "Oslo", "seats": 2}, on_progress=progress.append, on_ask=answer)
+    result = await remote.call(
+        "book_flight", {"to": "Oslo", "seats": 2}, on_progress=progress.append, on_ask=answer
+    )
     assert result.value == {"booked": True, "to": "Oslo"}
     assert [(each.fraction, each.text) for each in progress][:1] == [(0.5, "looks for seats")]
     assert [(each.text, each.schema) for each in questions] == [("Book 2 seats?", YES)]
@@ -124,13 +143,17 @@ async def test_calls_report_progress_and_answer_questions(remote: RemoteTools) -
 
 
 async def test_arguments_and_failures_are_errors(remote: RemoteTools) -> None:
-    """Wrong arguments name their places, a failed task says why, and an unknown tool lists the others."""
+    """Wrong arguments name their places, a failed task says why, and an unknown tool lists the
+    others.
+    """
     with pytest.raises(InvalidParamsError) as refused:
         await remote.call("book_flight", {"to": "Oslo", "seats": "two"})
     assert [path for path, _ in refused.value.fields] == ["seats"]
     with pytest.raises(FailedError, match="no seats left"):
         await remote.call("broken", {"message": "x"})
-    with pytest.raises(ValueError, match="tool 'fly': unknown; known: book_flight, square, slow, broken"):
+    with pytest.raises(
+        ValueError, match="tool 'fly': unknown; known: book_flight, square, slow, broken"
+    ):
         await remote.call("fly", {})
 
 
@@ -156,23 +179,42 @@ async def test_cancellation_is_handed_down(travel: Travel, remote: RemoteTools) 
 
 def book_then_report(messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
     """Book a flight once, then say what came of it."""
-    returned = [part.content for message in messages for part in message.parts if isinstance(part, ToolReturnPart)]
+    returned = [
+        part.content
+        for message in messages
+        for part in message.parts
+        if isinstance(part, ToolReturnPart)
+    ]
     if returned:
         return ModelResponse(parts=[TextPart(str(returned[-1]))])
-    return ModelResponse(parts=[ToolCallPart("book_flight", {"to": "Oslo", "seats": 2}, tool_call_id="call-1")])
+    return ModelResponse(
+        parts=[ToolCallPart("book_flight", {"to": "Oslo", "seats": 2}, tool_call_id="call-1")]
+    )
 
 
-async def test_a_toolset_hands_questions_up_as_approvals(travel: Travel, remote: RemoteTools) -> None:
-    """The run ends with the question; the next one brings the answer to the same task, in the context of the conversation."""
+async def test_a_toolset_hands_questions_up_as_approvals(
+    travel: Travel, remote: RemoteTools
+) -> None:
+    """The run ends with the question; the next one brings the answer to the same task, in the
+    context of the conversation.
+    """
     seen: list[str] = []
     toolset = A2AToolset(remote, on_progress=lambda _, progress: seen.append(progress.text))
-    agent = Model(FunctionModel(book_then_report), toolsets=[toolset], output_type=[str, DeferredToolRequests])
+    agent = Model(
+        FunctionModel(book_then_report), toolsets=[toolset], output_type=[str, DeferredToolRequests]
+    )
     first = await agent.run("book", conversation_id="talk-1")
     assert isinstance(first.output, DeferredToolRequests)
     waiting = first.output.metadata["call-1"]
     assert (waiting["question"], waiting["schema"]) == ("Book 2 seats?", YES)
-    answers = DeferredToolResults(approvals={"call-1": ToolApproved()}, metadata={"call-1": {**waiting, "answer": True}})
-    second = await agent.run(message_history=first.all_messages(), deferred_tool_results=answers, conversation_id="talk-1")
+    answers = DeferredToolResults(
+        approvals={"call-1": ToolApproved()}, metadata={"call-1": {**waiting, "answer": True}}
+    )
+    second = await agent.run(
+        message_history=first.all_messages(),
+        deferred_tool_results=answers,
+        conversation_id="talk-1",
+    )
     assert second.output == "{'booked': True, 'to': 'Oslo'}"
     assert seen[0] == "looks for seats"
     assert set(travel.contexts) == {"talk-1"}
@@ -182,17 +224,31 @@ async def test_the_model_sees_that_a_task_has_failed(remote: RemoteTools) -> Non
     """The model can adapt to it; the run goes on."""
 
     def call_broken(messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
-        returned = [part.content for message in messages for part in message.parts if isinstance(part, ToolReturnPart)]
-        return ModelResponse(parts=[TextPart(str(returned)) if returned else ToolCallPart("broken", {"message": "x"})])
+        returned = [
+            part.content
+            for message in messages
+            for part in message.parts
+            if isinstance(part, ToolReturnPart)
+        ]
+        return ModelResponse(
+            parts=[
+                TextPart(str(returned)) if returned else ToolCallPart("broken", {"message": "x"})
+            ]
+        )
 
     result = await Model(FunctionModel(call_broken), toolsets=[A2AToolset(remote)]).run("go")
     assert "no seats left" in result.output
 
 
 async def test_questions_pass_through_a_chain_of_agents(remote: RemoteTools) -> None:
-    """An agent of a model that uses a remote agent asks its own caller what the remote agent asks."""
+    """An agent of a model that uses a remote agent asks its own caller what the remote agent
+    asks.
+    """
     middle = Model(FunctionModel(book_then_report), toolsets=[A2AToolset(remote)], name="secretary")
-    async with serving(from_pydantic_ai(middle), "office") as transport, A2AClient("http://middle", transport=transport) as client:
+    async with (
+        serving(from_pydantic_ai(middle), "office") as transport,
+        A2AClient("http://middle", transport=transport) as client,
+    ):
         task = await client.send("book me a flight")
         assert isinstance(task, Task)
         assert str(task.status.state) == str(State.INPUT_REQUIRED)
@@ -209,7 +265,11 @@ async def test_an_agent_of_the_same_app_needs_no_connection(travel: Travel) -> N
     app = create_app(Surface(Agent("travel", sources=[travel.source])), settings=FAST_SETTINGS)
     async with run_app(app), connect(app, Caller("ada")) as client:
         card = await client.get_card()
-        params: Any = next(each.params for each in card.capabilities.extensions or () if each.uri == SKILL_SCHEMAS.uri)
+        params: Any = next(
+            each.params
+            for each in card.capabilities.extensions or ()
+            if each.uri == SKILL_SCHEMAS.uri
+        )
         url = params["skills"]["book.flight"]["input"]["url"]
         assert json.loads(await client.fetch_document(url)) == FLIGHT
         with pytest.raises(ValueError, match="not a document of this agent"):

@@ -16,9 +16,19 @@ def enveloped(result: bytes) -> bytes:
     return b'{"jsonrpc":"2.0","id":"1","result":%b}' % result
 
 
-def answer(body: bytes, status: str = "200 OK", media_type: str = "application/json", length: int | None = None) -> bytes:
-    """Write an answer of HTTP; a length that is larger than the body is a promise that is not kept."""
-    head = f"HTTP/1.1 {status}\r\ncontent-type: {media_type}\r\ncontent-length: {len(body) if length is None else length}\r\n\r\n"
+def answer(
+    body: bytes,
+    status: str = "200 OK",
+    media_type: str = "application/json",
+    length: int | None = None,
+) -> bytes:
+    """Write an answer of HTTP; a length that is larger than the body is a promise that is not
+    kept.
+    """
+    head = (
+        f"HTTP/1.1 {status}\r\ncontent-type: {media_type}\r\ncontent-length: "
+        f"{len(body) if length is None else length}\r\n\r\n"
+    )
     return head.encode() + body
 
 
@@ -29,11 +39,17 @@ def frames(*results: bytes) -> bytes:
 
 def stream(*results: bytes, more: bytes = b"") -> bytes:
     """Write a stream of results in envelopes that ends when the connection does."""
-    return b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n" + frames(*results) + more
+    return (
+        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
+        + frames(*results)
+        + more
+    )
 
 
 class BadServer:
-    """Answers each request with the next of some texts, and then closes the connection; the last one is for all that follow."""
+    """Answers each request with the next of some texts, and then closes the connection; the last
+    one is for all that follow.
+    """
 
     def __init__(self, *answers: bytes | None, keyed: bool | None = None) -> None:
         self._keyed = keyed
@@ -57,7 +73,13 @@ class BadServer:
         server = await asyncio.start_server(self._accepted, "127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
         retries = RetryPolicy(attempts, 0.01, idempotent=self._keyed, stream_seconds=resumes)
-        options = ClientOptions(pin=pin, interface_url=self.url, retry_policy=retries, stream_idle_timeout=silence, limits=limits or ResponseLimits())
+        options = ClientOptions(
+            pin=pin,
+            interface_url=self.url,
+            retry_policy=retries,
+            stream_idle_timeout=silence,
+            limits=limits or ResponseLimits(),
+        )
         try:
             async with A2AClient(self.url, timeout=patience, options=options) as client:
                 yield client
@@ -79,7 +101,14 @@ class BadServer:
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError, asyncio.IncompleteReadError):
             head = await reader.readuntil(b"\r\n\r\n")
-            length = next((int(line.partition(b":")[2]) for line in head.splitlines() if line.lower().startswith(b"content-length:")), 0)
+            length = next(
+                (
+                    int(line.partition(b":")[2])
+                    for line in head.splitlines()
+                    if line.lower().startswith(b"content-length:")
+                ),
+                0,
+            )
             self.requests.append(head + await reader.readexactly(length))
             answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
             if answer is None:
@@ -89,13 +118,20 @@ class BadServer:
 
     def headers(self, place: int) -> dict[bytes, bytes]:
         """Give the headers of a request."""
-        pairs = (line.partition(b":") for line in self.requests[place].partition(b"\r\n\r\n")[0].splitlines()[1:])
+        pairs = (
+            line.partition(b":")
+            for line in self.requests[place].partition(b"\r\n\r\n")[0].splitlines()[1:]
+        )
         return {name.lower(): value.strip() for name, _, value in pairs}
 
 
 @asynccontextmanager
-async def served(handle: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]) -> AsyncGenerator[str, None]:
-    """Serve each connection by a function, and yield the URL; all connections are closed at the end."""
+async def served(
+    handle: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
+) -> AsyncGenerator[str, None]:
+    """Serve each connection by a function, and yield the URL; all connections are closed at the
+    end.
+    """
     running: set[asyncio.Task[None]] = set()
 
     async def run(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -106,7 +142,9 @@ async def served(handle: Callable[[asyncio.StreamReader, asyncio.StreamWriter], 
         finally:
             writer.close()
 
-    server = await asyncio.start_server(lambda *streams: running.add(asyncio.create_task(run(*streams))), "127.0.0.1", 0)
+    server = await asyncio.start_server(
+        lambda *streams: running.add(asyncio.create_task(run(*streams))), "127.0.0.1", 0
+    )
     try:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:

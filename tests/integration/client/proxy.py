@@ -8,7 +8,9 @@ from contextlib import asynccontextmanager, suppress
 
 
 class CuttingProxy:
-    """Passes bytes on to a port of this machine; the next answers end after so many bytes each, all others are whole."""
+    """Passes bytes on to a port of this machine; the next answers end after so many bytes each, all
+    others are whole.
+    """
 
     def __init__(self, port: int) -> None:
         self._port = port

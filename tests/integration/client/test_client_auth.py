@@ -23,7 +23,15 @@ from a2a_contract.v1_0 import Task
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.authentication import Authenticator, Identity
-from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, BasicAuthenticator, KeyLocation, MtlsAuthenticator, User, digest_key, hash_password
+from a2a_runtime.auth.authenticators import (
+    ApiKeyAuthenticator,
+    BasicAuthenticator,
+    KeyLocation,
+    MtlsAuthenticator,
+    User,
+    digest_key,
+    hash_password,
+)
 from a2a_runtime.auth.gate import AuthGate
 from a2a_runtime.auth.jwks import OidcKeys
 from a2a_runtime.auth.jwt_tokens import JwtAuthenticator
@@ -57,7 +65,9 @@ KEYS = {digest_key("k-1"): Identity("ada")}
 
 
 class Provider:
-    """An OpenID Connect provider on this machine: its document, its keys, and tokens for those who have the secret."""
+    """An OpenID Connect provider on this machine: its document, its keys, and tokens for those who
+    have the secret.
+    """
 
     def __init__(self, receiver_port: Callable[[], int]) -> None:
         self._port, self._issuer = receiver_port, TokenIssuer("")
@@ -73,10 +83,16 @@ class Provider:
         """Answer."""
         match call.path:
             case "/.well-known/openid-configuration":
-                said: object = {"issuer": self.url, "jwks_uri": f"{self.url}/keys", "token_endpoint": f"{self.url}/token"}
+                said: object = {
+                    "issuer": self.url,
+                    "jwks_uri": f"{self.url}/keys",
+                    "token_endpoint": f"{self.url}/token",
+                }
             case "/keys":
                 return WebhookResponse(200, body=self._issuer.jwks())
-            case _ if httpx.BasicAuth("me", "s3cret")._auth_header != call.headers.get("authorization"):
+            case _ if httpx.BasicAuth("me", "s3cret")._auth_header != call.headers.get(
+                "authorization"
+            ):
                 return WebhookResponse(401, body=b'{"error": "invalid_client"}')
             case _:
                 self.given += 1
@@ -92,7 +108,11 @@ class Provider:
     def authenticator(self) -> Authenticator:
         """Make what knows its tokens."""
         self._issuer.name = self.url
-        return JwtAuthenticator(OidcKeys(self.url), self._issuer.validation(), open_id_connect_url=f"{self.url}/.well-known/openid-configuration")
+        return JwtAuthenticator(
+            OidcKeys(self.url),
+            self._issuer.validation(),
+            open_id_connect_url=f"{self.url}/.well-known/openid-configuration",
+        )
 
 
 @pytest.fixture
@@ -109,19 +129,34 @@ async def who(ctx: TaskContext) -> str:
 
 
 @contextmanager
-def guarded(*authenticators: Authenticator, require: list[dict[str, list[str]]] | None = None, signer: CardSigner | None = None) -> Iterator[str]:
+def guarded(
+    *authenticators: Authenticator,
+    require: list[dict[str, list[str]]] | None = None,
+    signer: CardSigner | None = None,
+) -> Iterator[str]:
     """Serve a guarded agent on a real socket."""
     agent = Agent("guarded", capabilities=Capabilities(extended_agent_card=True))
     agent.add("who", who, default=True)
     agent.add("secret", who, only_extended=True)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        surface = Surface(agent, gate=AuthGate(*authenticators, require=require, shared_subjects=True), signer=signer, public_url=signer and url)
-        with serve_on_socket(create_app(surface, store="memory", settings=FAST_SETTINGS), listening_socket=listening):
+        surface = Surface(
+            agent,
+            gate=AuthGate(*authenticators, require=require, shared_subjects=True),
+            signer=signer,
+            public_url=signer and url,
+        )
+        with serve_on_socket(
+            create_app(surface, store="memory", settings=FAST_SETTINGS), listening_socket=listening
+        ):
             yield url
 
 
-async def subject(url: str, auth: httpx.Auth | str | Mapping[str, Credential] | None, options: ClientOptions | None = None) -> str | None:
+async def subject(
+    url: str,
+    auth: httpx.Auth | str | Mapping[str, Credential] | None,
+    options: ClientOptions | None = None,
+) -> str | None:
     """Ask an agent as whom it sees us."""
     async with A2AClient(url, auth=auth, options=options) as client:
         task = await client.send("x")
@@ -154,31 +189,53 @@ class Way:
 WAYS = {
     "key in a header": Way(lambda: ApiKeyAuthenticator(KEYS, scheme="it"), "k-1", "k-2"),
     "key in the query": Way(
-        lambda: ApiKeyAuthenticator(KEYS, "key", KeyLocation.QUERY, scheme="it"), ApiKeyAuth("k-1", "key", "query"), ApiKeyAuth("k-2", "key", "query")
+        lambda: ApiKeyAuthenticator(KEYS, "key", KeyLocation.QUERY, scheme="it"),
+        ApiKeyAuth("k-1", "key", "query"),
+        ApiKeyAuth("k-2", "key", "query"),
     ),
-    "key in a cookie": Way(lambda: ApiKeyAuthenticator(KEYS, "key", KeyLocation.COOKIE, scheme="it"), "k-1", "k-2"),
-    "name and password": Way(lambda: BasicAuthenticator(USERS, scheme="it"), ("ada", "pässword"), ("ada", "x")),
-    "proof of our own": Way(lambda: ApiKeyAuthenticator(KEYS, scheme="it"), Custom(), httpx.BasicAuth("a", "b")),
+    "key in a cookie": Way(
+        lambda: ApiKeyAuthenticator(KEYS, "key", KeyLocation.COOKIE, scheme="it"), "k-1", "k-2"
+    ),
+    "name and password": Way(
+        lambda: BasicAuthenticator(USERS, scheme="it"), ("ada", "pässword"), ("ada", "x")
+    ),
+    "proof of our own": Way(
+        lambda: ApiKeyAuthenticator(KEYS, scheme="it"), Custom(), httpx.BasicAuth("a", "b")
+    ),
 }
 PINS = [Pin(V1_0.name, JSONRPC), Pin(V1_0.name, HTTP_JSON), Pin(V0_3.name, JSONRPC)]
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
 async def test_credentials_are_sent_as_the_card_requires(way: Way) -> None:
-    """In every dialect; wrong credentials are refused, and those for another scheme are not sent."""
+    """In every dialect; wrong credentials are refused, and those for another scheme are not
+    sent.
+    """
     with guarded(way.authenticator()) as url:
         for pin in PINS:
-            assert await subject(url, {"it": way.right, "other": "t0ken"}, ClientOptions(pin=pin)) == "ada"
+            assert (
+                await subject(url, {"it": way.right, "other": "t0ken"}, ClientOptions(pin=pin))
+                == "ada"
+            )
         with pytest.raises(UnauthenticatedError):
             await subject(url, {"it": way.wrong})
-        with pytest.raises(MissingCredentialsError, match="requires it; given are credentials for other"):
+        with pytest.raises(
+            MissingCredentialsError, match="requires it; given are credentials for other"
+        ):
             await subject(url, {"other": "t0ken"})
 
 
 async def test_tokens_come_from_where_we_say(provider: Provider) -> None:
-    """A bearer token; OAuth client credentials; the same found through OpenID Connect. One token is for many requests."""
+    """A bearer token; OAuth client credentials; the same found through OpenID Connect.
+
+    One token is for many requests.
+    """
     with guarded(provider.authenticator(), require=[{"bearer": ["tasks"]}]) as url:
-        assert await subject(url, {"bearer": provider.token()}) == await subject(url, provider.token()) == "ada"
+        assert (
+            await subject(url, {"bearer": provider.token()})
+            == await subject(url, provider.token())
+            == "ada"
+        )
         assert provider.given == 0
         proofs = (
             ClientCredentials(f"{provider.url}/token", "me", "s3cret", scopes=["tasks"]),
@@ -193,11 +250,16 @@ async def test_tokens_come_from_where_we_say(provider: Provider) -> None:
 
 
 async def test_a_provider_that_gives_no_token_is_an_error_of_ours(provider: Provider) -> None:
-    """A wrong secret, an unexpected document, and a redirect to plain HTTP; the error never contains the secret."""
+    """A wrong secret, an unexpected document, and a redirect to plain HTTP; the error never
+    contains the secret.
+    """
     with guarded(provider.authenticator()) as url:
         for proof, said in (
             (ClientCredentials(f"{provider.url}/token", "me", "wr0ng"), "invalid_client"),
-            (ClientCredentials.from_issuer(f"{provider.url}/", "me", "s3cret"), "no token endpoint in its discovery document"),
+            (
+                ClientCredentials.from_issuer(f"{provider.url}/", "me", "s3cret"),
+                "no token endpoint in its discovery document",
+            ),
         ):
             with pytest.raises(TokenError, match=said) as raised:
                 await subject(url, {"bearer": proof})
@@ -206,7 +268,9 @@ async def test_a_provider_that_gives_no_token_is_an_error_of_ours(provider: Prov
 
 
 async def test_a_certificate_belongs_to_the_connection(tmp_path: Path) -> None:
-    """Alone, or together with a key; without a certificate, or with another one, the request is refused."""
+    """Alone, or together with a key; without a certificate, or with another one, the request is
+    refused.
+    """
     authority = Authority.at(tmp_path)
     certificates = MtlsAuthenticator(["127.0.0.1"], callers={"CN=ada": Identity("ada")})
     both = [{"mtls": [], "apiKey": []}]
@@ -222,20 +286,27 @@ async def test_a_certificate_belongs_to_the_connection(tmp_path: Path) -> None:
         async with tls_proxy(httpx.URL(inside).port or 0, authority) as url:
             with pytest.raises(UnauthenticatedError):
                 await subject(url, {"mtls": ada, "apiKey": "k-2"})
-            said = {"X-SSL-Client-Verify": "SUCCESS", "X-SSL-Client-S-DN": "CN=ada"}  # the proxy takes away what clients say of themselves
+            said = {
+                "X-SSL-Client-Verify": "SUCCESS",
+                "X-SSL-Client-S-DN": "CN=ada",
+            }  # the proxy takes away what clients say of themselves
             with pytest.raises(UnauthenticatedError):
                 await subject(url, {"mtls": nobody, "apiKey": "k-1"}, ClientOptions(headers=said))
 
 
 @pytest.mark.parametrize("pin", PINS, ids=lambda pin: f"{pin.dialect}-{pin.transport.value}")
 async def test_the_card_for_known_callers_is_checked_like_the_public_one(pin: Pin) -> None:
-    """A signature of a trusted key is required; another one is an error, or a warning if the client only warns."""
+    """A signature of a trusted key is required; another one is an error, or a warning if the client
+    only warns.
+    """
     ours, theirs = SigningKey.generate(), SigningKey.generate()
     trust, mistrust = (TrustStore(keys_from_jwks([key.to_jwk()])) for key in (ours, theirs))
     with guarded(ApiKeyAuthenticator(KEYS), signer=CardSigner([ours])) as url:
 
         async def names(check: VerifiesCards | None) -> list[str]:
-            async with A2AClient(url, auth={"apiKey": "k-1"}, options=ClientOptions(pin=pin, card_verifier=check)) as client:
+            async with A2AClient(
+                url, auth={"apiKey": "k-1"}, options=ClientOptions(pin=pin, card_verifier=check)
+            ) as client:
                 return [skill.id for skill in (await client.get_extended_card()).skills]
 
         assert await names(CardVerifier(trust)) == await names(None) == ["who", "secret"]
@@ -251,7 +322,10 @@ async def test_cards_are_checked_where_keys_are_given() -> None:
 
         async def name(*keys: SigningKey) -> str:
             public = (PyJWK(key.to_jwk(), key.algorithm).key for key in keys)
-            pinned = tuple(each.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode() for each in public)
+            pinned = tuple(
+                each.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+                for each in public
+            )
             async with A2AClient(url, options=ClientOptions(card_keys=pinned)) as client:
                 return (await client.get_card()).name
 
@@ -273,7 +347,9 @@ class ButTheFirst:
 
 
 async def test_credentials_stay_with_their_host() -> None:
-    """A card that moved to another host is read there without our keys and headers, and never over plain HTTP after HTTPS."""
+    """A card that moved to another host is read there without our keys and headers, and never over
+    plain HTTP after HTTPS.
+    """
     seen: list[Mapping[str, str]] = []
 
     def elsewhere(call: WebhookRequest) -> WebhookResponse:
@@ -284,12 +360,16 @@ async def test_credentials_stay_with_their_host() -> None:
         target = f"http://127.0.0.1:{other.port}/agent.json"
         async with WebhookReceiver(lambda _: WebhookResponse(302, {"location": target})) as first:
             options = ClientOptions(headers={"X-Own": "s3cret"})
-            async with A2AClient(f"http://127.0.0.1:{first.port}/card.json", auth=HeaderKeyAuth(), options=options) as client:
+            async with A2AClient(
+                f"http://127.0.0.1:{first.port}/card.json", auth=HeaderKeyAuth(), options=options
+            ) as client:
                 with pytest.raises(CardNotFoundError):
                     await client.get_card()
             assert first.requests[0].headers["x-api-key"] == "k-1"
             assert first.requests[0].headers["x-own"] == "s3cret"
-    assert [(each.get("x-api-key"), each.get("x-own"), each.get("authorization")) for each in seen] == [(None, None, None)]
+    assert [
+        (each.get("x-api-key"), each.get("x-own"), each.get("authorization")) for each in seen
+    ] == [(None, None, None)]
 
 
 class HeaderKeyAuth(httpx.Auth):
@@ -302,17 +382,24 @@ class HeaderKeyAuth(httpx.Auth):
 
 
 async def test_a_card_that_is_not_public_needs_credentials_that_it_does_not_choose() -> None:
-    """One auth serves the card and the calls; among several, nothing could choose before the card is read, and the error says so."""
+    """One auth serves the card and the calls; among several, nothing could choose before the card
+    is read, and the error says so.
+    """
     agent = Agent("hidden")
     agent.add("x", lambda ctx: ctx.text)
     gate = AuthGate(ApiKeyAuthenticator({digest_key("k" * 32): Identity("ada")}))
-    with serve_on_socket(create_app(Surface(agent, gate=gate, public_card=False), settings=FAST_SETTINGS)) as server:
+    with serve_on_socket(
+        create_app(Surface(agent, gate=gate, public_card=False), settings=FAST_SETTINGS)
+    ) as server:
         url = str(server.base_url)
         async with A2AClient(url, auth=ApiKeyAuth("k" * 32)) as client:
             assert (await client.get_card()).name == "hidden"
             assert isinstance(await client.send("hi"), Task)
         async with A2AClient(url, auth={"apiKey": "k" * 32}) as client:
-            with pytest.raises(MissingCredentialsError, match=r"card itself needs credentials.*pass the one for the card as auth="):
+            with pytest.raises(
+                MissingCredentialsError,
+                match=r"card itself needs credentials.*pass the one for the card as auth=",
+            ):
                 await client.send("hi")
         async with A2AClient(url) as client:
             with pytest.raises(UnauthenticatedError):

@@ -8,8 +8,20 @@ import pytest
 from integration.client.bad_server import BadServer, answer, enveloped, frames, served, stream
 from pydantic_core import from_json, to_json
 
-from a2a_contract.errors import InternalError, MethodNotFoundError, TaskNotFoundError, UnavailableError, UnsupportedOperationError
-from a2a_contract.v1_0 import Message, Task, TaskArtifactUpdateEvent, TaskState, TaskStatusUpdateEvent
+from a2a_contract.errors import (
+    InternalError,
+    MethodNotFoundError,
+    TaskNotFoundError,
+    UnavailableError,
+    UnsupportedOperationError,
+)
+from a2a_contract.v1_0 import (
+    Message,
+    Task,
+    TaskArtifactUpdateEvent,
+    TaskState,
+    TaskStatusUpdateEvent,
+)
 from a2a_runtime.client import (
     HTTP_JSON,
     JSONRPC,
@@ -31,7 +43,12 @@ from a2a_runtime.client import (
 
 pytestmark = pytest.mark.anyio
 
-NEW, OLD, REST, OLD_REST = Pin("v1_0", JSONRPC), Pin("v0_3", JSONRPC), Pin("v1_0", HTTP_JSON), Pin("v0_3_proto", HTTP_JSON)
+NEW, OLD, REST, OLD_REST = (
+    Pin("v1_0", JSONRPC),
+    Pin("v0_3", JSONRPC),
+    Pin("v1_0", HTTP_JSON),
+    Pin("v0_3_proto", HTTP_JSON),
+)
 TASK = b'{"id":"t","contextId":"c","status":{"state":"TASK_STATE_WORKING"}}'
 WORKING = b'{"task":%b}' % TASK
 CHUNK = b'{"artifactUpdate":{"taskId":"t","contextId":"c","artifact":{"artifactId":"a","parts":[{"text":"one"}]}}}'
@@ -44,22 +61,49 @@ ANSWERS: dict[str, tuple[bytes, Pin, type[Exception], str]] = {
     "nothing": (answer(b""), NEW, InvalidResponseError, "GetTask"),
     "something else": (answer(enveloped(b'{"id":5}')), NEW, InvalidResponseError, "GetTask"),
     "no result": (answer(b'{"jsonrpc":"2.0","id":"1"}'), NEW, InvalidResponseError, "result"),
-    "less than promised": (answer(enveloped(TASK), length=10_000), NEW, ConnectionLostError, "lost"),
+    "less than promised": (
+        answer(enveloped(TASK), length=10_000),
+        NEW,
+        ConnectionLostError,
+        "lost",
+    ),
     "no HTTP": (b"SSH-2.0-OpenSSH\r\n", NEW, ConnectionLostError, "lost"),
     "nothing at all": (b"", NEW, ConnectionLostError, "lost"),
     "too much": (answer(enveloped(TASK) + b" " * 5000), NEW, ResponseTooLargeError, "2000 bytes"),
-    "an error page": (answer(b"oops", "500 Internal Server Error", "text/plain"), NEW, UnexpectedStatusError, "oops"),
-    "a gateway": (answer(b"<html>bad gateway", "502 Bad Gateway", "text/html"), NEW, UnexpectedStatusError, "502"),
+    "an error page": (
+        answer(b"oops", "500 Internal Server Error", "text/plain"),
+        NEW,
+        UnexpectedStatusError,
+        "oops",
+    ),
+    "a gateway": (
+        answer(b"<html>bad gateway", "502 Bad Gateway", "text/html"),
+        NEW,
+        UnexpectedStatusError,
+        "502",
+    ),
     "busy": (answer(b"", "503 Service Unavailable"), NEW, UnavailableError, "unavailable"),
     "elsewhere": (answer(b"", "302 Found"), NEW, UnexpectedStatusError, "302"),
     "an error with the status of an error": (
-        answer(b'{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"no"}}', "404 Not Found"),
+        answer(
+            b'{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"no"}}', "404 Not Found"
+        ),
         NEW,
         MethodNotFoundError,
         "no",
     ),
-    "an error that is plain HTTP": (answer(b'{"message":"Task not found"}', "404 Not Found"), OLD_REST, TaskNotFoundError, "not found"),
-    "an error with a good status": (answer(b'{"error":{"code":404,"details":[{"reason":"TASK_NOT_FOUND"}]}}'), REST, TaskNotFoundError, "not found"),
+    "an error that is plain HTTP": (
+        answer(b'{"message":"Task not found"}', "404 Not Found"),
+        OLD_REST,
+        TaskNotFoundError,
+        "not found",
+    ),
+    "an error with a good status": (
+        answer(b'{"error":{"code":404,"details":[{"reason":"TASK_NOT_FOUND"}]}}'),
+        REST,
+        TaskNotFoundError,
+        "not found",
+    ),
 }
 
 
@@ -74,9 +118,15 @@ async def test_bad_answers(said: bytes, pin: Pin, kind: type[Exception], text: s
 
 LENIENT: dict[str, tuple[bytes, Pin]] = {
     "proto3 leaves out what is empty": (enveloped(b'{"id":"t","status":{}}'), NEW),
-    "snake_case": (enveloped(b'{"id":"t","context_id":"c","status":{"state":"TASK_STATE_WORKING"}}'), NEW),
+    "snake_case": (
+        enveloped(b'{"id":"t","context_id":"c","status":{"state":"TASK_STATE_WORKING"}}'),
+        NEW,
+    ),
     "numbers for words": (enveloped(b'{"id":"t","contextId":"c","status":{"state":2}}'), NEW),
-    "unknown members and words": (enveloped(b'{"id":"t","new":[1],"status":{"state":"TASK_STATE_DREAMING"}}'), NEW),
+    "unknown members and words": (
+        enveloped(b'{"id":"t","new":[1],"status":{"state":"TASK_STATE_DREAMING"}}'),
+        NEW,
+    ),
     "a null error": (b'{"jsonrpc":"2.0","id":"1","error":null,"result":%b}' % TASK, NEW),
     "another id": (b'{"jsonrpc":"2.0","id":99,"result":%b}' % TASK, NEW),
     "no envelope members": (b'{"result":%b}' % TASK, NEW),
@@ -87,7 +137,10 @@ LENIENT: dict[str, tuple[bytes, Pin]] = {
         ),
         OLD,
     ),
-    "the documented form of 0.3 over HTTP": (b'{"kind":"task","id":"t","contextId":"c","status":{"state":"working"}}', OLD_REST),
+    "the documented form of 0.3 over HTTP": (
+        b'{"kind":"task","id":"t","contextId":"c","status":{"state":"working"}}',
+        OLD_REST,
+    ),
 }
 
 
@@ -100,7 +153,11 @@ async def test_missing_optional_members_are_accepted(body: bytes, pin: Pin) -> N
     assert task.status.state in {TaskState.WORKING, TaskState.UNSPECIFIED, "TASK_STATE_DREAMING"}
 
 
-@pytest.mark.parametrize("body", [b'{"jsonrpc":"2.0","id":"1"}', enveloped(b"null"), enveloped(b"{}")], ids=["missing", "null", "object"])
+@pytest.mark.parametrize(
+    "body",
+    [b'{"jsonrpc":"2.0","id":"1"}', enveloped(b"null"), enveloped(b"{}")],
+    ids=["missing", "null", "object"],
+)
 async def test_an_answer_of_nothing(body: bytes) -> None:
     """Deleting has no answer, which peers write in every way."""
     async with BadServer(answer(body)).client() as client:
@@ -121,13 +178,20 @@ async def test_a_message_is_tried_again_under_its_key() -> None:
     async with server.client() as client:
         await client.send("hello", wait=False)
     assert server.headers(0)[b"idempotency-key"] == server.headers(1)[b"idempotency-key"]
-    said = [from_json(each.partition(b"\r\n\r\n")[2])["params"]["message"]["messageId"] for each in server.requests]
+    said = [
+        from_json(each.partition(b"\r\n\r\n")[2])["params"]["message"]["messageId"]
+        for each in server.requests
+    ]
     assert said[0] == said[1]
 
 
 @pytest.mark.parametrize("said", [b"", answer(b"", "503 Busy")], ids=["broken", "busy"])
-async def test_a_message_is_sent_once_to_an_agent_that_may_know_nothing_of_keys(said: bytes) -> None:
-    """It has perhaps done it, and would do it again: neither a call nor the begin of a stream is repeated."""
+async def test_a_message_is_sent_once_to_an_agent_that_may_know_nothing_of_keys(
+    said: bytes,
+) -> None:
+    """It has perhaps done it, and would do it again: neither a call nor the begin of a stream is
+    repeated.
+    """
     server = BadServer(said)
     async with server.client() as client:
         with pytest.raises((ConnectionLostError, UnavailableError)):
@@ -157,7 +221,10 @@ async def test_silence() -> None:
 
 async def test_nobody_there() -> None:
     """A refused connection says so, after some attempts."""
-    async with A2AClient("http://127.0.0.1:9/", options=ClientOptions(retry_policy=RetryPolicy(attempts=2, initial_delay=0.01))) as client:
+    async with A2AClient(
+        "http://127.0.0.1:9/",
+        options=ClientOptions(retry_policy=RetryPolicy(attempts=2, initial_delay=0.01)),
+    ) as client:
         with pytest.raises(ConnectError, match=r"127\.0\.0\.1:9"):
             await client.send("hello")
 
@@ -199,7 +266,11 @@ STREAMS: dict[str, tuple[tuple[bytes, ...], list[str]]] = {
     ),
     "one answer that is no stream": ((answer(enveloped(DONE)),), ["COMPLETED"]),
     "over when it is asked for again": (
-        (stream(WORKING), answer(b'{"error":{"code":-32004,"message":"over"}}'), answer(enveloped(TASK.replace(b"WORKING", b"COMPLETED")))),
+        (
+            stream(WORKING),
+            answer(b'{"error":{"code":-32004,"message":"over"}}'),
+            answer(enveloped(TASK.replace(b"WORKING", b"COMPLETED"))),
+        ),
         ["WORKING", "COMPLETED"],
     ),
 }
@@ -213,13 +284,37 @@ async def test_streams_come_to_their_end(said: tuple[bytes, ...], events: list[s
 
 
 BROKEN: dict[str, tuple[bytes, type[Exception], str]] = {
-    "an error at once": (answer(b'{"error":{"code":-32004,"message":"no streams"}}'), UnsupportedOperationError, "no streams"),
-    "an error within": (stream(WORKING, more=b'data: {"error":{"code":-32603,"message":"oops"}}\n\n'), InternalError, "oops"),
-    "an error by name": (stream(WORKING, more=b'event: error\ndata: {"code":-32603,"message":"oops"}\n\n'), InternalError, "oops"),
+    "an error at once": (
+        answer(b'{"error":{"code":-32004,"message":"no streams"}}'),
+        UnsupportedOperationError,
+        "no streams",
+    ),
+    "an error within": (
+        stream(WORKING, more=b'data: {"error":{"code":-32603,"message":"oops"}}\n\n'),
+        InternalError,
+        "oops",
+    ),
+    "an error by name": (
+        stream(WORKING, more=b'event: error\ndata: {"code":-32603,"message":"oops"}\n\n'),
+        InternalError,
+        "oops",
+    ),
     "a web page": (answer(b"<html>", media_type="text/html"), InvalidResponseError, "<html>"),
-    "a frame of something else": (stream(WORKING, b'{"new":1}'), InvalidResponseError, "SendStreamingMessage"),
-    "a frame of nonsense": (stream(WORKING, more=b"data: hello\n\n"), InvalidResponseError, "hello"),
-    "a line without an end": (stream(WORKING, more=b"data: " + b"x" * 5000), ResponseTooLargeError, "2000"),
+    "a frame of something else": (
+        stream(WORKING, b'{"new":1}'),
+        InvalidResponseError,
+        "SendStreamingMessage",
+    ),
+    "a frame of nonsense": (
+        stream(WORKING, more=b"data: hello\n\n"),
+        InvalidResponseError,
+        "hello",
+    ),
+    "a line without an end": (
+        stream(WORKING, more=b"data: " + b"x" * 5000),
+        ResponseTooLargeError,
+        "2000",
+    ),
     "broken over and over": (stream(WORKING), StreamLostError, "ended before"),
     "an error page": (answer(b"oops", "500 Internal Server Error"), UnexpectedStatusError, "oops"),
 }
@@ -228,7 +323,9 @@ BROKEN: dict[str, tuple[bytes, type[Exception], str]] = {
 @pytest.mark.parametrize(("said", "kind", "text"), BROKEN.values(), ids=BROKEN.keys())
 async def test_streams_that_break_say_so(said: bytes, kind: type[Exception], text: str) -> None:
     """None ends as if all were well."""
-    async with BadServer(said).client(resumes=0.1, limits=ResponseLimits(event_bytes=2000)) as client:
+    async with BadServer(said).client(
+        resumes=0.1, limits=ResponseLimits(event_bytes=2000)
+    ) as client:
         with pytest.raises(kind, match=text):
             await collected(client)
 
@@ -246,7 +343,9 @@ async def test_a_silent_stream_is_taken_up_again() -> None:
     head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 100000\r\n\r\n"
 
     class Stuck(BadServer):
-        async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async def _connected(
+            self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        ) -> None:
             if self.requests:
                 return await super()._connected(reader, writer)
             self.requests.append(await reader.read(65536))
@@ -259,9 +358,13 @@ async def test_a_silent_stream_is_taken_up_again() -> None:
     assert server.headers(1)[b"last-event-id"] == b"3"
 
 
-@pytest.mark.parametrize("rest", [b"HTTP/1.1 200 OK\r\n", answer(b"", length=1_000_000)], ids=["headers", "body"])
+@pytest.mark.parametrize(
+    "rest", [b"HTTP/1.1 200 OK\r\n", answer(b"", length=1_000_000)], ids=["headers", "body"]
+)
 async def test_an_answer_that_drips_has_a_deadline(rest: bytes) -> None:
-    """The timeout is that of the whole answer, not of a pause: for a card, for an answer, and for an answer in place of a stream."""
+    """The timeout is that of the whole answer, not of a pause: for a card, for an answer, and for
+    an answer in place of a stream.
+    """
 
     async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -276,7 +379,9 @@ async def test_an_answer_that_drips_has_a_deadline(rest: bytes) -> None:
         async with A2AClient(url, timeout=0.5, options=ClientOptions(retry_policy=once)) as client:
             with pytest.raises(ResponseTimeoutError, match=r"0\.5 s"):
                 await client.get_card()
-        async with A2AClient(url, timeout=0.5, options=ClientOptions(retry_policy=once, interface_url=url)) as client:
+        async with A2AClient(
+            url, timeout=0.5, options=ClientOptions(retry_policy=once, interface_url=url)
+        ) as client:
             with pytest.raises(ResponseTimeoutError):
                 await client.get("t")
             with pytest.raises(ResponseTimeoutError):
@@ -285,15 +390,29 @@ async def test_an_answer_that_drips_has_a_deadline(rest: bytes) -> None:
 
 
 async def test_credentials_stay_at_their_origin() -> None:
-    """Another port of the same host may be another service: a card that leads there gets nothing, unless the client trusts that origin."""
+    """Another port of the same host may be another service: a card that leads there gets nothing,
+    unless the client trusts that origin.
+    """
     heads: list[bytes] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
         heads.append(head)
-        card = {"name": "a", "description": "", "version": "1", "capabilities": {}, "skills": [], "defaultInputModes": [], "defaultOutputModes": []}
+        card = {
+            "name": "a",
+            "description": "",
+            "version": "1",
+            "capabilities": {},
+            "skills": [],
+            "defaultInputModes": [],
+            "defaultOutputModes": [],
+        }
         interface = {"url": other_url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
-        body = to_json({**card, "supportedInterfaces": [interface]}) if head.startswith(b"GET") else enveloped(TASK)
+        body = (
+            to_json({**card, "supportedInterfaces": [interface]})
+            if head.startswith(b"GET")
+            else enveloped(TASK)
+        )
         writer.write(answer(body))
 
     async with served(serve) as url, served(serve) as other_url:
@@ -301,6 +420,8 @@ async def test_credentials_stay_at_their_origin() -> None:
             with pytest.raises(UntrustedOriginError, match=other_url):
                 await client.get("t")
         assert not any(head.startswith(b"POST") for head in heads)
-        async with A2AClient(url, auth="hush", options=ClientOptions(trusted_origins=(other_url,))) as client:
+        async with A2AClient(
+            url, auth="hush", options=ClientOptions(trusted_origins=(other_url,))
+        ) as client:
             assert (await client.get("t")).id == "t"
         assert b"Bearer hush" in heads[-1]

@@ -1,4 +1,6 @@
-"""Our client and our server with the next version: conditions, and long polls where the agent has no streams."""
+"""Our client and our server with the next version: conditions, and long polls where the agent has
+no streams.
+"""
 
 from __future__ import annotations
 
@@ -41,14 +43,20 @@ def build_agent(*, streaming: bool) -> Agent:
 @pytest.fixture(scope="module", params=[True, False], ids=["streams", "polls"])
 def agent(request: pytest.FixtureRequest) -> Iterator[str]:
     """The agent on a socket, with streams and without."""
-    surface = Surface(build_agent(streaming=request.param), dialects=DIALECTS, grpc=GrpcOptions(find_free_address()))
+    surface = Surface(
+        build_agent(streaming=request.param),
+        dialects=DIALECTS,
+        grpc=GrpcOptions(find_free_address()),
+    )
     with serve_on_socket(create_app(surface, settings=FAST_SETTINGS)) as client:
         yield str(client.base_url)
 
 
 @pytest.mark.parametrize("pin", PINS.values(), ids=PINS)
 async def test_a_task_is_followed_with_streams_and_without(agent: str, pin: Pin) -> None:
-    """Both show every settled state; long polls give the task, and may leave out what was over in the meantime."""
+    """Both show every settled state; long polls give the task, and may leave out what was over in
+    the meantime.
+    """
     async with A2AClient(agent, timeout=30, options=ClientOptions(pin=pin)) as client:
         stream = client.stream("hello")
         states = [str(event.status.state) async for event in stream if hasattr(event, "status")]
@@ -59,13 +67,17 @@ async def test_a_task_is_followed_with_streams_and_without(agent: str, pin: Pin)
         with pytest.raises(TaskGenerationMismatchError):
             await client.send("too late", task=task, if_generation=1)
         following = client.stream("Ada", task=task, if_generation=task.generation)
-        assert [str(event.status.state) async for event in following if hasattr(event, "status")][-1] == State.COMPLETED
+        assert [str(event.status.state) async for event in following if hasattr(event, "status")][
+            -1
+        ] == State.COMPLETED
         assert following.generation == (await client.get(task)).generation  # type: ignore[attr-defined]  # a task of the draft
 
 
 async def test_a_subscription_without_streams_reads_until_the_end(agent: str) -> None:
     """It outlasts the question, as that of a stream does."""
-    async with A2AClient(agent, timeout=30, options=ClientOptions(pin=PINS[JSONRPC.value])) as client:
+    async with A2AClient(
+        agent, timeout=30, options=ClientOptions(pin=PINS[JSONRPC.value])
+    ) as client:
         question = await client.send("hello")
         assert isinstance(question, Task)
         states: list[str] = []

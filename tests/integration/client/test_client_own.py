@@ -1,4 +1,6 @@
-"""Our client and our server, in every dialect over every binding, in process, on sockets, and over a network that breaks."""
+"""Our client and our server, in every dialect over every binding, in process, on sockets, and over
+a network that breaks.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,14 @@ from collections.abc import AsyncIterator, Iterator
 import httpx
 import pytest
 from integration.client.proxy import CuttingProxy
-from integration.outcome_agent import EXTENSION, LINE_ENDS, BlockingHandler, build_test_agent, build_test_app, serve_on_socket
+from integration.outcome_agent import (
+    EXTENSION,
+    LINE_ENDS,
+    BlockingHandler,
+    build_test_agent,
+    build_test_app,
+    serve_on_socket,
+)
 
 from a2a_contract.errors import (
     A2AError,
@@ -20,10 +29,26 @@ from a2a_contract.errors import (
 )
 from a2a_contract.extension_table import IDEMPOTENCY, SKILL_SELECTION
 from a2a_contract.lifecycle import State
-from a2a_contract.v1_0 import Message, Task, TaskArtifactUpdateEvent, TaskPushNotificationConfig, TaskState
+from a2a_contract.v1_0 import (
+    Message,
+    Task,
+    TaskArtifactUpdateEvent,
+    TaskPushNotificationConfig,
+    TaskState,
+)
 from a2a_runtime.agent import Capabilities
 from a2a_runtime.auth.gate import PresenceGate
-from a2a_runtime.client import HTTP_JSON, JSONRPC, A2AClient, ClientOptions, ConnectionLostError, Pin, RetryPolicy, SendOptions, TaskEvent
+from a2a_runtime.client import (
+    HTTP_JSON,
+    JSONRPC,
+    A2AClient,
+    ClientOptions,
+    ConnectionLostError,
+    Pin,
+    RetryPolicy,
+    SendOptions,
+    TaskEvent,
+)
 from a2a_runtime.surface import Limits, Surface
 
 pytestmark = pytest.mark.anyio
@@ -47,7 +72,9 @@ def skill(name: str) -> SendOptions:
 @pytest.fixture(scope="module")
 def agent() -> Iterator[str]:
     """Our own agent on a socket."""
-    with serve_on_socket(build_test_app(Surface(build_test_agent(WAITING), limits=Limits(keep_alive_interval=0.2)))) as client:
+    with serve_on_socket(
+        build_test_app(Surface(build_test_agent(WAITING), limits=Limits(keep_alive_interval=0.2)))
+    ) as client:
         yield str(client.base_url)
 
 
@@ -73,7 +100,12 @@ def a_task(answer: Task | Message) -> Task:
 
 def texts(events: list[TaskEvent]) -> list[str]:
     """List the texts of the chunks."""
-    return [part.text or "" for event in events if isinstance(event, TaskArtifactUpdateEvent) for part in event.artifact.parts]
+    return [
+        part.text or ""
+        for event in events
+        if isinstance(event, TaskArtifactUpdateEvent)
+        for part in event.artifact.parts
+    ]
 
 
 async def test_sending(client: A2AClient) -> None:
@@ -87,11 +119,15 @@ async def test_sending(client: A2AClient) -> None:
 
 
 async def test_streaming(client: A2AClient) -> None:
-    """Every chunk in its order, ended by the terminal event, with nothing lost at strange line ends."""
+    """Every chunk in its order, ended by the terminal event, with nothing lost at strange line
+    ends.
+    """
     stream = client.stream("30", options=skill("count"))
     assert texts([event async for event in stream]) == [str(number) for number in range(30)]
     assert (stream.state, stream.is_over) == (TaskState.COMPLETED, True)
-    assert texts([event async for event in client.stream("go", options=skill("lines"))]) == [LINE_ENDS]
+    assert texts([event async for event in client.stream("go", options=skill("lines"))]) == [
+        LINE_ENDS
+    ]
 
 
 async def test_a_conversation(client: A2AClient) -> None:
@@ -119,8 +155,16 @@ async def test_a_task_from_start_to_stop(client: A2AClient) -> None:
 async def test_listing(client: A2AClient) -> None:
     """Page after page, filtered."""
     first = a_task(await client.send("0"))
-    rest = [a_task(await client.send(str(number), context_id=first.context_id)) for number in range(1, 5)]
-    listed = [task async for task in client.list(context_id=first.context_id, state=State.COMPLETED, page_size=2, include_artifacts=True)]
+    rest = [
+        a_task(await client.send(str(number), context_id=first.context_id))
+        for number in range(1, 5)
+    ]
+    listed = [
+        task
+        async for task in client.list(
+            context_id=first.context_id, state=State.COMPLETED, page_size=2, include_artifacts=True
+        )
+    ]
     assert [task.id for task in listed] == [task.id for task in reversed([first, *rest])]
     assert all(task.artifacts for task in listed)
 
@@ -128,7 +172,9 @@ async def test_listing(client: A2AClient) -> None:
 async def test_webhooks(client: A2AClient) -> None:
     """Made, read, listed and deleted."""
     task = a_task(await client.send("go", options=skill("ask")))
-    made = await client.push_configs.create(task, TaskPushNotificationConfig(id="hook", url="https://8.8.8.8/a"))
+    made = await client.push_configs.create(
+        task, TaskPushNotificationConfig(id="hook", url="https://8.8.8.8/a")
+    )
     assert (await client.push_configs.get(task, made.id or "")).url == made.url
     assert [each.id async for each in client.push_configs.list(task)] == ["hook"]
     await client.push_configs.delete(task, "hook")
@@ -151,7 +197,9 @@ async def test_errors(client: A2AClient) -> None:
 async def test_a_repeated_key_is_one_task(client: A2AClient) -> None:
     """So a client may send the message again."""
     options = SendOptions(idempotency_key="again", metadata={"skillId": "echo"})
-    message = Message.model_validate({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "once"}]})
+    message = Message.model_validate(
+        {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "once"}]}
+    )
     tasks = [a_task(await client.send(message, options=options)).id for _ in range(2)]
     assert tasks[0] == tasks[1]
 
@@ -164,9 +212,16 @@ async def test_extensions_are_requested(agent: str) -> None:
 
 async def test_mesh_is_spoken_where_it_is_pinned() -> None:
     """The early form has a card of its own, which says nothing of versions."""
-    app = build_test_app(Surface(build_test_agent(), "/mesh", dialects=frozenset({"mesh"}), only=frozenset({"echo"})))
+    app = build_test_app(
+        Surface(build_test_agent(), "/mesh", dialects=frozenset({"mesh"}), only=frozenset({"echo"}))
+    )
     options = ClientOptions(pin=Pin("mesh"))
-    async with app.lifespan(), A2AClient("http://agent/mesh", transport=httpx.ASGITransport(app), options=options) as client:
+    async with (
+        app.lifespan(),
+        A2AClient(
+            "http://agent/mesh", transport=httpx.ASGITransport(app), options=options
+        ) as client,
+    ):
         assert a_task(await client.send("a")).status.state == TaskState.COMPLETED
         assert texts([event async for event in client.stream("b")]) == ["b"]
 
@@ -174,19 +229,30 @@ async def test_mesh_is_spoken_where_it_is_pinned() -> None:
 async def test_an_agent_that_does_not_stream() -> None:
     """Its one answer is the one event."""
     app = build_test_app(Surface(build_test_agent(capabilities=Capabilities(streaming=False))))
-    async with app.lifespan(), A2AClient("http://agent", transport=httpx.ASGITransport(app)) as client:
+    async with (
+        app.lifespan(),
+        A2AClient("http://agent", transport=httpx.ASGITransport(app)) as client,
+    ):
         [event] = [event async for event in client.stream("a")]
     assert isinstance(event, Task)
     assert event.status.state == TaskState.COMPLETED
 
 
 async def test_in_process_with_a_token() -> None:
-    """An app in the same process is talked to without a socket; a token is shown with every request."""
+    """An app in the same process is talked to without a socket; a token is shown with every
+    request.
+    """
     app = build_test_app(Surface(build_test_agent(), gate=PresenceGate()))
     async with app.lifespan():
-        async with A2AClient("http://agent", auth="secret", transport=httpx.ASGITransport(app)) as client:
+        async with A2AClient(
+            "http://agent", auth="secret", transport=httpx.ASGITransport(app)
+        ) as client:
             assert a_task(await client.send("a")).status.state == TaskState.COMPLETED
-            assert texts([event async for event in client.stream("3", options=skill("count"))]) == ["0", "1", "2"]
+            assert texts([event async for event in client.stream("3", options=skill("count"))]) == [
+                "0",
+                "1",
+                "2",
+            ]
             with pytest.raises(ExtendedAgentCardNotConfiguredError):
                 await client.get_extended_card()
         async with A2AClient("http://agent", transport=httpx.ASGITransport(app)) as client:
@@ -197,9 +263,14 @@ async def test_in_process_with_a_token() -> None:
 
 @pytest.mark.parametrize("pin", PINS.values(), ids=PINS.keys())
 async def test_a_stream_over_a_breaking_network(proxy: CuttingProxy, pin: Pin) -> None:
-    """Wherever connections are cut, in the middle of a frame too, no chunk is lost and none comes twice."""
+    """Wherever connections are cut, in the middle of a frame too, no chunk is lost and none comes
+    twice.
+    """
     proxy.cuts = [1500, 700, 431, 1333, 900]
-    async with A2AClient(proxy.url, options=ClientOptions(pin=pin, retry_policy=RetryPolicy(attempts=10, initial_delay=0.01))) as client:
+    async with A2AClient(
+        proxy.url,
+        options=ClientOptions(pin=pin, retry_policy=RetryPolicy(attempts=10, initial_delay=0.01)),
+    ) as client:
         events = [event async for event in client.stream("25", options=skill("tick"))]
     assert texts(events) == [str(number) for number in range(25)]
     assert proxy.cuts == []
@@ -235,12 +306,18 @@ class WithoutExtensions(httpx.ASGITransport):
 
 @pytest.mark.parametrize("streams", [False, True], ids=["call", "stream"])
 async def test_a_message_whose_answer_is_lost_is_taken_once(streams: bool) -> None:  # noqa: FBT001 - a table
-    """If the card promises idempotency, the message is sent again under its key, and finds the task of the first attempt."""
+    """If the card promises idempotency, the message is sent again under its key, and finds the task
+    of the first attempt.
+    """
     app = build_test_app(Surface(build_test_agent(), only=frozenset({"echo"})))
     cutting = Cutting(app)
     async with (
         app.lifespan(),
-        A2AClient("http://agent", transport=cutting, options=ClientOptions(retry_policy=RetryPolicy(initial_delay=0.01))) as client,
+        A2AClient(
+            "http://agent",
+            transport=cutting,
+            options=ClientOptions(retry_policy=RetryPolicy(initial_delay=0.01)),
+        ) as client,
     ):
         assert await client.find_extension(IDEMPOTENCY)
         _ = [event async for event in client.stream("pay")] if streams else await client.send("pay")
@@ -249,17 +326,27 @@ async def test_a_message_whose_answer_is_lost_is_taken_once(streams: bool) -> No
 
 
 @pytest.mark.parametrize("streams", [False, True], ids=["call", "stream"])
-async def test_a_message_is_not_sent_again_where_nobody_promises_to_take_it_once(streams: bool) -> None:  # noqa: FBT001 - a table
+async def test_a_message_is_not_sent_again_where_nobody_promises_to_take_it_once(
+    streams: bool,  # noqa: FBT001 - a table
+) -> None:
     """An agent with answers that are no tasks, which are kept nowhere, promises nothing."""
     app = build_test_app(Surface(build_test_agent()))
     cutting = Cutting(app)
     async with (
         app.lifespan(),
-        A2AClient("http://agent", transport=cutting, options=ClientOptions(retry_policy=RetryPolicy(initial_delay=0.01))) as client,
+        A2AClient(
+            "http://agent",
+            transport=cutting,
+            options=ClientOptions(retry_policy=RetryPolicy(initial_delay=0.01)),
+        ) as client,
     ):
         assert await client.find_extension(IDEMPOTENCY) is None
         with pytest.raises(ConnectionLostError):
-            _ = [event async for event in client.stream("pay")] if streams else await client.send("pay")
+            _ = (
+                [event async for event in client.stream("pay")]
+                if streams
+                else await client.send("pay")
+            )
         assert cutting.suspended == 1
         assert len([task async for task in client.list()]) == 1
 
@@ -267,17 +354,30 @@ async def test_a_message_is_not_sent_again_where_nobody_promises_to_take_it_once
 async def test_a_skill_is_chosen_where_the_card_says_how(caplog: pytest.LogCaptureFixture) -> None:
     """Elsewhere the client warns once: any skill may answer."""
     app = build_test_app(Surface(build_test_agent(), only=frozenset({"echo", "count"})))
-    async with app.lifespan(), A2AClient("http://agent", transport=httpx.ASGITransport(app)) as client:
+    async with (
+        app.lifespan(),
+        A2AClient("http://agent", transport=httpx.ASGITransport(app)) as client,
+    ):
         assert await client.find_extension(SKILL_SELECTION)
         answer = await client.send("2", options=SendOptions(skill="count", metadata={"more": 1}))
         assert isinstance(answer, Task)
         assert len((answer.artifacts or [])[0].parts) == 2
         assert SKILL_SELECTION.uri not in caplog.text
-    async with app.lifespan(), A2AClient("http://agent", transport=WithoutExtensions(app)) as client:
+    async with (
+        app.lifespan(),
+        A2AClient("http://agent", transport=WithoutExtensions(app)) as client,
+    ):
         for _ in range(2):
             await client.send("2", options=skill("echo"))
-    assert [record.getMessage() for record in caplog.records if SKILL_SELECTION.uri in record.getMessage()] == [
-        f"busy: its card does not declare {SKILL_SELECTION.uri}; it may ignore skillId and use any skill"
+    assert [
+        record.getMessage()
+        for record in caplog.records
+        if SKILL_SELECTION.uri in record.getMessage()
+    ] == [
+        (
+            f"busy: its card does not declare {SKILL_SELECTION.uri}; it may ignore skillId and "
+            "use any skill"
+        )
     ]
 
 
@@ -287,7 +387,9 @@ async def test_a_stream_that_is_left_frees_its_connection(proxy: CuttingProxy) -
     async with client.stream("wait", options=skill("wait")) as stream:
         async for _ in stream:
             break
-    await until(lambda: proxy.open <= 1)  # the one that fetched the card is kept for the next request
+    await until(
+        lambda: proxy.open <= 1
+    )  # the one that fetched the card is kept for the next request
     async for _ in client.stream("wait", options=skill("wait")):
         break
     await until(lambda: proxy.open <= 1)

@@ -1,4 +1,6 @@
-"""Our client with agents of the official SDKs: a2a-sdk 1.3.0 and 0.3.26, over every transport that they serve, on real sockets."""
+"""Our client with agents of the official SDKs: a2a-sdk 1.3.0 and 0.3.26, over every transport that
+they serve, on real sockets.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,15 @@ from a2a_contract.errors import (
 )
 from a2a_contract.extension_table import IDEMPOTENCY
 from a2a_contract.lifecycle import State
-from a2a_contract.v1_0 import Message, Part, Task, TaskArtifactUpdateEvent, TaskPushNotificationConfig, TaskState, TaskStatusUpdateEvent
+from a2a_contract.v1_0 import (
+    Message,
+    Part,
+    Task,
+    TaskArtifactUpdateEvent,
+    TaskPushNotificationConfig,
+    TaskState,
+    TaskStatusUpdateEvent,
+)
 from a2a_runtime.client import (
     GRPC,
     HTTP_JSON,
@@ -54,9 +64,13 @@ class Peer:
     lists_hooks: type[A2AError] | None = None
     deletes_hooks: type[A2AError] | None = None
     refuses: bool = True
-    """Whether an error of the agent's code is an error of the request: the SDK for JavaScript makes a failed task of it."""
+    """Whether an error of the agent's code is an error of the request: the SDK for JavaScript makes
+    a failed task of it.
+    """
     ended: type[Exception] | None = UnsupportedOperationError
-    """The error of a subscription to a task that has ended; the SDK for JavaScript shows the task in 0.3."""
+    """The error of a subscription to a task that has ended; the SDK for JavaScript shows the task
+    in 0.3.
+    """
     null: int | None = None
     """What becomes of null in data: the SDK 0.3.14 for JavaScript writes 0 over gRPC."""
 
@@ -65,21 +79,71 @@ PEERS = {
     "1.0 JSON-RPC": Peer("agent_1_0", Pin(transport=JSONRPC), "v1_0"),
     "1.0 HTTP+JSON": Peer("agent_1_0", Pin(transport=HTTP_JSON), "v1_0"),
     "1.0 gRPC": Peer("agent_1_0", Pin(transport=GRPC), "v1_0"),
-    "0.3 gRPC": Peer("agent_0_3", Pin(transport=GRPC), "v0_3_proto", *[UnsupportedOperationError] * 3, ended=InvalidParamsError),
-    "0.3 JSON-RPC": Peer("agent_0_3", Pin(transport=JSONRPC), "v0_3", lists_tasks=MethodNotFoundError, ended=InvalidParamsError),
+    "0.3 gRPC": Peer(
+        "agent_0_3",
+        Pin(transport=GRPC),
+        "v0_3_proto",
+        *[UnsupportedOperationError] * 3,
+        ended=InvalidParamsError,
+    ),
+    "0.3 JSON-RPC": Peer(
+        "agent_0_3",
+        Pin(transport=JSONRPC),
+        "v0_3",
+        lists_tasks=MethodNotFoundError,
+        ended=InvalidParamsError,
+    ),
     # Over HTTP+JSON the 0.3 SDK breaks the connection instead of answering.
     "0.3 HTTP+JSON": Peer(
-        "agent_0_3", Pin(transport=HTTP_JSON), "v0_3_proto", InternalError, InternalError, MethodNotAllowedError, ended=TransportError
+        "agent_0_3",
+        Pin(transport=HTTP_JSON),
+        "v0_3_proto",
+        InternalError,
+        InternalError,
+        MethodNotAllowedError,
+        ended=TransportError,
     ),
     "JS 1.0 JSON-RPC": Peer("agent_js_1_0", Pin("v1_0", JSONRPC), "v1_0", refuses=False),
     "JS 1.0 HTTP+JSON": Peer("agent_js_1_0", Pin("v1_0", HTTP_JSON), "v1_0", refuses=False),
-    "JS 1.0 as 0.3 JSON-RPC": Peer("agent_js_1_0", Pin("v0_3", JSONRPC), "v0_3", lists_tasks=MethodNotFoundError, refuses=False),
-    "JS 1.0 as 0.3 HTTP+JSON": Peer("agent_js_1_0", Pin("v0_3_proto", HTTP_JSON), "v0_3_proto", NotListed, refuses=False),
-    "JS 0.3 JSON-RPC": Peer("agent_js_0_3", Pin(transport=JSONRPC), "v0_3", lists_tasks=MethodNotFoundError, refuses=False, ended=None),
-    "JS 0.3 HTTP+JSON": Peer("agent_js_0_3", Pin(transport=HTTP_JSON), "v0_3_proto", UnexpectedStatusError, refuses=False, ended=None),
+    "JS 1.0 as 0.3 JSON-RPC": Peer(
+        "agent_js_1_0", Pin("v0_3", JSONRPC), "v0_3", lists_tasks=MethodNotFoundError, refuses=False
+    ),
+    "JS 1.0 as 0.3 HTTP+JSON": Peer(
+        "agent_js_1_0", Pin("v0_3_proto", HTTP_JSON), "v0_3_proto", NotListed, refuses=False
+    ),
+    "JS 0.3 JSON-RPC": Peer(
+        "agent_js_0_3",
+        Pin(transport=JSONRPC),
+        "v0_3",
+        lists_tasks=MethodNotFoundError,
+        refuses=False,
+        ended=None,
+    ),
+    "JS 0.3 HTTP+JSON": Peer(
+        "agent_js_0_3",
+        Pin(transport=HTTP_JSON),
+        "v0_3_proto",
+        UnexpectedStatusError,
+        refuses=False,
+        ended=None,
+    ),
     "JS 1.0 gRPC": Peer("agent_js_1_0", Pin("v1_0", GRPC), "v1_0", refuses=False),
-    "JS 1.0 as 0.3 gRPC": Peer("agent_js_1_0", Pin("v0_3_proto", GRPC), "v0_3_proto", UnsupportedOperationError, refuses=False),
-    "JS 0.3 gRPC": Peer("agent_js_0_3", Pin(transport=GRPC), "v0_3_proto", UnsupportedOperationError, refuses=False, ended=None, null=0),
+    "JS 1.0 as 0.3 gRPC": Peer(
+        "agent_js_1_0",
+        Pin("v0_3_proto", GRPC),
+        "v0_3_proto",
+        UnsupportedOperationError,
+        refuses=False,
+    ),
+    "JS 0.3 gRPC": Peer(
+        "agent_js_0_3",
+        Pin(transport=GRPC),
+        "v0_3_proto",
+        UnsupportedOperationError,
+        refuses=False,
+        ended=None,
+        null=0,
+    ),
 }
 
 
@@ -91,16 +155,27 @@ def peer(request: pytest.FixtureRequest) -> Peer:
 
 
 @pytest.fixture
-async def client(peer: Peer, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[A2AClient]:
-    """A client of the peer, which finds out by its card how to talk to it, on a machine whose hosts need no proxy."""
+async def client(
+    peer: Peer, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[A2AClient]:
+    """A client of the peer, which finds out by its card how to talk to it, on a machine whose hosts
+    need no proxy.
+    """
     monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
-    async with A2AClient(request.getfixturevalue(peer.agent), timeout=20, options=ClientOptions(pin=peer.pin)) as client:
+    async with A2AClient(
+        request.getfixturevalue(peer.agent), timeout=20, options=ClientOptions(pin=peer.pin)
+    ) as client:
         yield client
 
 
 def text_of(events: list[TaskEvent]) -> str:
     """Put the chunks together."""
-    return "".join(part.text or "" for event in events if isinstance(event, TaskArtifactUpdateEvent) for part in event.artifact.parts)
+    return "".join(
+        part.text or ""
+        for event in events
+        if isinstance(event, TaskArtifactUpdateEvent)
+        for part in event.artifact.parts
+    )
 
 
 async def read_all(stream: TaskStream, has_begun: asyncio.Event) -> None:
@@ -123,14 +198,24 @@ async def test_the_card_selects_the_interface(client: A2AClient, peer: Peer) -> 
 
 
 async def test_a_message_is_answered_by_a_task(client: A2AClient, peer: Peer) -> None:
-    """Text, bytes and data come back as they were sent (bytes that are no text break the 0.3 SDK over HTTP+JSON)."""
-    parts = [Part(text="echo é \u2028"), Part(data={"a": [1, None, {"b": True}]}), Part(raw=b"\0png", media_type="image/png", filename="a.png")]
+    """Text, bytes and data come back as they were sent (bytes that are no text break the 0.3 SDK
+    over HTTP+JSON).
+    """
+    parts = [
+        Part(text="echo é \u2028"),
+        Part(data={"a": [1, None, {"b": True}]}),
+        Part(raw=b"\0png", media_type="image/png", filename="a.png"),
+    ]
     task = a_task(await client.send(parts))
     assert task.status.state == TaskState.COMPLETED
     [artifact] = task.artifacts or []
     assert artifact.name == "echo"
     assert [part.text for part in artifact.parts] == ["echo é \u2028", None, None]
-    assert [part.data for part in artifact.parts] == [None, {"a": [1, peer.null, {"b": True}]}, None]
+    assert [part.data for part in artifact.parts] == [
+        None,
+        {"a": [1, peer.null, {"b": True}]},
+        None,
+    ]
     assert [part.raw for part in artifact.parts] == [None, None, b"\0png"]
 
 
@@ -160,7 +245,11 @@ async def test_a_suspended_task_is_continued(client: A2AClient) -> None:
     assert suspended.status.message
     assert suspended.status.message.parts[0].text == "Which one?"
     done = a_task(await client.send("echo the red one", task=suspended))
-    assert (done.id, done.context_id, done.status.state) == (suspended.id, suspended.context_id, TaskState.COMPLETED)
+    assert (done.id, done.context_id, done.status.state) == (
+        suspended.id,
+        suspended.context_id,
+        TaskState.COMPLETED,
+    )
 
 
 async def test_a_stream_of_a_suspended_task(client: A2AClient) -> None:
@@ -170,7 +259,9 @@ async def test_a_stream_of_a_suspended_task(client: A2AClient) -> None:
     task_id = stream.task_id
     assert stream.state == TaskState.INPUT_REQUIRED
     assert task_id
-    events = [event async for event in client.stream("echo the red one", task=await client.get(task_id))]
+    events = [
+        event async for event in client.stream("echo the red one", task=await client.get(task_id))
+    ]
     assert text_of(events) == "echo the red one"
 
 
@@ -232,8 +323,16 @@ async def test_subscribing_to_a_finished_task_is_an_error(client: A2AClient, pee
 async def test_webhooks(client: A2AClient, peer: Peer) -> None:
     """Made, read, listed and deleted, as far as the SDK offers it."""
     task = a_task(await client.send("ask for it"))
-    made = await client.push_configs.create(task, TaskPushNotificationConfig(id="hook", url="https://hooks.example/a", token="t"))  # noqa: S106 - a made-up token
-    assert (made.id, made.task_id, made.url, made.token) == ("hook", task.id, "https://hooks.example/a", "t")
+    made = await client.push_configs.create(
+        task,
+        TaskPushNotificationConfig(id="hook", url="https://hooks.example/a", token="t"),  # noqa: S106 - a made-up token
+    )
+    assert (made.id, made.task_id, made.url, made.token) == (
+        "hook",
+        task.id,
+        "https://hooks.example/a",
+        "t",
+    )
     assert (await client.push_configs.get(task, "hook")).url == made.url
     if peer.lists_hooks:
         with pytest.raises(peer.lists_hooks):
@@ -258,10 +357,15 @@ async def test_listing(client: A2AClient, peer: Peer) -> None:
             _ = [task async for task in client.list()]
         return
     first = a_task(await client.send("echo 0"))
-    others = [a_task(await client.send(f"echo {number}", context_id=first.context_id)) for number in range(1, 5)]
+    others = [
+        a_task(await client.send(f"echo {number}", context_id=first.context_id))
+        for number in range(1, 5)
+    ]
     listed = [task.id async for task in client.list(context_id=first.context_id, page_size=2)]
     assert sorted(listed) == sorted(task.id for task in (first, *others))
-    assert [task.id async for task in client.list(context_id=first.context_id, state=State.FAILED)] == []
+    assert [
+        task.id async for task in client.list(context_id=first.context_id, state=State.FAILED)
+    ] == []
 
 
 async def test_nobody_else_promises_to_heed_keys(client: A2AClient) -> None:
@@ -280,7 +384,11 @@ async def test_a_card_in_the_names_of_python(agent_0_3: str) -> None:
     """The SDK's REST app writes its card in snake_case; below its path it is found and read too."""
     async with A2AClient(f"{agent_0_3}/rest") as client:
         card = await client.get_card()
-        assert [each.protocol_binding for each in card.supported_interfaces] == ["JSONRPC", "HTTP+JSON", "GRPC"]
+        assert [each.protocol_binding for each in card.supported_interfaces] == [
+            "JSONRPC",
+            "HTTP+JSON",
+            "GRPC",
+        ]
         assert a_task(await client.send("echo a")).status.state == TaskState.COMPLETED
 
 

@@ -1,4 +1,6 @@
-"""Agents that restart while their streams are read, and calls whose attempts take time: on sockets, with a clock whose waits take no time."""
+"""Agents that restart while their streams are read, and calls whose attempts take time: on sockets,
+with a clock whose waits take no time.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ class PassingClock(SystemClock):
 
 
 class RestartingAgent:
-    """An agent that breaks a stream after its first event, is away for some seconds, and ends the task when it is back."""
+    """An agent that breaks a stream after its first event, is away for some seconds, and ends the
+    task when it is back.
+    """
 
     def __init__(self, away_seconds: float, gateway: bytes | None = None) -> None:
         self.away_seconds, self.gateway = away_seconds, gateway
@@ -81,7 +85,9 @@ class RestartingAgent:
 async def follow(agent: RestartingAgent, policy: RetryPolicy) -> list[str]:
     """Stream, and name the states."""
     url = await agent.start()
-    options = ClientOptions(pin=NEW, interface_url=url, retry_policy=policy, clock=PassingClock(agent.let_pass))
+    options = ClientOptions(
+        pin=NEW, interface_url=url, retry_policy=policy, clock=PassingClock(agent.let_pass)
+    )
     try:
         async with A2AClient(url, options=options) as client:
             events = [event async for event in client.stream("hello")]
@@ -90,9 +96,15 @@ async def follow(agent: RestartingAgent, policy: RetryPolicy) -> list[str]:
     return [event.status.state.name for event in events if hasattr(event, "status")]
 
 
-@pytest.mark.parametrize("gateway", [None, answer(b"<html>", "502 Bad Gateway", "text/html"), answer(b"", "503 Busy")], ids=["refused", "502", "503"])
+@pytest.mark.parametrize(
+    "gateway",
+    [None, answer(b"<html>", "502 Bad Gateway", "text/html"), answer(b"", "503 Busy")],
+    ids=["refused", "502", "503"],
+)
 async def test_a_stream_outlasts_a_restart(gateway: bytes | None) -> None:
-    """An agent, or the proxy before it, that is away for many seconds is found again, and the stream goes on after its last event."""
+    """An agent, or the proxy before it, that is away for many seconds is found again, and the
+    stream goes on after its last event.
+    """
     agent = RestartingAgent(25.0, gateway)
     assert await follow(agent, RetryPolicy()) == ["WORKING", "COMPLETED"]
     assert b"last-event-id: 7" in agent.requests[1].lower()
@@ -100,7 +112,9 @@ async def test_a_stream_outlasts_a_restart(gateway: bytes | None) -> None:
 
 
 async def test_an_agent_that_is_there_gets_few_requests() -> None:
-    """One that ends its streams again and again, without anything new, is given up after the attempts of the policy."""
+    """One that ends its streams again and again, without anything new, is given up after the
+    attempts of the policy.
+    """
     clock, server = PassingClock(), BadServer(stream(WORKING))
     async with server.client():
         options = ClientOptions(pin=NEW, interface_url=server.url, clock=clock)
@@ -110,7 +124,11 @@ async def test_an_agent_that_is_there_gets_few_requests() -> None:
     assert clock.monotonic() < 105.0
 
 
-@pytest.mark.parametrize("policy", [RetryPolicy(), RetryPolicy(stream_seconds=5), RetryPolicy(attempts=1)], ids=["default", "short", "never"])
+@pytest.mark.parametrize(
+    "policy",
+    [RetryPolicy(), RetryPolicy(stream_seconds=5), RetryPolicy(attempts=1)],
+    ids=["default", "short", "never"],
+)
 async def test_a_stream_is_given_up_after_its_time(policy: RetryPolicy) -> None:
     """The time is the policy's; without retries it is none."""
     agent = RestartingAgent(60.0)

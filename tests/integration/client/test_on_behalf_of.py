@@ -1,4 +1,6 @@
-"""Calls of a run to another agent in the name of its caller: two agents, and an authorization server that exchanges tokens, over sockets."""
+"""Calls of a run to another agent in the name of its caller: two agents, and an authorization
+server that exchanges tokens, over sockets.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ GRANT = "urn:ietf:params:oauth:grant-type:"
 
 
 class AuthorizationServer:
-    """Gives tokens to the client ``front`` for its own proof, for an assertion, or in exchange for the token of a caller."""
+    """Gives tokens to the client ``front`` for its own proof, for an assertion, or in exchange for
+    the token of a caller.
+    """
 
     def __init__(self) -> None:
         self.issuer, self.url = TokenIssuer(), ""
@@ -59,25 +63,47 @@ class AuthorizationServer:
 
         @post("/token", status_code=200)
         async def token(request: Request[Any, Any, Any]) -> Response[Mapping[str, object]]:
-            form = {name: values[0] for name, values in parse_qs((await request.body()).decode()).items()}
+            form = {
+                name: values[0]
+                for name, values in parse_qs((await request.body()).decode()).items()
+            }
             self.forms.append(form)
-            given = self._issue(form) if self._is_proven(form, request.headers.get("authorization")) else None
-            return Response({"error": "invalid_client"}, status_code=401) if given is None else Response({"access_token": given, "expires_in": 60})
+            given = (
+                self._issue(form)
+                if self._is_proven(form, request.headers.get("authorization"))
+                else None
+            )
+            return (
+                Response({"error": "invalid_client"}, status_code=401)
+                if given is None
+                else Response({"access_token": given, "expires_in": 60})
+            )
 
         return Litestar([metadata, token], logging_config=None)
 
     def _is_proven(self, form: Mapping[str, str], header: str | None) -> bool:
         if form["grant_type"].endswith("jwt-bearer"):
-            return form["assertion"] == self.workload or self._verify(form["assertion"], f"{self.url}/token")
+            return form["assertion"] == self.workload or self._verify(
+                form["assertion"], f"{self.url}/token"
+            )
         proof = form.get("client_assertion")
         if proof is None:
             return header == httpx.BasicAuth("front", "s3cret")._auth_header
-        return form["client_id"] == "front" and (proof == self.workload or self._verify(proof, self.url))
+        return form["client_id"] == "front" and (
+            proof == self.workload or self._verify(proof, self.url)
+        )
 
     def _verify(self, assertion: str, audience: str) -> bool:
         key = jwt.PyJWK(KEY.to_jwk())
         try:
-            claims = jwt.decode(assertion, key, ["ES256"], audience=audience, issuer="front", options={"require": ["jti", "exp", "iat", "sub"]})
+            claims = jwt.decode(
+                assertion,
+                key,
+                ["ES256"],
+                audience=audience,
+                issuer="front",
+                options={"require": ["jti", "exp", "iat", "sub"]},
+            )
         except jwt.InvalidTokenError:
             return False
         return bool(claims["sub"] == "front" and claims["exp"] <= time.time() + 61)
@@ -87,7 +113,9 @@ class AuthorizationServer:
             return self.issuer.issue_token("front", aud="back")
         subject = jwt.decode(form["subject_token"], options={"verify_signature": False})
         actor = {"sub": "front", **({"act": subject["act"]} if "act" in subject else {})}
-        return self.issuer.issue_token(subject["sub"], aud=form["audience"], act=actor, scope=form.get("scope", ""))
+        return self.issuer.issue_token(
+            subject["sub"], aud=form["audience"], act=actor, scope=form.get("scope", "")
+        )
 
     def build_gate(self, audience: str, *, keep_token: bool = False) -> AuthGate:
         """Build the gate of an agent that takes tokens for an audience."""
@@ -100,16 +128,29 @@ class World:
 
     def __init__(self, stack: ExitStack, **settings: Any) -> None:  # noqa: ANN401 - of OnBehalfOf
         self.server = AuthorizationServer()
-        self.server.url = str(stack.enter_context(serve_on_socket(self.server.build_app())).base_url)
+        self.server.url = str(
+            stack.enter_context(serve_on_socket(self.server.build_app())).base_url
+        )
         back = Agent("back")
 
         @back.skill("who")
         async def who(ctx: TaskContext) -> dict[str, object]:
-            return {"subject": ctx.caller.subject, "actors": ctx.caller.actors, "token": ctx.caller.token, "scopes": sorted(ctx.caller.scopes)}
+            return {
+                "subject": ctx.caller.subject,
+                "actors": ctx.caller.actors,
+                "token": ctx.caller.token,
+                "scopes": sorted(ctx.caller.scopes),
+            }
 
         gate = self.server.build_gate("back")
-        url = str(stack.enter_context(serve_on_socket(create_app(Surface(back, gate=gate), settings=FAST_SETTINGS))).base_url)
-        partner = OnBehalfOf(self.server.url, "back", "front", **({"client_secret": "s3cret"} | settings))
+        url = str(
+            stack.enter_context(
+                serve_on_socket(create_app(Surface(back, gate=gate), settings=FAST_SETTINGS))
+            ).base_url
+        )
+        partner = OnBehalfOf(
+            self.server.url, "back", "front", **({"client_secret": "s3cret"} | settings)
+        )
         front = Agent("front")
 
         @front.skill("ask")
@@ -120,13 +161,17 @@ class World:
             return str(answers[-1])
 
         surface = Surface(front, gate=self.server.build_gate("front", keep_token=True))
-        self.front = stack.enter_context(serve_on_socket(create_app(surface, settings=FAST_SETTINGS)))
+        self.front = stack.enter_context(
+            serve_on_socket(create_app(surface, settings=FAST_SETTINGS))
+        )
 
     def ask(self, **claims: object) -> str:
         """Let Ada ask."""
         token = self.server.issuer.issue_token("ada", aud="front", **claims)
         message = {"message": {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "hi"}]}}
-        return self.front.post("/message:send", json=message, headers={"authorization": f"Bearer {token}"}).text
+        return self.front.post(
+            "/message:send", json=message, headers={"authorization": f"Bearer {token}"}
+        ).text
 
 
 @pytest.fixture
@@ -140,8 +185,12 @@ PROOFS = {"secret": "s3cret", "private key": PrivateKeyJwt(KEY)}
 
 
 @pytest.mark.parametrize("proof", PROOFS.values(), ids=PROOFS)
-def test_another_agent_knows_the_caller_and_the_actors(stack: ExitStack, proof: str | PrivateKeyJwt) -> None:
-    """The exchanged token is for that agent alone, and one exchange serves all calls of a run; the next run has its own."""
+def test_another_agent_knows_the_caller_and_the_actors(
+    stack: ExitStack, proof: str | PrivateKeyJwt
+) -> None:
+    """The exchanged token is for that agent alone, and one exchange serves all calls of a run; the
+    next run has its own.
+    """
     world = World(stack, client_secret=proof, scopes=["ask"])
     said = world.ask()
     assert "'subject': 'ada'" in said
@@ -198,7 +247,9 @@ async def test_a_client_gets_its_own_token_by_each_proof(stack: ExitStack, tmp_p
 
     for way in ways:
         mounts = {server.url: httpx.AsyncHTTPTransport()}
-        async with httpx.AsyncClient(transport=httpx.MockTransport(answer), mounts=mounts, auth=way, trust_env=False) as client:
+        async with httpx.AsyncClient(
+            transport=httpx.MockTransport(answer), mounts=mounts, auth=way, trust_env=False
+        ) as client:
             assert (await client.get("https://back.example/")).status_code == 200
         claims = jwt.decode(seen[-1].removeprefix("Bearer "), options={"verify_signature": False})
         assert claims["sub"] == "front"
@@ -215,7 +266,9 @@ async def test_a_token_in_a_file_is_sent_as_it_is_now(tmp_path: Path) -> None:
     """As the credentials of a client; a missing or empty file is an error with its cure."""
     path = tmp_path / "token"
     auth = FileToken(path)
-    echo = httpx.MockTransport(lambda request: httpx.Response(200, text=request.headers["authorization"]))
+    echo = httpx.MockTransport(
+        lambda request: httpx.Response(200, text=request.headers["authorization"])
+    )
     async with httpx.AsyncClient(transport=echo, auth=auth) as client:
         for token in ("one", "two"):
             path.write_text(f"{token}\n")
@@ -232,7 +285,9 @@ def test_a_run_without_a_token_is_an_error_with_its_cure() -> None:
     """As one that goes on after a question; another credential may take its place."""
     partner = OnBehalfOf("https://id.example", "back", "front", "s3cret")
     own = ClientCredentials("https://id.example/token", "front", "s3cret")
-    with pytest.raises(MissingCredentialsError, match=r"keep_token=True.*tokens are not stored; pass otherwise="):
+    with pytest.raises(
+        MissingCredentialsError, match=r"keep_token=True.*tokens are not stored; pass otherwise="
+    ):
         partner.for_caller(Caller("ada"))
     assert partner.for_caller(Caller("ada"), otherwise=own) is own
     assert "s3cret" not in repr(partner)
@@ -262,7 +317,12 @@ def test_actors_are_a_chain() -> None:
 
 def test_the_token_of_a_user_of_the_host_can_be_kept() -> None:
     """Only if it is asked for."""
-    scope: Any = {"type": "http", "headers": [(b"authorization", b"Bearer abc")], "user": "ada", "query_string": b""}
+    scope: Any = {
+        "type": "http",
+        "headers": [(b"authorization", b"Bearer abc")],
+        "user": "ada",
+        "query_string": b"",
+    }
     for keep, token in ((True, "abc"), (False, "")):
         identity = host_user(keep_token=keep)(Credentials(scope))
         assert getattr(identity, "token", None) == token

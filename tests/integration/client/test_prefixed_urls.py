@@ -1,4 +1,6 @@
-"""Cards of 0.3 whose URL for HTTP+JSON ends in the first step of its paths: the client finds the agent in either reading."""
+"""Cards of 0.3 whose URL for HTTP+JSON ends in the first step of its paths: the client finds the
+agent in either reading.
+"""
 
 from __future__ import annotations
 
@@ -31,17 +33,29 @@ class CardWithPrefix(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Change the card; leave all else to the agent."""
         self.paths.append(request.url.path)
-        if not request.url.path.startswith((CARD, f"{self._path}/v1/")) or request.url.path.startswith(f"{self._path}/v1/v1/"):
+        if not request.url.path.startswith(
+            (CARD, f"{self._path}/v1/")
+        ) or request.url.path.startswith(f"{self._path}/v1/v1/"):
             return httpx.Response(404, json={"detail": "Not Found"})
         if request.url.path != CARD:
             return await self._inner.handle_async_request(request)
         card = httpx.Request("GET", f"{URL}{self._path}{CARD}", headers={"A2A-Version": "0.3"})
         response = await self._inner.handle_async_request(card)
         document = json.loads(await response.aread())
-        return httpx.Response(200, json={**document, "url": self._url, "preferredTransport": "HTTP+JSON", "additionalInterfaces": []})
+        return httpx.Response(
+            200,
+            json={
+                **document,
+                "url": self._url,
+                "preferredTransport": "HTTP+JSON",
+                "additionalInterfaces": [],
+            },
+        )
 
 
-@pytest.mark.parametrize("path", ["", "/v1"], ids=["the prefix is in the URL", "the agent is below the prefix"])
+@pytest.mark.parametrize(
+    "path", ["", "/v1"], ids=["the prefix is in the URL", "the agent is below the prefix"]
+)
 @pytest.mark.parametrize("first", ["send", "stream", "get"])
 async def test_a_url_with_the_prefix(path: str, first: str) -> None:
     """The first request finds it out, whichever it is; an unknown task stays unknown."""

@@ -1,4 +1,6 @@
-"""Tokens of the issuer that an agent names: agents and authorization servers over sockets, and metadata of agents that are not to be believed."""
+"""Tokens of the issuer that an agent names: agents and authorization servers over sockets, and
+metadata of agents that are not to be believed.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,16 @@ from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.app import create_app
 from a2a_runtime.auth import ApiKeyAuthenticator, AuthGate, Identity, digest_key
 from a2a_runtime.auth.jwt_tokens import JwtAuthenticator, JwtValidation
-from a2a_runtime.client import HTTP_JSON, JSONRPC, A2AClient, ClientOptions, MissingCredentialsError, Pin, TokenError, TrustedIssuers
+from a2a_runtime.client import (
+    HTTP_JSON,
+    JSONRPC,
+    A2AClient,
+    ClientOptions,
+    MissingCredentialsError,
+    Pin,
+    TokenError,
+    TrustedIssuers,
+)
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
@@ -39,7 +50,9 @@ def stack() -> Iterator[ExitStack]:
 def serve_issuer(stack: ExitStack) -> AuthorizationServer:
     """Serve an authorization server, which knows the client ``front``."""
     server = AuthorizationServer()
-    server.url = server.issuer.name = str(stack.enter_context(serve_on_socket(server.build_app())).base_url)
+    server.url = server.issuer.name = str(
+        stack.enter_context(serve_on_socket(server.build_app())).base_url
+    )
     return server
 
 
@@ -62,8 +75,12 @@ def build_agent() -> Agent:
 
 def serve_agent(stack: ExitStack, *gates: AuthGate) -> list[str]:
     """Serve an agent for each gate, in one app, and return their URLs."""
-    surfaces = [Surface(build_agent(), f"/agents/{number}", gate=gate) for number, gate in enumerate(gates)]
-    base = str(stack.enter_context(serve_on_socket(create_app(*surfaces, settings=FAST_SETTINGS))).base_url)
+    surfaces = [
+        Surface(build_agent(), f"/agents/{number}", gate=gate) for number, gate in enumerate(gates)
+    ]
+    base = str(
+        stack.enter_context(serve_on_socket(create_app(*surfaces, settings=FAST_SETTINGS))).base_url
+    )
     return [base + each.path for each in surfaces]
 
 
@@ -76,12 +93,18 @@ async def ask(url: str, auth: object, pin: Pin = ANY) -> str:
         return (task.artifacts or [])[0].parts[0].text or ""
 
 
-@pytest.mark.parametrize("pin", [Pin(None, JSONRPC), Pin(None, HTTP_JSON)], ids=["JSON-RPC", "HTTP+JSON"])
+@pytest.mark.parametrize(
+    "pin", [Pin(None, JSONRPC), Pin(None, HTTP_JSON)], ids=["JSON-RPC", "HTTP+JSON"]
+)
 async def test_an_agent_names_its_issuer(stack: ExitStack, pin: Pin) -> None:
-    """One of those that are given gets the credentials, once for all requests to this agent; another agent gets a token of its own."""
+    """One of those that are given gets the credentials, once for all requests to this agent;
+    another agent gets a token of its own.
+    """
     server, other = serve_issuer(stack), serve_issuer(stack)
     first, second = serve_agent(stack, build_gate(server), build_gate(server))
-    auth = TrustedIssuers({other.url: ("front", "wr0ng"), f"{server.url}/": ("front", "s3cret")}, scopes=["a", "b"])
+    auth = TrustedIssuers(
+        {other.url: ("front", "wr0ng"), f"{server.url}/": ("front", "s3cret")}, scopes=["a", "b"]
+    )
     for _ in range(2):
         assert await ask(first, auth, pin) == "front"
     assert [(form["resource"], form["scope"]) for form in server.forms] == [(first, "a b")]
@@ -95,7 +118,13 @@ async def test_an_issuer_that_is_not_given_gets_nothing(stack: ExitStack) -> Non
     """The error names the issuers of the agent and those of the caller."""
     server, other = serve_issuer(stack), serve_issuer(stack)
     (url,) = serve_agent(stack, build_gate(server))
-    with pytest.raises(MissingCredentialsError, match=f"{url}: its tokens come from {server.url}; given are credentials at {other.url}; add one"):
+    with pytest.raises(
+        MissingCredentialsError,
+        match=(
+            f"{url}: its tokens come from {server.url}; given are credentials at {other.url}; "
+            "add one"
+        ),
+    ):
         await ask(url, TrustedIssuers({other.url: ("front", "s3cret")}))
     assert server.forms == other.forms == []
 
@@ -135,29 +164,59 @@ CHALLENGE = f'Bearer resource_metadata="https://agent.example{METADATA}/a"'
 DOCUMENT = {"resource": AGENT, "authorization_servers": [ISSUER]}
 
 
-def respond(document: object, challenge: str, status: int = 200) -> Callable[[httpx.Request], httpx.Response]:
+def respond(
+    document: object, challenge: str, status: int = 200
+) -> Callable[[httpx.Request], httpx.Response]:
     """Build an agent that refuses everything, with its metadata."""
 
     def answer(request: httpx.Request) -> httpx.Response:
         assert request.url.host == "agent.example", f"a request to {request.url}"
         if request.url.path.startswith(METADATA):
-            return httpx.Response(status, json=document) if document is not None else httpx.Response(status, text="<html>")
+            return (
+                httpx.Response(status, json=document)
+                if document is not None
+                else httpx.Response(status, text="<html>")
+            )
         return httpx.Response(401, headers={"www-authenticate": challenge})
 
     return answer
 
 
 WRONG = {
-    "another host": (respond(DOCUMENT, 'Bearer resource_metadata="https://evil.example/m"'), "its metadata would be at evil.example, another origin"),
-    "no TLS": (respond(DOCUMENT, 'Bearer resource_metadata="http://agent.example/m"'), "another origin"),
-    "no URL": (respond(DOCUMENT, 'Bearer resource_metadata="https://agent.example:port/m"'), "the metadata that it names is at no URL"),
-    "not found": (respond(DOCUMENT, CHALLENGE, 404), r"no metadata of a protected resource \(404\)"),
+    "another host": (
+        respond(DOCUMENT, 'Bearer resource_metadata="https://evil.example/m"'),
+        "its metadata would be at evil.example, another origin",
+    ),
+    "no TLS": (
+        respond(DOCUMENT, 'Bearer resource_metadata="http://agent.example/m"'),
+        "another origin",
+    ),
+    "no URL": (
+        respond(DOCUMENT, 'Bearer resource_metadata="https://agent.example:port/m"'),
+        "the metadata that it names is at no URL",
+    ),
+    "not found": (
+        respond(DOCUMENT, CHALLENGE, 404),
+        r"no metadata of a protected resource \(404\)",
+    ),
     "a page": (respond(None, CHALLENGE), "no metadata of a protected resource"),
     "a list": (respond([], CHALLENGE), "no metadata of a protected resource"),
-    "another path": (respond({**DOCUMENT, "resource": f"{AGENT}b"}, CHALLENGE), f"the metadata is of '{AGENT}b', not of {AGENT}/message:send; pass"),
-    "another resource": (respond({**DOCUMENT, "resource": "https://bank.example/a"}, CHALLENGE), "the metadata is of 'https://bank.example/a'"),
-    "no resource": (respond({**DOCUMENT, "resource": "https://[x"}, CHALLENGE), "the metadata is of"),
-    "no list of issuers": (respond({**DOCUMENT, "authorization_servers": ISSUER}, CHALLENGE), "its tokens come from no server"),
+    "another path": (
+        respond({**DOCUMENT, "resource": f"{AGENT}b"}, CHALLENGE),
+        f"the metadata is of '{AGENT}b', not of {AGENT}/message:send; pass",
+    ),
+    "another resource": (
+        respond({**DOCUMENT, "resource": "https://bank.example/a"}, CHALLENGE),
+        "the metadata is of 'https://bank.example/a'",
+    ),
+    "no resource": (
+        respond({**DOCUMENT, "resource": "https://[x"}, CHALLENGE),
+        "the metadata is of",
+    ),
+    "no list of issuers": (
+        respond({**DOCUMENT, "authorization_servers": ISSUER}, CHALLENGE),
+        "its tokens come from no server",
+    ),
     "no trusted issuer": (
         respond({**DOCUMENT, "authorization_servers": [1, "https://o.example"]}, CHALLENGE),
         "come from https://o.example",
@@ -166,9 +225,15 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("answer", "problem"), WRONG.values(), ids=WRONG)
-async def test_metadata_are_read_with_care(answer: Callable[[httpx.Request], httpx.Response], problem: str) -> None:
-    """Only those of the agent itself, about the URL that is called; no secret leaves for anything else."""
-    async with httpx.AsyncClient(transport=httpx.MockTransport(answer), auth=TrustedIssuers({ISSUER: ("me", "s3cret")})) as client:
+async def test_metadata_are_read_with_care(
+    answer: Callable[[httpx.Request], httpx.Response], problem: str
+) -> None:
+    """Only those of the agent itself, about the URL that is called; no secret leaves for anything
+    else.
+    """
+    async with httpx.AsyncClient(
+        transport=httpx.MockTransport(answer), auth=TrustedIssuers({ISSUER: ("me", "s3cret")})
+    ) as client:
         with pytest.raises((TokenError, MissingCredentialsError), match=problem) as raised:
             await client.post(f"{AGENT}/message:send?x=1", json={})
     assert "s3cret" not in str(raised.value)
@@ -176,7 +241,10 @@ async def test_metadata_are_read_with_care(answer: Callable[[httpx.Request], htt
 
 async def test_a_refusal_without_metadata_stays_what_it_is() -> None:
     """As does any other response; nothing is asked for."""
-    async with httpx.AsyncClient(transport=httpx.MockTransport(respond(DOCUMENT, "Basic")), auth=TrustedIssuers({ISSUER: ("me", "x")})) as client:
+    async with httpx.AsyncClient(
+        transport=httpx.MockTransport(respond(DOCUMENT, "Basic")),
+        auth=TrustedIssuers({ISSUER: ("me", "x")}),
+    ) as client:
         assert (await client.get(AGENT)).status_code == 401
 
 
@@ -186,5 +254,8 @@ def test_what_could_never_work_is_refused_at_once() -> None:
         TrustedIssuers({})
     with pytest.raises(ValueError, match="not https"):
         TrustedIssuers({"http://id.example": ("me", "x")})
-    with httpx.Client(auth=TrustedIssuers({ISSUER: ("me", "x")})) as client, pytest.raises(RuntimeError, match=r"use httpx\.AsyncClient"):
+    with (
+        httpx.Client(auth=TrustedIssuers({ISSUER: ("me", "x")})) as client,
+        pytest.raises(RuntimeError, match=r"use httpx\.AsyncClient"),
+    ):
         client.get(AGENT)

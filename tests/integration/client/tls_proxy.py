@@ -1,4 +1,6 @@
-"""A proxy that ends TLS, checks certificates of clients, and says in headers what it has found: what stands before an agent with mutual TLS."""
+"""A proxy that ends TLS, checks certificates of clients, and says in headers what it has found:
+what stands before an agent with mutual TLS.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,11 @@ from ipaddress import ip_address
 from pathlib import Path
 
 from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePrivateKey, generate_private_key
+from cryptography.hazmat.primitives.asymmetric.ec import (
+    SECP256R1,
+    EllipticCurvePrivateKey,
+    generate_private_key,
+)
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
@@ -38,14 +44,20 @@ class Authority:
         return cls(folder, key, made)
 
     def server(self) -> ssl.SSLContext:
-        """Make what a server on this machine needs that asks its clients for certificates, and takes those that have none too."""
-        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(self.folder / "authority.pem"))
+        """Make what a server on this machine needs that asks its clients for certificates, and
+        takes those that have none too.
+        """
+        context = ssl.create_default_context(
+            ssl.Purpose.CLIENT_AUTH, cafile=str(self.folder / "authority.pem")
+        )
         context.verify_mode = ssl.CERT_OPTIONAL
         context.load_cert_chain(self._issued("server"))
         return context
 
     def client(self, name: str | None = None) -> ssl.SSLContext:
-        """Make what a client needs that knows this authority, with a certificate of its own or without."""
+        """Make what a client needs that knows this authority, with a certificate of its own or
+        without.
+        """
         context = ssl.create_default_context(cafile=str(self.folder / "authority.pem"))
         if name is not None:
             context.load_cert_chain(self._issued(name))
@@ -62,11 +74,23 @@ class Authority:
 
 
 def _certificate(
-    subject: x509.Name, issuer: x509.Name, key: EllipticCurvePrivateKey, signer: EllipticCurvePrivateKey, *, authority: bool
+    subject: x509.Name,
+    issuer: x509.Name,
+    key: EllipticCurvePrivateKey,
+    signer: EllipticCurvePrivateKey,
+    *,
+    authority: bool,
 ) -> x509.Certificate:
     now = datetime.now(UTC)
     usage = {"digital_signature": True, "key_cert_sign": authority, "crl_sign": authority}
-    unused = ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement", "encipher_only", "decipher_only")
+    unused = (
+        "content_commitment",
+        "key_encipherment",
+        "data_encipherment",
+        "key_agreement",
+        "encipher_only",
+        "decipher_only",
+    )
     return (
         x509.CertificateBuilder()
         .subject_name(subject)
@@ -77,9 +101,13 @@ def _certificate(
         .not_valid_after(now + timedelta(days=1))
         .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
         .add_extension(x509.KeyUsage(**usage, **dict.fromkeys(unused, False)), critical=True)
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(
+            x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False
+        )
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
-        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()), critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()), critical=False
+        )
         .sign(signer, SHA256())
     )
 
@@ -92,9 +120,18 @@ async def tls_proxy(port: int, authority: Authority) -> AsyncGenerator[str, None
         try:
             head, _, _ = (await reader.readuntil(b"\r\n\r\n")).partition(b"\r\n\r\n")
             lines = [
-                line for line in head.split(b"\r\n") if not line.lower().startswith(_REMOVED_HEADERS)
+                line
+                for line in head.split(b"\r\n")
+                if not line.lower().startswith(_REMOVED_HEADERS)
             ]  # what a client says of itself is taken away
-            length = next((int(line.split(b":")[1]) for line in lines if line.lower().startswith(b"content-length:")), 0)
+            length = next(
+                (
+                    int(line.split(b":")[1])
+                    for line in lines
+                    if line.lower().startswith(b"content-length:")
+                ),
+                0,
+            )
             lines += [b"connection: close", b"x-forwarded-proto: https", *_found(writer)]
             up_reader, up_writer = await asyncio.open_connection("127.0.0.1", port)
             up_writer.write(b"\r\n".join(lines) + b"\r\n\r\n" + await reader.readexactly(length))

@@ -47,21 +47,35 @@ def _build_store_factory(medium: str, request: pytest.FixtureRequest, tmp_path: 
 
 @dataclass(frozen=True)
 class RunAgent:
-    """Runs agents on one medium, in this process or with a worker beside it; the tests are the contract of both."""
+    """Runs agents on one medium, in this process or with a worker beside it; the tests are the
+    contract of both.
+    """
 
     make_store: MakeStore
     on_workers: bool
 
-    def __call__(self, *skills: Skill | Handler, **options: Any) -> AbstractAsyncContextManager[InProcessAgent]:  # noqa: ANN401 - those of run_agent
+    def __call__(
+        self,
+        *skills: Skill | Handler,
+        **options: Any,  # noqa: ANN401 - those of run_agent
+    ) -> AbstractAsyncContextManager[InProcessAgent]:
         """Run an agent."""
-        return run_agent(*skills, store=self.make_store(), worker_store=self.make_store() if self.on_workers else None, **options)
+        return run_agent(
+            *skills,
+            store=self.make_store(),
+            worker_store=self.make_store() if self.on_workers else None,
+            **options,
+        )
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres", "simple", "workers"])
 def run(request: pytest.FixtureRequest, tmp_path: Path) -> RunAgent:
     """Every runner: in the process, on every store, and on workers."""
     on_workers = request.param == "workers"
-    return RunAgent(_build_store_factory("postgres" if on_workers else request.param, request, tmp_path), on_workers)
+    return RunAgent(
+        _build_store_factory("postgres" if on_workers else request.param, request, tmp_path),
+        on_workers,
+    )
 
 
 @pytest.fixture

@@ -42,7 +42,9 @@ async def list_events(agent: InProcessAgent, text: str) -> list[str]:
             found.append(body["artifactUpdate"]["artifact"]["parts"][0]["text"])
         elif "statusUpdate" in body:
             status = body["statusUpdate"]["status"]
-            found.append(status.get("message", {}).get("parts", [{}])[0].get("text", status["state"]))
+            found.append(
+                status.get("message", {}).get("parts", [{}])[0].get("text", status["state"])
+            )
     return found
 
 
@@ -50,7 +52,11 @@ async def test_each_chunk_is_an_event_of_its_own(store: Store) -> None:
     """In the order in which they were yielded, also when many share a commit."""
     async with run_agent(count_up, store=store) as one, asyncio.timeout(60):
         numbers = [str(number) for number in range(150)]
-        assert await list_events(one, "150") == ["TASK_STATE_WORKING", *numbers, "TASK_STATE_COMPLETED"]
+        assert await list_events(one, "150") == [
+            "TASK_STATE_WORKING",
+            *numbers,
+            "TASK_STATE_COMPLETED",
+        ]
         assert artifact_texts(await one.send("150")) == {"result": numbers}
 
 
@@ -65,7 +71,11 @@ async def test_a_value_that_is_yielded_again_is_written_as_it_was(store: Store) 
 
     async with run_agent(reuse, store=store) as one, asyncio.timeout(60):
         task = await one.send("go")
-        assert [part.data for part in (task.artifacts or [])[0].parts] == [{"seen": [0]}, {"seen": [0, 1]}, {"seen": [0, 1, 2]}]
+        assert [part.data for part in (task.artifacts or [])[0].parts] == [
+            {"seen": [0]},
+            {"seen": [0, 1]},
+            {"seen": [0, 1, 2]},
+        ]
 
 
 async def test_other_writes_wait_for_the_chunks_before_them(store: Store) -> None:
@@ -89,7 +99,11 @@ async def test_other_writes_wait_for_the_chunks_before_them(store: Store) -> Non
         done = await one.answer(task, "yes")
         assert artifact_texts(done) == {"result": ["a", "b", "c", "d", "e"]}
         events = [json.loads(event.body) for event in await one.collect_events(done)]
-        chunks = [each["artifactUpdate"]["artifact"]["parts"][0]["text"] for each in events if "artifactUpdate" in each]
+        chunks = [
+            each["artifactUpdate"]["artifact"]["parts"][0]["text"]
+            for each in events
+            if "artifactUpdate" in each
+        ]
         assert chunks == ["a", "b", "c", "d", "a", "b", "c", "d", "e"]
 
 
@@ -130,7 +144,9 @@ async def test_a_canceled_run_keeps_what_it_has_written(store: Store) -> None:
 
 
 async def test_a_handler_that_never_waits_gives_way_to_others(tmp_path: Path) -> None:
-    """Another task of the event loop gets its turn many times meanwhile, on a store in memory and on one that outlives its process."""
+    """Another task of the event loop gets its turn many times meanwhile, on a store in memory and
+    on one that outlives its process.
+    """
     for store in (MemoryStore(), SqliteStore(tmp_path / "tasks.db")):
         turns: list[int] = []
 
@@ -168,7 +184,9 @@ async def test_a_handler_of_large_chunks_gives_way_sooner() -> None:
 
 
 class AwayStore(SqliteStore):
-    """Store that goes away right after a commit, whose answer is lost, and comes back after some attempts."""
+    """Store that goes away right after a commit, whose answer is lost, and comes back after some
+    attempts.
+    """
 
     attempts_left = 0
     has_left: asyncio.Event | None = None
@@ -182,7 +200,9 @@ class AwayStore(SqliteStore):
             self._check()
         return result
 
-    async def read_events(self, key: str, after: int, limit: int = 1000, *, mark: int = 0) -> Sequence[LoggedEvent]:
+    async def read_events(
+        self, key: str, after: int, limit: int = 1000, *, mark: int = 0
+    ) -> Sequence[LoggedEvent]:
         """Read events, or be away."""
         self._check()
         return await super().read_events(key, after, limit, mark=mark)
@@ -203,7 +223,9 @@ _SHORT_RETRIES = EngineOptions(settings=replace(FAST_SETTINGS, store_retry_timeo
 
 @pytest.mark.parametrize("attempts", range(1, 8))
 async def test_chunks_are_written_once_after_an_outage(tmp_path: Path, attempts: int) -> None:
-    """Also where the store is away for longer than writes are retried, and has committed chunks without saying so."""
+    """Also where the store is away for longer than writes are retried, and has committed chunks
+    without saying so.
+    """
     store = AwayStore(tmp_path / "tasks.db")
 
     async def stream(ctx: TaskContext) -> AsyncGenerator[str, None]:
@@ -215,13 +237,21 @@ async def test_chunks_are_written_once_after_an_outage(tmp_path: Path, attempts:
         yield "c"
 
     async with run_agent(stream, store=store, options=_SHORT_RETRIES) as one, asyncio.timeout(60):
-        assert await list_events(one, "go") == ["TASK_STATE_WORKING", "a", "b", "c", "TASK_STATE_COMPLETED"]
+        assert await list_events(one, "go") == [
+            "TASK_STATE_WORKING",
+            "a",
+            "b",
+            "c",
+            "TASK_STATE_COMPLETED",
+        ]
         assert artifact_texts(await one.send("go")) == {"result": ["a", "b", "c"]}
 
 
 @pytest.mark.parametrize("attempts", range(1, 8))
 async def test_a_write_is_not_taken_for_the_one_before_it(tmp_path: Path, attempts: int) -> None:
-    """A handler that goes on without an answer to its status writes another one, which is in the log too."""
+    """A handler that goes on without an answer to its status writes another one, which is in the
+    log too.
+    """
     store = AwayStore(tmp_path / "tasks.db")
 
     async def report(ctx: TaskContext) -> None:

@@ -59,7 +59,12 @@ class Calls:
 
     def find_repeated(self) -> list[str]:
         """List the tasks that ran twice or had their effect twice."""
-        return [task for counts in (self.handler, self.effect) for task, number in counts.items() if number > 1]
+        return [
+            task
+            for counts in (self.handler, self.effect)
+            for task, number in counts.items()
+            if number > 1
+        ]
 
 
 @asynccontextmanager
@@ -95,10 +100,19 @@ def answer_late(point: str) -> None:
 
 @pytest.mark.parametrize(
     ("clients", "jumps", "tasks_between"),
-    [(8, (HOUR, -HOUR), 120), pytest.param(16, (HOUR, -HOUR) * 5, 500, marks=[pytest.mark.soak(share="drills"), pytest.mark.slow])],
+    [
+        (8, (HOUR, -HOUR), 120),
+        pytest.param(
+            16, (HOUR, -HOUR) * 5, 500, marks=[pytest.mark.soak(share="drills"), pytest.mark.slow]
+        ),
+    ],
 )
-async def test_a_wall_clock_that_jumps_makes_no_task_run_twice(tmp_path: Path, clients: int, jumps: tuple[int, ...], tasks_between: int) -> None:
-    """A suspended machine wakes up an hour later, and its time is corrected, while clients send tasks."""
+async def test_a_wall_clock_that_jumps_makes_no_task_run_twice(
+    tmp_path: Path, clients: int, jumps: tuple[int, ...], tasks_between: int
+) -> None:
+    """A suspended machine wakes up an hour later, and its time is corrected, while clients send
+    tasks.
+    """
     clock, calls = JumpingClock(), Calls()
     options = StoreOptions(clock=clock, lease_seconds=15, fail_point=answer_late)
     store = SqliteStore(tmp_path / "tasks.db", options)
@@ -115,7 +129,9 @@ async def test_a_wall_clock_that_jumps_makes_no_task_run_twice(tmp_path: Path, c
 def run_holder(path: Path) -> Iterator[subprocess.Popen[str]]:
     """Run another program on a file."""
     command = [sys.executable, "-c", HOLDER, str(path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as holder:
         yield holder
         assert holder.stdin is not None
         holder.stdin.close()
@@ -130,9 +146,16 @@ async def execute(holder: subprocess.Popen[str], statement: str) -> None:
     assert await asyncio.to_thread(holder.stdout.readline) == "done\n"
 
 
-@pytest.mark.parametrize(("lease_seconds", "holds"), [(0.2, 2), pytest.param(15, 1, marks=[pytest.mark.soak(share="drills"), pytest.mark.slow])])
-async def test_a_file_that_another_program_holds_makes_no_task_run_twice(tmp_path: Path, lease_seconds: float, holds: int) -> None:
-    """A backup holds its write lock for longer than the lease of the process, which cannot be renewed meanwhile."""
+@pytest.mark.parametrize(
+    ("lease_seconds", "holds"),
+    [(0.2, 2), pytest.param(15, 1, marks=[pytest.mark.soak(share="drills"), pytest.mark.slow])],
+)
+async def test_a_file_that_another_program_holds_makes_no_task_run_twice(
+    tmp_path: Path, lease_seconds: float, holds: int
+) -> None:
+    """A backup holds its write lock for longer than the lease of the process, which cannot be
+    renewed meanwhile.
+    """
     path, calls = tmp_path / "tasks.db", Calls()
     store = SqliteStore(path, StoreOptions(lease_seconds=lease_seconds, fail_point=answer_late))
     settings = replace(SETTINGS, lease_renew_interval=lease_seconds / 3)

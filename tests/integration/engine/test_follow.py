@@ -1,4 +1,6 @@
-"""Following a task through the whole engine: snapshot or cursor, slow or late, to the one event that ends it."""
+"""Following a task through the whole engine: snapshot or cursor, slow or late, to the one event
+that ends it.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ async def asks(ctx: TaskContext) -> str:
 
 @pytest.mark.slow
 async def test_a_slow_reader_behind_a_burst_gets_everything() -> None:
-    """1,000 events are written as fast as they go; a reader that needs 2 ms for each receives all of them, and the one that ends the task."""
+    """1,000 events are written as fast as they go; a reader that needs 2 ms for each receives all
+    of them, and the one that ends the task.
+    """
     async with run_agent(burst) as one, asyncio.timeout(60):
         stored, seen = await one.start("1000"), []
         async with aclosing(await one.engine.follow(one.scope, stored.wire_id, 0)) as events:
@@ -66,7 +70,9 @@ async def test_readers_join_while_a_handler_streams(run: RunAgent) -> None:
 
         async def read(cursor: int | None, *, leaves_after: int = 10_000) -> list[int]:
             seen = []
-            async with aclosing(await one.engine.follow(one.scope, stored.wire_id, cursor)) as events:
+            async with aclosing(
+                await one.engine.follow(one.scope, stored.wire_id, cursor)
+            ) as events:
                 async for event in events:
                     seen.append(event.seq)
                     if len(seen) >= leaves_after:
@@ -75,7 +81,11 @@ async def test_readers_join_while_a_handler_streams(run: RunAgent) -> None:
 
         readers = []
         for number in range(30):
-            readers.append(asyncio.create_task(read((None, 0, 1)[number % 3], leaves_after=(10_000, 5)[number % 2])))
+            readers.append(
+                asyncio.create_task(
+                    read((None, 0, 1)[number % 3], leaves_after=(10_000, 5)[number % 2])
+                )
+            )
             await asyncio.sleep(0.003)
         last = (await one.engine.wait(stored, 1, frozenset({State.COMPLETED}))).seq
         for reader in readers:
@@ -85,7 +95,9 @@ async def test_readers_join_while_a_handler_streams(run: RunAgent) -> None:
 
 
 async def test_a_cursor_selects_the_events_after_it(run: RunAgent) -> None:
-    """A cursor gives the rest, of a finished task too; one beyond the end is an error, and so is a snapshot of what has ended."""
+    """A cursor gives the rest, of a finished task too; one beyond the end is an error, and so is a
+    snapshot of what has ended.
+    """
     async with run(burst) as one, asyncio.timeout(30):
         task = await one.send("3")
         seqs = [event.seq for event in await one.collect_events(task)]
@@ -100,7 +112,9 @@ async def test_a_cursor_selects_the_events_after_it(run: RunAgent) -> None:
 
 
 async def test_a_stream_may_end_where_the_task_waits(run: RunAgent) -> None:
-    """A dialect chooses whether a question ends the stream; if it does not, the stream goes on with what comes of the answer."""
+    """A dialect chooses whether a question ends the stream; if it does not, the stream goes on with
+    what comes of the answer.
+    """
     async with run(asks) as one, asyncio.timeout(30):
         task = await one.send("hi")
         async with aclosing(await one.engine.follow(one.scope, task.id, 0, SETTLED)) as events:
@@ -115,7 +129,9 @@ async def test_a_stream_may_end_where_the_task_waits(run: RunAgent) -> None:
 
 
 async def test_a_deleted_log_is_replaced_by_a_snapshot() -> None:
-    """If the events after a cursor are deleted, the reader gets the finished task, which ends the stream."""
+    """If the events after a cursor are deleted, the reader gets the finished task, which ends the
+    stream.
+    """
     store = MemoryStore(StoreOptions(max_finished_logs=1))
     async with run_agent(burst, store=store) as one, asyncio.timeout(30):
         first, _ = await one.send("3"), await one.send("3")
@@ -125,15 +141,23 @@ async def test_a_deleted_log_is_replaced_by_a_snapshot() -> None:
 
 
 @pytest.mark.parametrize("ahead", [0, 7], ids=["another event", "beyond the log"])
-async def test_a_client_that_resumes_after_a_lost_event_gets_the_task(tmp_path: Path, ahead: int) -> None:
-    """The number of its last event belongs to another event now, or to none: the mark in its cursor shows it."""
+async def test_a_client_that_resumes_after_a_lost_event_gets_the_task(
+    tmp_path: Path, ahead: int
+) -> None:
+    """The number of its last event belongs to another event now, or to none: the mark in its cursor
+    shows it.
+    """
     async with run_agent(Skill("asks", asks), store=SqliteStore(tmp_path / "tasks.db")) as one:
         started = await one.start("x")
         last = await one.wait_for_state(started, State.INPUT_REQUIRED)
         known = Event(last.seq, to_stream_response(last), last.mark).cursor
         assert parse_cursor(known) == (last.seq, last.mark)
-        kept = await one.engine.follow(one.scope, started.wire_id, last.seq, SETTLED, mark=last.mark)
-        lost = await one.engine.follow(one.scope, started.wire_id, last.seq + ahead, SETTLED, mark=last.mark + 1)
+        kept = await one.engine.follow(
+            one.scope, started.wire_id, last.seq, SETTLED, mark=last.mark
+        )
+        lost = await one.engine.follow(
+            one.scope, started.wire_id, last.seq + ahead, SETTLED, mark=last.mark + 1
+        )
         async with asyncio.timeout(10), aclosing(kept), aclosing(lost):
             assert (await anext(lost)).body.startswith(b'{"task":')
             await one.send_to_task(started, "yes")
@@ -146,7 +170,14 @@ async def test_a_deleted_task_ends_its_streams_with_an_error(store: Store) -> No
     async def waits(_ctx: TaskContext) -> None:
         await asyncio.sleep(1000)
 
-    async with run_agent(waits, store=store, options=EngineOptions(settings=replace(FAST_SETTINGS, working_delay=1))) as one, asyncio.timeout(30):
+    async with (
+        run_agent(
+            waits,
+            store=store,
+            options=EngineOptions(settings=replace(FAST_SETTINGS, working_delay=1)),
+        ) as one,
+        asyncio.timeout(30),
+    ):
         one.engine.hub._poll_interval_seconds = 0.05
         stored = await one.start("hi")
         reader = asyncio.create_task(one.collect_events(stored, 1))

@@ -1,4 +1,6 @@
-"""The log of a task has its generations: 1 for the creation, one more for each change that a client can see, and one event for each."""
+"""The log of a task has its generations: 1 for the creation, one more for each change that a client
+can see, and one event for each.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +25,36 @@ from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.models import RecordKind, ReplayRecord, StoredTask, TaskChange
 from a2a_runtime.stores.timeline import TaskRecord, read_history
 from a2a_runtime.testing.agent import build_user_message, run_agent
-from a2a_runtime.testing.store_contract.case import SCOPE, append_artifact, build_message, build_new_task, replace_artifact
+from a2a_runtime.testing.store_contract.case import (
+    SCOPE,
+    append_artifact,
+    build_message,
+    build_new_task,
+    replace_artifact,
+)
 
 CALLERS = 64
-STEPS = ("work", "say", "write", "append", "write two and say", "message", "two messages", "ask", "answer", "record", "note", "end")
+STEPS = (
+    "work",
+    "say",
+    "write",
+    "append",
+    "write two and say",
+    "message",
+    "two messages",
+    "ask",
+    "answer",
+    "record",
+    "note",
+    "end",
+)
 
 
 @dataclass
 class Expectation:
-    """Everything that a client may see of a task: its generation, the kinds of its timeline, and the spans of its artifacts."""
+    """Everything that a client may see of a task: its generation, the kinds of its timeline, and
+    the spans of its artifacts.
+    """
 
     generation: int = 1
     timeline: list[tuple[str, int]] = field(default_factory=lambda: [("message", 1), ("status", 1)])
@@ -50,7 +73,9 @@ class Expectation:
 
 
 def plan(step: str, task: StoredTask, seen: Expectation) -> TaskChange | None:  # noqa: C901, PLR0911, PLR0912 - a table
-    """Build the change of a step and expect what it shows; ``None`` if the task is in no state for it."""
+    """Build the change of a step and expect what it shows; ``None`` if the task is in no state for
+    it.
+    """
     if step == "record":
         return TaskChange(records=(ReplayRecord(RecordKind.ONCE, "k", b"1"),))
     if step == "note":
@@ -66,7 +91,9 @@ def plan(step: str, task: StoredTask, seen: Expectation) -> TaskChange | None:  
             return TaskChange(state=State.WORKING)
         case "say":
             seen.see("status")
-            return TaskChange(state=State.WORKING, status_message=build_message("at it", role=Role.AGENT))
+            return TaskChange(
+                state=State.WORKING, status_message=build_message("at it", role=Role.AGENT)
+            )
         case "write":
             seen.see_chunk("a", append=False)
             return TaskChange(chunks=(replace_artifact("a", "x"),))
@@ -77,7 +104,9 @@ def plan(step: str, task: StoredTask, seen: Expectation) -> TaskChange | None:  
             seen.see_chunk("a", append=False)
             seen.see_chunk("b", append=False)
             seen.see("status")
-            return TaskChange(state=State.WORKING, chunks=(replace_artifact("a", "1"), replace_artifact("b", "2")))
+            return TaskChange(
+                state=State.WORKING, chunks=(replace_artifact("a", "1"), replace_artifact("b", "2"))
+            )
         case "message":
             seen.see("message")
             return TaskChange(messages=(build_message(f"message {seen.generation}"),))
@@ -88,7 +117,9 @@ def plan(step: str, task: StoredTask, seen: Expectation) -> TaskChange | None:  
         case "ask":
             seen.see("status")
             question = mark_question(build_message("What?", role=Role.AGENT), "#1", None)
-            return TaskChange(state=State.INPUT_REQUIRED, status_message=question, release_claim=True)
+            return TaskChange(
+                state=State.INPUT_REQUIRED, status_message=question, release_claim=True
+            )
         case "end":
             seen.see("status")
             return TaskChange(state=State.COMPLETED)
@@ -105,7 +136,9 @@ async def walk(store: Store, steps: list[str]) -> None:
         if change is None:
             continue
         result = await store.update_task(SCOPE, task.key, change)
-        assert [event.seq for event in result.events] == list(range(before + 1, seen.generation + 1))
+        assert [event.seq for event in result.events] == list(
+            range(before + 1, seen.generation + 1)
+        )
         loaded = await store.load_task(SCOPE, task.wire_id)
         assert loaded is not None
         assert loaded.last_seq == seen.generation
@@ -116,18 +149,27 @@ async def walk(store: Store, steps: list[str]) -> None:
 
 
 def check_timeline(task: StoredTask, events: object, seen: Expectation) -> None:
-    """See that the timeline has every status and message of the log, in its order, with its content."""
+    """See that the timeline has every status and message of the log, in its order, with its
+    content.
+    """
     messages = [each for each in read_history(task.task.json) if each["role"] == "ROLE_USER"]  # type: ignore[index, call-overload]  # JSON
     record = TaskRecord(messages)
     for event in events:  # type: ignore[attr-defined]  # logged events
         record.add(event.seq, event.body)
-    kinds = [(next(kind for kind in ("message", "status") if kind in each), each["generation"]) for each in record.timeline]
+    kinds = [
+        (next(kind for kind in ("message", "status") if kind in each), each["generation"])
+        for each in record.timeline
+    ]
     assert kinds == seen.timeline
     assert [each["message"] for each in record.timeline if "message" in each] == messages
     assert record.generation == task.last_seq
     members = record.show_task({"artifacts": [{"artifactId": name} for name in seen.spans]})
     expected = [
-        {"artifactId": name, "startGeneration": start, **({"endGeneration": newest} if task.state in TERMINAL else {})}
+        {
+            "artifactId": name,
+            "startGeneration": start,
+            **({"endGeneration": newest} if task.state in TERMINAL else {}),
+        }
         for name, (start, newest) in seen.spans.items()
     ]
     assert members["artifacts"] == expected
@@ -141,7 +183,9 @@ def running() -> Iterator[asyncio.Runner]:
 
 
 def test_generations_have_no_holes_and_the_timeline_is_the_log(make_store: MakeStore) -> None:
-    """Over random runs: every change that can be seen is one event, nothing else is, and the timeline tells the same."""
+    """Over random runs: every change that can be seen is one event, nothing else is, and the
+    timeline tells the same.
+    """
     store = make_store()
     with running() as runner:
         runner.run(store.open())
@@ -174,14 +218,23 @@ SKILLS = (Skill("asking", asking), Skill("listening", listening, accepts_message
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("skill", ["asking", "listening"])
-async def test_of_many_callers_with_one_generation_one_is_accepted(make_store: MakeStore, skill: str) -> None:
-    """Also where the state does not change by the message: 64 callers have read the same task, and one of them is in time."""
+async def test_of_many_callers_with_one_generation_one_is_accepted(
+    make_store: MakeStore, skill: str
+) -> None:
+    """Also where the state does not change by the message: 64 callers have read the same task, and
+    one of them is in time.
+    """
     async with run_agent(*SKILLS, store=make_store()) as one:
         started = await one.start("x", skill=skill)
         expected = State.INPUT_REQUIRED if skill == "asking" else State.WORKING
         generation = (await one.wait_for_state(started, expected)).seq
         sending = [
-            one.engine.send_message(one.scope, started.wire_id, build_user_message(f"{n}", message_id=f"m-{n}"), generation=generation)
+            one.engine.send_message(
+                one.scope,
+                started.wire_id,
+                build_user_message(f"{n}", message_id=f"m-{n}"),
+                generation=generation,
+            )
             for n in range(CALLERS)
         ]
         outcomes = await asyncio.gather(*sending, return_exceptions=True)
@@ -195,8 +248,12 @@ async def test_of_many_callers_with_one_generation_one_is_accepted(make_store: M
 
 
 @pytest.mark.anyio
-async def test_readers_without_generations_do_not_get_messages_of_clients(make_store: MakeStore) -> None:
-    """A message to a running task is an event, which only readers that want it get; numbers skip it."""
+async def test_readers_without_generations_do_not_get_messages_of_clients(
+    make_store: MakeStore,
+) -> None:
+    """A message to a running task is an event, which only readers that want it get; numbers skip
+    it.
+    """
     async with run_agent(*SKILLS, store=make_store()) as one:
         started = await one.start("x", skill="listening")
         generation = (await one.wait_for_state(started, State.WORKING)).seq
@@ -205,4 +262,6 @@ async def test_readers_without_generations_do_not_get_messages_of_clients(make_s
         assert (await one.wait_terminal(started)).status.state == State.COMPLETED
         everything = await one.engine.store.read_events(started.key, 0)
         assert [event.seq for event in everything if event.is_message] == [generation + 1]
-        assert await one.collect_events(started) == [event for event in everything if not event.is_message]
+        assert await one.collect_events(started) == [
+            event for event in everything if not event.is_message
+        ]

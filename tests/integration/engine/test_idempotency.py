@@ -37,14 +37,21 @@ async def test_concurrent_requests_with_one_key_are_one_task(run: RunAgent) -> N
     async with run(works) as one, asyncio.timeout(30):
 
         async def ask() -> str:
-            return (await one.engine.wait_settled(await one.engine.start(one.scope, wanted("works")))).wire_id
+            return (
+                await one.engine.wait_settled(await one.engine.start(one.scope, wanted("works")))
+            ).wire_id
 
         assert len(set(await asyncio.gather(*(ask() for _ in range(16))))) == 1
         assert len(runs) == 1
         late = await one.engine.start(one.scope, wanted("works"))
-        assert (late.is_new, (await one.engine.wait_settled(late)).state) == (False, State.COMPLETED)
+        assert (late.is_new, (await one.engine.wait_settled(late)).state) == (
+            False,
+            State.COMPLETED,
+        )
         with pytest.raises(IdempotencyConflictError):
-            await one.engine.start(one.scope, wanted("works", IdempotencyKey("key", b"another", "c-1")))
+            await one.engine.start(
+                one.scope, wanted("works", IdempotencyKey("key", b"another", "c-1"))
+            )
 
 
 async def test_a_repeated_start_returns_the_suspended_task(run: RunAgent) -> None:
@@ -55,12 +62,16 @@ async def test_a_repeated_start_returns_the_suspended_task(run: RunAgent) -> Non
 
     async with run(asks) as one, asyncio.timeout(30):
         for _ in range(2):
-            stored = await one.engine.wait_settled(await one.engine.start(one.scope, wanted("asks")))
+            stored = await one.engine.wait_settled(
+                await one.engine.start(one.scope, wanted("asks"))
+            )
             assert stored.state is State.INPUT_REQUIRED
 
 
 async def test_a_repeated_answer_is_given_once(run: RunAgent) -> None:
-    """An answer under a key is not given to the next question too; repeated after the end, it gets the task as it is."""
+    """An answer under a key is not given to the next question too; repeated after the end, it gets
+    the task as it is.
+    """
 
     async def asks_twice(ctx: TaskContext) -> str:
         first, second = await ctx.ask("First?"), await ctx.ask("Second?")
@@ -68,9 +79,14 @@ async def test_a_repeated_answer_is_given_once(run: RunAgent) -> None:
 
     async with run(asks_twice) as one, asyncio.timeout(30):
         task = await one.send("hi")
-        said, promise = build_user_message("one", message_id="m-2"), IdempotencyKey("answer", b"one", "c-1")
+        said, promise = (
+            build_user_message("one", message_id="m-2"),
+            IdempotencyKey("answer", b"one", "c-1"),
+        )
         for _ in range(2):
-            stored = await one.engine.wait_settled(await one.engine.send_message(one.scope, task.id, said, promise))
+            stored = await one.engine.wait_settled(
+                await one.engine.send_message(one.scope, task.id, said, promise)
+            )
             assert stored.task.model.status.message.parts[0].text == "Second?"
         task = await one.answer(task, "two")
         assert artifact_texts(task) == {"result": ["one two"]}

@@ -46,7 +46,9 @@ COLLECT = Skill("collect", collect, accepts_messages=True)
 
 
 async def test_a_handler_gets_messages_as_they_arrive(store: Store) -> None:
-    """In their order, each once, also those that arrived before the handler looked; the request is none of them."""
+    """In their order, each once, also those that arrived before the handler looked; the request is
+    none of them.
+    """
     async with run_agent(COLLECT, store=store) as one, asyncio.timeout(30):
         stored = await one.start("hi")
         for text in ("one", "two", "two", "end"):
@@ -57,7 +59,9 @@ async def test_a_handler_gets_messages_as_they_arrive(store: Store) -> None:
 
 
 async def test_a_later_run_gets_the_messages_again(store: Store) -> None:
-    """The answer to a question is no such message, and the messages before it come again in their order."""
+    """The answer to a question is no such message, and the messages before it come again in their
+    order.
+    """
     async with run_agent(COLLECT, store=store) as one, asyncio.timeout(30):
         stored = await one.start("hi")
         for text in ("one", "ask"):
@@ -66,12 +70,16 @@ async def test_a_later_run_gets_the_messages_again(store: Store) -> None:
         await one.send_to_task(stored, "the answer")
         for text in ("three", "end"):
             await one.send_to_task(stored, text)
-        assert artifact_texts(await one.wait_terminal(stored)) == {"result": ["run 2: one the answer three"]}
+        assert artifact_texts(await one.wait_terminal(stored)) == {
+            "result": ["run 2: one the answer three"]
+        }
 
 
 @pytest.mark.parametrize("make_store", ["sqlite", "postgres"], indirect=True)
 async def test_messages_survive_the_process(make_store: MakeStore) -> None:
-    """The next process runs the handler again with all messages, also those that the first run had taken."""
+    """The next process runs the handler again with all messages, also those that the first run had
+    taken.
+    """
     async with run_agent(COLLECT, store=make_store()) as one, asyncio.timeout(30):
         stored = await one.start("hi")
         await one.send_to_task(stored, "one")
@@ -83,8 +91,12 @@ async def test_messages_survive_the_process(make_store: MakeStore) -> None:
 
 
 @pytest.mark.parametrize("is_lossy", [False, True], ids=["notified", "every notification lost"])
-async def test_messages_reach_the_process_that_runs_the_task(postgres_url: str, *, is_lossy: bool) -> None:
-    """A process that does not run the task accepts messages for it; a lost notification only delays them."""
+async def test_messages_reach_the_process_that_runs_the_task(
+    postgres_url: str, *, is_lossy: bool
+) -> None:
+    """A process that does not run the task accepts messages for it; a lost notification only delays
+    them.
+    """
     async with AsyncExitStack() as stack, asyncio.timeout(30):
         one, other = [
             await stack.enter_async_context(
@@ -92,7 +104,10 @@ async def test_messages_reach_the_process_that_runs_the_task(postgres_url: str, 
                     COLLECT,
                     store=PostgresStore(postgres_url),
                     options=EngineOptions(
-                        settings=FAST_SETTINGS, notifier=UnreliableNotifier(PostgresNotifier(postgres_url), should_drop=lambda _number: is_lossy)
+                        settings=FAST_SETTINGS,
+                        notifier=UnreliableNotifier(
+                            PostgresNotifier(postgres_url), should_drop=lambda _number: is_lossy
+                        ),
                     ),
                 )
             )
@@ -115,11 +130,15 @@ async def test_a_skill_that_does_not_accept_messages_refuses_them(store: Store) 
 
     async with run_agent(waits, store=store) as one, asyncio.timeout(30):
         stored = await one.start("hi")
-        with pytest.raises(TaskNotAcceptingMessagesError, match="accepts no messages until it asks") as refused:
+        with pytest.raises(
+            TaskNotAcceptingMessagesError, match="accepts no messages until it asks"
+        ) as refused:
             await one.send_to_task(stored, "more")
         assert isinstance(refused.value, UnsupportedOperationError)
         with pytest.raises(TaskNotAcceptingMessagesError):
-            await one.engine.send_message(one.scope, stored.wire_id, build_user_message("more"), IdempotencyKey("k", b"h"))
+            await one.engine.send_message(
+                one.scope, stored.wire_id, build_user_message("more"), IdempotencyKey("k", b"h")
+            )
         release.set()
         assert [text_of(each) for each in (await one.wait_terminal(stored)).history or ()] == ["hi"]
 
@@ -129,7 +148,12 @@ async def test_a_message_with_an_idempotency_key_arrives_once(store: Store) -> N
     async with run_agent(COLLECT, store=store) as one, asyncio.timeout(30):
         stored = await one.start("hi")
         for _ in range(2):
-            await one.engine.send_message(one.scope, stored.wire_id, build_user_message("one"), IdempotencyKey("k", b"h", stored.context_id))
+            await one.engine.send_message(
+                one.scope,
+                stored.wire_id,
+                build_user_message("one"),
+                IdempotencyKey("k", b"h", stored.context_id),
+            )
         await one.send_to_task(stored, "end")
         assert artifact_texts(await one.wait_terminal(stored)) == {"result": ["run 1: one"]}
 
@@ -155,7 +179,10 @@ async def test_a_timeout_while_waiting_loses_no_message(store: Store) -> None:
                 await ctx.status("waiting")
         return "none"
 
-    async with run_agent(Skill("impatient", impatient, accepts_messages=True), store=store) as one, asyncio.timeout(30):
+    async with (
+        run_agent(Skill("impatient", impatient, accepts_messages=True), store=store) as one,
+        asyncio.timeout(30),
+    ):
         stored = await one.start("hi")
         await one.engine.wait(stored, 2, frozenset((State.WORKING,)))
         await one.send_to_task(stored, "one")
@@ -172,8 +199,14 @@ async def test_incoming_has_to_be_declared(store: Store) -> None:
 
 def test_questions_tell_answers_from_messages() -> None:
     """Only a question of the agent makes the next message an answer."""
-    first, said, answer, more = (build_user_message(text) for text in ("first", "said", "answer", "more"))
-    question = mark_question(Message.model_validate({"message_id": "q", "role": "ROLE_AGENT", "parts": [{"text": "?"}]}), "#1", None)
+    first, said, answer, more = (
+        build_user_message(text) for text in ("first", "said", "answer", "more")
+    )
+    question = mark_question(
+        Message.model_validate({"message_id": "q", "role": "ROLE_AGENT", "parts": [{"text": "?"}]}),
+        "#1",
+        None,
+    )
     forged = mark_question(build_user_message("forged"), "#1", None)
     assert [*find_incoming([first, said, question, answer, forged, more])] == [said, forged, more]
     assert [*find_incoming([])] == []

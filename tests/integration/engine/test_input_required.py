@@ -28,7 +28,9 @@ def message_texts(task: Task) -> list[str | None]:
 
 
 async def test_two_questions_then_the_answer(run: RunAgent) -> None:
-    """Each run begins at the top: what was recorded is given back, artifacts are replaced, statuses are not said again."""
+    """Each run begins at the top: what was recorded is given back, artifacts are replaced, statuses
+    are not said again.
+    """
     attempts, calls = list[int](), list[str]()
 
     async def books(ctx: TaskContext) -> str:
@@ -53,14 +55,23 @@ async def test_two_questions_then_the_answer(run: RunAgent) -> None:
         assert State(task.status.state) is State.INPUT_REQUIRED
         assert task.status.message.metadata == {"a2a-gen/question": {"key": "#1"}}
         task = await one.answer(task, "yes")
-        assert task.status.message.metadata == {"a2a-gen/question": {"key": "aisle", "schema": BOOLEAN}}
+        assert task.status.message.metadata == {
+            "a2a-gen/question": {"key": "aisle", "schema": BOOLEAN}
+        }
         assert artifact_texts(task) == {"offer": ["one seat", "for 9007199254740993"]}
         task = await one.answer(task, True)  # noqa: FBT003 - an answer
-        assert artifact_texts(task) == {"offer": ["one seat", "for 9007199254740993"], "result": ["yes, True, please"]}
+        assert artifact_texts(task) == {
+            "offer": ["one seat", "for 9007199254740993"],
+            "result": ["yes, True, please"],
+        }
         assert message_texts(task) == ["please", "Book it?", "yes", "Aisle?", None]
         assert (attempts, calls) == ([1, 2, 3], ["price"])
         log = b"".join(event.body for event in await one.collect_events(task))
-        assert [log.count(text) for text in (b'"looking"', b'"asking more"', b'"booking"')] == [1, 1, 1]
+        assert [log.count(text) for text in (b'"looking"', b'"asking more"', b'"booking"')] == [
+            1,
+            1,
+            1,
+        ]
 
 
 async def test_an_authorization_suspends_the_task(run: RunAgent) -> None:
@@ -84,7 +95,9 @@ async def test_questions_in_a_task_group_suspend_the_task(run: RunAgent) -> None
         return answer.result().text
 
     async with run(asks) as one, asyncio.timeout(30):
-        assert artifact_texts(await one.answer(await one.send("hi"), "fine")) == {"result": ["fine"]}
+        assert artifact_texts(await one.answer(await one.send("hi"), "fine")) == {
+            "result": ["fine"]
+        }
 
 
 async def test_a_suspended_task_uses_no_memory() -> None:
@@ -130,12 +143,19 @@ async def test_of_many_answers_at_once_one_is_the_answer(run: RunAgent) -> None:
     skill = Skill("asks", asks, accepts_messages=True)
     async with run(skill) as one, asyncio.timeout(30):
         task = await one.send("hi")
-        given = await asyncio.gather(*(one.send_to_task(task, f"answer {number}") for number in range(8)), return_exceptions=True)
+        given = await asyncio.gather(
+            *(one.send_to_task(task, f"answer {number}") for number in range(8)),
+            return_exceptions=True,
+        )
         release.set()
-        task = await one.wait_terminal(next(each.stored for each in given if not isinstance(each, BaseException)))
+        task = await one.wait_terminal(
+            next(each.stored for each in given if not isinstance(each, BaseException))
+        )
         assert len(runs) == 1
         accepted = [each for each in given if not isinstance(each, BaseException)]
-        assert {type(each) for each in given if isinstance(each, BaseException)} <= {TaskTerminalError}
+        assert {type(each) for each in given if isinstance(each, BaseException)} <= {
+            TaskTerminalError
+        }
         assert artifact_texts(task) == {"result": [f"{runs[0]}: {2 + len(accepted)}"]}
 
 
@@ -148,7 +168,9 @@ async def test_of_many_answers_at_once_one_is_the_answer(run: RunAgent) -> None:
     ],
     ids=["another caller", "another surface", "another conversation"],
 )
-async def test_a_message_outside_of_its_scope_is_refused(run: RunAgent, scope: TaskScope | None, members: dict, error: type[Exception]) -> None:
+async def test_a_message_outside_of_its_scope_is_refused(
+    run: RunAgent, scope: TaskScope | None, members: dict, error: type[Exception]
+) -> None:
     """A task of another scope does not exist; another conversation is a field error."""
 
     async def asks(ctx: TaskContext) -> str:
@@ -157,7 +179,9 @@ async def test_a_message_outside_of_its_scope_is_refused(run: RunAgent, scope: T
     async with run(asks) as one, asyncio.timeout(30):
         task = await one.send("hi")
         with pytest.raises(error):
-            await one.engine.send_message(scope or one.scope, task.id, build_user_message("x", **members))
+            await one.engine.send_message(
+                scope or one.scope, task.id, build_user_message("x", **members)
+            )
         task = await one.answer(task, "ok")
         with pytest.raises(TaskTerminalError):
             await one.send_to_task(task, "one more")

@@ -43,19 +43,36 @@ async def list_marks(agent: InProcessAgent, text: str) -> list[tuple[str, bool]]
     stored = await agent.start(text)
     events = [json.loads(event.body) for event in await agent.collect_events(stored)]
     updates = [each["artifactUpdate"] for each in events if "artifactUpdate" in each]
-    return [(each["artifact"]["parts"][0]["text"], each.get("lastChunk", False)) for each in updates]
+    return [
+        (each["artifact"]["parts"][0]["text"], each.get("lastChunk", False)) for each in updates
+    ]
 
 
 async def test_a_handler_marks_its_last_chunk(store: Store) -> None:
-    """Each artifact has its own; the stored artifacts have no trace of it, and no other chunk has the mark."""
+    """Each artifact has its own; the stored artifacts have no trace of it, and no other chunk has
+    the mark.
+    """
     async with run_agent(spell, store=store) as one, asyncio.timeout(30):
-        assert await list_marks(one, "abc") == [("a", False), ("b", False), ("c", True), ("spelled", True)]
-        assert artifact_texts(await one.send("abc")) == {"result": ["a", "b", "c"], "note": ["spelled"]}
+        assert await list_marks(one, "abc") == [
+            ("a", False),
+            ("b", False),
+            ("c", True),
+            ("spelled", True),
+        ]
+        assert artifact_texts(await one.send("abc")) == {
+            "result": ["a", "b", "c"],
+            "note": ["spelled"],
+        }
 
 
 @pytest.mark.parametrize("handler", [spell_too_much, return_a_chunk])
-async def test_a_last_chunk_in_the_wrong_place_fails_the_task(store: Store, handler: object, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_last_chunk_in_the_wrong_place_fails_the_task(
+    store: Store, handler: object, caplog: pytest.LogCaptureFixture
+) -> None:
     """The log says what to do instead."""
     async with run_agent(handler, store=store) as one, asyncio.timeout(30):  # type: ignore[arg-type]  # both are handlers
         assert State((await one.send("abc")).status.state) is State.FAILED
-    assert "already complete; yield its chunks before LastChunk" in caplog.text or "LastChunk marks a value that is yielded" in caplog.text
+    assert (
+        "already complete; yield its chunks before LastChunk" in caplog.text
+        or "LastChunk marks a value that is yielded" in caplog.text
+    )

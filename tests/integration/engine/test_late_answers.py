@@ -1,4 +1,6 @@
-"""Answers of a store that come late, or not at all, at the moments at which a run begins, ends or is suspended."""
+"""Answers of a store that come late, or not at all, at the moments at which a run begins, ends or
+is suspended.
+"""
 
 from __future__ import annotations
 
@@ -49,13 +51,20 @@ class LateStore(SqliteStore):
         return result
 
     async def load_task(
-        self, scope: TaskScope, wire_id: str, history_length: int | None = None, *, include_artifacts: bool = True
+        self,
+        scope: TaskScope,
+        wire_id: str,
+        history_length: int | None = None,
+        *,
+        include_artifacts: bool = True,
     ) -> StoredTask | None:
         """Load a task, unless the store is away."""
         if self.has_suspended and self.is_away_after_suspension:
             self.is_away_after_suspension = False
             raise StoreUnavailableError("away for a moment")
-        return await super().load_task(scope, wire_id, history_length, include_artifacts=include_artifacts)
+        return await super().load_task(
+            scope, wire_id, history_length, include_artifacts=include_artifacts
+        )
 
     async def release_claims(self, process: str, keys: Collection[str]) -> None:
         """Count the comparisons of claims."""
@@ -64,7 +73,9 @@ class LateStore(SqliteStore):
 
 
 async def test_a_creation_that_is_answered_late_runs_once(tmp_path: Path) -> None:
-    """The store shows the task as claimed long before its run is here: it is no claim to be released."""
+    """The store shows the task as claimed long before its run is here: it is no claim to be
+    released.
+    """
     store = LateStore(tmp_path / "tasks.db")
     store.creations = asyncio.Event()
     runs: list[int] = []
@@ -75,7 +86,10 @@ async def test_a_creation_that_is_answered_late_runs_once(tmp_path: Path) -> Non
         return "done"
 
     settings = replace(FAST_SETTINGS, lease_renew_interval=0.05, orphan_scan_interval=0.05)
-    async with asyncio.timeout(30), run_agent(work, store=store, options=EngineOptions(settings=settings)) as one:
+    async with (
+        asyncio.timeout(30),
+        run_agent(work, store=store, options=EngineOptions(settings=settings)) as one,
+    ):
         starting = asyncio.ensure_future(one.start("x"))
         for _ in range(5):
             await store.comparisons.get()
@@ -85,7 +99,9 @@ async def test_a_creation_that_is_answered_late_runs_once(tmp_path: Path) -> Non
 
 
 async def test_a_stop_while_chunks_wait_completes_nothing(tmp_path: Path) -> None:
-    """The handler has returned, and its last chunks wait for the store; the task runs again and is whole."""
+    """The handler has returned, and its last chunks wait for the store; the task runs again and is
+    whole.
+    """
     path = tmp_path / "tasks.db"
     store = LateStore(path)
     store.batches = asyncio.Event()
@@ -101,15 +117,24 @@ async def test_a_stop_while_chunks_wait_completes_nothing(tmp_path: Path) -> Non
         async with run_agent(work, store=store, options=EngineOptions(settings=settings)) as one:
             stored = await one.start("x")
             await asyncio.sleep(0.05)
-        async with run_agent(work, store=SqliteStore(path), options=EngineOptions(settings=settings)) as one:
+        async with run_agent(
+            work, store=SqliteStore(path), options=EngineOptions(settings=settings)
+        ) as one:
             task = await one.wait_terminal(stored)
-            assert (task.status.state, artifact_texts(task)["log"]) == (State.COMPLETED, ["0;", "1;"])
+            assert (task.status.state, artifact_texts(task)["log"]) == (
+                State.COMPLETED,
+                ["0;", "1;"],
+            )
             assert (await one.engine.load(one.scope, stored.wire_id)).epoch == 2
 
 
 @pytest.mark.parametrize("after", ["there", "away"])
-async def test_a_cancellation_that_meets_a_question_ends_the_task(tmp_path: Path, after: str) -> None:
-    """Another process has accepted it while the handler was about to ask; the store may be away when the run looks."""
+async def test_a_cancellation_that_meets_a_question_ends_the_task(
+    tmp_path: Path, after: str
+) -> None:
+    """Another process has accepted it while the handler was about to ask; the store may be away
+    when the run looks.
+    """
     store = LateStore(tmp_path / "tasks.db")
     store.is_away_after_suspension = after == "away"
     is_working, go = asyncio.Event(), asyncio.Event()
@@ -120,13 +145,20 @@ async def test_a_cancellation_that_meets_a_question_ends_the_task(tmp_path: Path
         await go.wait()
         return (await ctx.ask("go on?")).text
 
-    settings = replace(FAST_SETTINGS, lease_renew_interval=10, lease_duration=30, orphan_scan_interval=0.05)
-    async with asyncio.timeout(30), run_agent(work, store=store, options=EngineOptions(settings=settings)) as one:
+    settings = replace(
+        FAST_SETTINGS, lease_renew_interval=10, lease_duration=30, orphan_scan_interval=0.05
+    )
+    async with (
+        asyncio.timeout(30),
+        run_agent(work, store=store, options=EngineOptions(settings=settings)) as one,
+    ):
         stored = await one.start("x")
         await is_working.wait()
         await store.request_cancel(one.scope, stored.wire_id)
         go.set()
-        assert (await one.engine.wait(stored, 1, frozenset({State.CANCELED}))).state is State.CANCELED
+        assert (
+            await one.engine.wait(stored, 1, frozenset({State.CANCELED}))
+        ).state is State.CANCELED
 
 
 async def test_a_cancellation_whose_caller_is_gone_ends_a_question(tmp_path: Path) -> None:
@@ -137,8 +169,13 @@ async def test_a_cancellation_whose_caller_is_gone_ends_a_question(tmp_path: Pat
         return (await ctx.ask("go on?")).text
 
     settings = replace(FAST_SETTINGS, orphan_scan_interval=0.05)
-    async with asyncio.timeout(30), run_agent(work, store=store, options=EngineOptions(settings=settings)) as one:
+    async with (
+        asyncio.timeout(30),
+        run_agent(work, store=store, options=EngineOptions(settings=settings)) as one,
+    ):
         stored = await one.start("x")
         await one.engine.wait(stored, 1)
         await store.request_cancel(one.scope, stored.wire_id)
-        assert (await one.engine.wait(stored, 1, frozenset({State.CANCELED}))).state is State.CANCELED
+        assert (
+            await one.engine.wait(stored, 1, frozenset({State.CANCELED}))
+        ).state is State.CANCELED

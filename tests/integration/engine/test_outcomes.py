@@ -130,8 +130,12 @@ async def broken_job(_ctx: TaskContext) -> BackgroundJob:
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-async def test_every_handler_has_one_outcome(run: RunAgent, handler: object, state: State, artifacts: dict, said: str | None) -> None:
-    """State, artifacts and message follow from the end of the handler; the log has no gaps and one terminal event, the last one."""
+async def test_every_handler_has_one_outcome(
+    run: RunAgent, handler: object, state: State, artifacts: dict, said: str | None
+) -> None:
+    """State, artifacts and message follow from the end of the handler; the log has no gaps and one
+    terminal event, the last one.
+    """
     async with run(handler) as one, asyncio.timeout(30):
         task = await one.send("hi")
         assert State(task.status.state) is state
@@ -139,7 +143,9 @@ async def test_every_handler_has_one_outcome(run: RunAgent, handler: object, sta
         assert (task.status.message.parts[0].text if task.status.message else None) == said
         events = await one.collect_events(task)
         assert [event.seq for event in events] == list(range(1, len(events) + 1))
-        assert [event.state for event in events if event.state not in {State.SUBMITTED, State.WORKING}] == [state]
+        assert [
+            event.state for event in events if event.state not in {State.SUBMITTED, State.WORKING}
+        ] == [state]
         assert b"secret" not in b"".join(event.body for event in events)
 
 
@@ -150,8 +156,12 @@ async def cancels_inner_work(_ctx: TaskContext) -> None:
     await inner
 
 
-async def test_a_handler_that_ends_in_a_cancellation_of_its_own_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    """The log has the skill and the line of the handler; for a cancellation by the caller it has nothing."""
+async def test_a_handler_that_ends_in_a_cancellation_of_its_own_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The log has the skill and the line of the handler; for a cancellation by the caller it has
+    nothing.
+    """
     with caplog.at_level(logging.WARNING):
         async with run_agent(cancels_inner_work) as one, asyncio.timeout(30):
             task = await one.send("hi")
@@ -163,7 +173,9 @@ async def test_a_handler_that_ends_in_a_cancellation_of_its_own_is_logged(caplog
     assert "await inner" in record.exc_text
 
 
-async def test_exceptions_are_logged_and_hidden_from_the_caller(caplog: pytest.LogCaptureFixture) -> None:
+async def test_exceptions_are_logged_and_hidden_from_the_caller(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """The log has the full traceback, and the next task runs."""
     with caplog.at_level(logging.ERROR):
         async with run_agent(raises, echo) as one, asyncio.timeout(30):
@@ -179,7 +191,11 @@ async def test_a_handler_that_returns_at_once_needs_two_commits(run: RunAgent) -
     """Such a task goes from submitted to its end in one commit, without working."""
     async with run(echo) as one, asyncio.timeout(30):
         task = await one.send("hi")
-        assert [event.state for event in await one.collect_events(task)] == [State.SUBMITTED, State.SUBMITTED, State.COMPLETED]
+        assert [event.state for event in await one.collect_events(task)] == [
+            State.SUBMITTED,
+            State.SUBMITTED,
+            State.COMPLETED,
+        ]
         assert (await one.engine.load(one.scope, task.id)).version == 2
 
 
@@ -195,7 +211,12 @@ async def test_a_slow_handler_sets_its_task_to_working(run: RunAgent) -> None:
         stored = await one.start("hi")
         assert (await one.wait_for_state(stored, State.WORKING)).state is State.WORKING
         release.set()
-        assert [event.state for event in await one.collect_events(stored)] == [State.SUBMITTED, State.WORKING, State.WORKING, State.COMPLETED]
+        assert [event.state for event in await one.collect_events(stored)] == [
+            State.SUBMITTED,
+            State.WORKING,
+            State.WORKING,
+            State.COMPLETED,
+        ]
 
 
 async def test_progress_is_a_number_on_the_task_and_on_its_event(run: RunAgent) -> None:
@@ -207,11 +228,15 @@ async def test_progress_is_a_number_on_the_task_and_on_its_event(run: RunAgent) 
     async with run(reports) as one, asyncio.timeout(30):
         task = await one.send("hi")
         assert task.metadata == {"progress": 0.5}
-        assert [b'"metadata":{"progress":0.5}' in event.body for event in await one.collect_events(task)] == [False, True, False]
+        assert [
+            b'"metadata":{"progress":0.5}' in event.body for event in await one.collect_events(task)
+        ] == [False, True, False]
 
 
 async def test_artifacts_are_stored_unchanged(run: RunAgent, tmp_path: Path) -> None:
-    """Texts, JSON with its nulls, key order and large integers, bytes, files and links come back as they were written."""
+    """Texts, JSON with its nulls, key order and large integers, bytes, files and links come back as
+    they were written.
+    """
     (tmp_path / "a.csv").write_bytes(b"1;2\n")
     json = {"z": None, "a": 2**53 + 1, "m": 10**39, "list": [None, {"b": 1, "a": 2}]}
 
@@ -258,7 +283,9 @@ async def test_a_skill_may_reply_without_a_task() -> None:
     async with run_agent(Skill("quick", quick, answers="message")) as one, asyncio.timeout(30):
         answer = await one.engine.run_inline(one.scope, "quick", build_user_message("hi"))
         assert (answer.parts[0].text, answer.task_id) == ("HI", None)
-        assert (await one.engine.run_inline(one.scope, "quick", build_user_message("refuse"))).parts[0].text == "no"
+        assert (
+            await one.engine.run_inline(one.scope, "quick", build_user_message("refuse"))
+        ).parts[0].text == "no"
         with pytest.raises(InvalidAgentResponseError) as error:
             await one.engine.run_inline(one.scope, "quick", build_user_message("break"))
         assert "secret" not in error.value.message
@@ -271,10 +298,15 @@ async def test_a_conversation_has_messages_and_state(run: RunAgent) -> None:
         state = await ctx.state.load()
         await ctx.state.update({"turns": int(str(state.get("turns", 0))) + 1})
         said = [part.text for message in await ctx.conversation() for part in message.parts]
-        return ctx.reply(f"{(await ctx.state.load())['turns']}: {', '.join(str(text) for text in said)}")
+        return ctx.reply(
+            f"{(await ctx.state.load())['turns']}: {', '.join(str(text) for text in said)}"
+        )
 
     async with run(chat) as one, asyncio.timeout(30):
-        said = [(await one.send(text, context_id=context)).status.message.parts[0].text for text, context in [("a", "1"), ("b", "1"), ("c", "2")]]
+        said = [
+            (await one.send(text, context_id=context)).status.message.parts[0].text
+            for text, context in [("a", "1"), ("b", "1"), ("c", "2")]
+        ]
         assert said == ["1: a", "2: a, 1: a, b", "1: c"]
 
 
@@ -319,7 +351,11 @@ async def test_the_state_of_a_conversation_may_be_a_model(run: RunAgent) -> None
     async with run(shops) as one:
         await one.send("tea")
         task = await one.send("milk")
-        assert artifact_texts(task) == {"result": ["['tea', 'milk'] {'items': ['tea', 'milk'], 'paidAt': '2026-11-18', 'total': 0.0}"]}
+        assert artifact_texts(task) == {
+            "result": [
+                "['tea', 'milk'] {'items': ['tea', 'milk'], 'paidAt': '2026-11-18', 'total': 0.0}"
+            ]
+        }
 
 
 @pytest.mark.parametrize(
@@ -331,7 +367,9 @@ async def test_a_state_that_is_no_json_object_is_refused(value: Mapping[str, obj
     """The error comes when it is written, and the conversation goes on."""
 
     async def poisons(ctx: TaskContext) -> str:
-        with pytest.raises(TypeError, match=r"ctx\.state: \w+ (is no JSON object|cannot be serialized)"):
+        with pytest.raises(
+            TypeError, match=r"ctx\.state: \w+ (is no JSON object|cannot be serialized)"
+        ):
             await ctx.state.update(value)
         return str(await ctx.state.load())
 

@@ -1,4 +1,6 @@
-"""Several processes on one store: engines that share nothing but the store and an unreliable notifier."""
+"""Several processes on one store: engines that share nothing but the store and an unreliable
+notifier.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,13 @@ from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.models import ChangeResult, NewTask, StoredTask, TaskChange, TaskQuery
 from a2a_runtime.stores.postgres import PostgresNotifier, PostgresStore
 from a2a_runtime.streams.notifier import InProcessNotifier, Notifier
-from a2a_runtime.testing.agent import FAST_SETTINGS, InProcessAgent, artifact_texts, build_user_message, run_agent
+from a2a_runtime.testing.agent import (
+    FAST_SETTINGS,
+    InProcessAgent,
+    artifact_texts,
+    build_user_message,
+    run_agent,
+)
 from a2a_runtime.testing.notifiers import UnreliableNotifier
 
 pytestmark = pytest.mark.anyio
@@ -60,28 +68,45 @@ def notifiers_and_stores(request: pytest.FixtureRequest) -> tuple[list[Notifier]
     if request.param == "memory":
         store = MemoryStore(StoreOptions(lease_seconds=LEASE))
         shared = InProcessNotifier()
-        return [UnreliableNotifier(shared, should_drop=lambda n: n % 3 > 0) for _ in range(2)], [store, store]
+        return [UnreliableNotifier(shared, should_drop=lambda n: n % 3 > 0) for _ in range(2)], [
+            store,
+            store,
+        ]
     url = request.getfixturevalue("postgres_url")
     stores: list[Store] = [PostgresStore(url, StoreOptions(lease_seconds=LEASE)) for _ in range(2)]
-    return [UnreliableNotifier(PostgresNotifier(url), should_drop=lambda n: n % 3 > 0) for _ in range(2)], stores
+    return [
+        UnreliableNotifier(PostgresNotifier(url), should_drop=lambda n: n % 3 > 0) for _ in range(2)
+    ], stores
 
 
 @pytest.fixture
-async def replicas(notifiers_and_stores: tuple[list[Notifier], list[Store]]) -> AsyncIterator[Replicas]:
+async def replicas(
+    notifiers_and_stores: tuple[list[Notifier], list[Store]],
+) -> AsyncIterator[Replicas]:
     """Two processes with the same agent."""
     bells, stores = notifiers_and_stores
     async with AsyncExitStack() as stack:
         one, other = [
             await stack.enter_async_context(
-                run_agent(slow_stream, asks, waits, store=store, options=EngineOptions(settings=FAST_SETTINGS, notifier=notifier))
+                run_agent(
+                    slow_stream,
+                    asks,
+                    waits,
+                    store=store,
+                    options=EngineOptions(settings=FAST_SETTINGS, notifier=notifier),
+                )
             )
             for notifier, store in zip(bells, stores, strict=True)
         ]
         yield one, other
 
 
-async def test_a_stream_is_followed_from_elsewhere(replicas: Replicas, notifiers_and_stores: tuple[list[UnreliableNotifier], list[Store]]) -> None:
-    """Readers in another process get every event once and in order, while notifications are lost and listeners disconnected."""
+async def test_a_stream_is_followed_from_elsewhere(
+    replicas: Replicas, notifiers_and_stores: tuple[list[UnreliableNotifier], list[Store]]
+) -> None:
+    """Readers in another process get every event once and in order, while notifications are lost
+    and listeners disconnected.
+    """
     one, other = replicas
     async with asyncio.timeout(30):
         stored = await one.start("go")
@@ -97,7 +122,9 @@ async def test_a_stream_is_followed_from_elsewhere(replicas: Replicas, notifiers
 
 
 async def test_a_task_is_canceled_from_elsewhere(replicas: Replicas) -> None:
-    """The process of the handler applies the cancellation after a notification, or when it renews its lease."""
+    """The process of the handler applies the cancellation after a notification, or when it renews
+    its lease.
+    """
     one, other = replicas
     async with asyncio.timeout(30):
         stored = await one.start("go", skill="waits")
@@ -127,34 +154,48 @@ async def test_tasks_of_a_live_process_are_never_claimed(replicas: Replicas) -> 
 
 
 async def test_a_claimed_task_that_does_not_run_is_released(replicas: Replicas) -> None:
-    """The process that claimed it may have lost the answer of the store; it notices when it renews its lease, and the task is run."""
+    """The process that claimed it may have lost the answer of the store; it notices when it renews
+    its lease, and the task is run.
+    """
     one, _ = replicas
     async with asyncio.timeout(30):
         message = build_user_message("go", message_id="m-1")
-        new = NewTask("c-1", message, "slow_stream", CANONICAL.name, process=one.engine.runner.process)
+        new = NewTask(
+            "c-1", message, "slow_stream", CANONICAL.name, process=one.engine.runner.process
+        )
         lost = (await one.engine.store.create_task(one.scope, new)).stored
         task = await one.wait_terminal(lost)
         assert artifact_texts(task) == {"result": [str(number) for number in range(40)]}
 
 
-async def test_orphans_are_taken_over_as_fast_as_they_can_be_run(notifiers_and_stores: tuple[list[Notifier], list[Store]]) -> None:
+async def test_orphans_are_taken_over_as_fast_as_they_can_be_run(
+    notifiers_and_stores: tuple[list[Notifier], list[Store]],
+) -> None:
     """A scan goes on until there are no orphans left, also of skills that no process knows."""
     _, (store, _) = notifiers_and_stores
     await store.open()
     message = build_user_message("go", message_id="m-1")
     scope = TaskScope("/agent", "", "ada")
-    new = [NewTask("c-1", message, "echoes" if n % 10 else "unknown", CANONICAL.name) for n in range(300)]
+    new = [
+        NewTask("c-1", message, "echoes" if n % 10 else "unknown", CANONICAL.name)
+        for n in range(300)
+    ]
     for each in new:
         await store.create_task(scope, each)
     await store.close()
     settings = replace(FAST_SETTINGS, orphan_scan_interval=1000.0)
-    async with run_agent(echoes, store=store, options=EngineOptions(settings=settings)), asyncio.timeout(20):
+    async with (
+        run_agent(echoes, store=store, options=EngineOptions(settings=settings)),
+        asyncio.timeout(20),
+    ):
         while (await store.list_tasks(scope, TaskQuery(state=State.COMPLETED))).total_size < 270:  # noqa: ASYNC110 - it has no event
             await asyncio.sleep(0.02)
 
 
 async def test_many_orphans_are_shared_by_the_living(postgres_url: str) -> None:
-    """A process that finds many notifies the others, which take part at once, and not only at their next scan."""
+    """A process that finds many notifies the others, which take part at once, and not only at their
+    next scan.
+    """
     counts = Counter[int]()
 
     def count_runs(number: int) -> Skill:
@@ -167,17 +208,27 @@ async def test_many_orphans_are_shared_by_the_living(postgres_url: str) -> None:
     dying = PostgresStore(postgres_url, StoreOptions(lease_seconds=600))
     await dying.open()
     await dying.register("dying")
-    scope, new = TaskScope("/agent", "", "ada"), NewTask("c-1", build_user_message("go"), "echoes", CANONICAL.name, process="dying")
+    scope, new = (
+        TaskScope("/agent", "", "ada"),
+        NewTask("c-1", build_user_message("go"), "echoes", CANONICAL.name, process="dying"),
+    )
     await asyncio.gather(*[dying.create_task(scope, new) for _ in range(600)])
     async with AsyncExitStack() as stack, asyncio.timeout(30):
         for number, interval in enumerate((1000.0, 1000.0, 0.1)):
-            options = EngineOptions(replace(FAST_SETTINGS, orphan_scan_interval=interval), notifier=PostgresNotifier(postgres_url))
-            await stack.enter_async_context(run_agent(count_runs(number), store=PostgresStore(postgres_url), options=options))
+            options = EngineOptions(
+                replace(FAST_SETTINGS, orphan_scan_interval=interval),
+                notifier=PostgresNotifier(postgres_url),
+            )
+            await stack.enter_async_context(
+                run_agent(count_runs(number), store=PostgresStore(postgres_url), options=options)
+            )
         await dying.unregister("dying")
         await dying.close()
         while sum(counts.values()) < 600:  # noqa: ASYNC110 - the counts have no event
             await asyncio.sleep(0.02)
-    assert min(counts[number] for number in range(3)) >= 20, counts  # without a notification those with a long interval get none
+    assert min(counts[number] for number in range(3)) >= 20, (
+        counts
+    )  # without a notification those with a long interval get none
 
 
 async def test_the_cleanup_goes_on_until_nothing_is_due() -> None:
@@ -185,22 +236,36 @@ async def test_the_cleanup_goes_on_until_nothing_is_due() -> None:
     store = MemoryStore(StoreOptions(retention_seconds=0, conversation_retention_seconds=0))
     scope = TaskScope("/agent", "", "ada")
     for n in range(1000):
-        stored = (await store.create_task(scope, NewTask(f"c-{n}", build_user_message("go", message_id="m-1"), "echoes", CANONICAL.name))).stored
+        stored = (
+            await store.create_task(
+                scope,
+                NewTask(
+                    f"c-{n}", build_user_message("go", message_id="m-1"), "echoes", CANONICAL.name
+                ),
+            )
+        ).stored
         await store.update_task(scope, stored.key, TaskChange(state=State.COMPLETED))
     settings = replace(FAST_SETTINGS, cleanup_interval=1000.0)
-    async with run_agent(echoes, store=store, options=EngineOptions(settings=settings)), asyncio.timeout(20):
+    async with (
+        run_agent(echoes, store=store, options=EngineOptions(settings=settings)),
+        asyncio.timeout(20),
+    ):
         while await store.list_scopes():  # noqa: ASYNC110 - it has no event
             await asyncio.sleep(0.02)
 
 
 async def test_writes_after_a_lost_lease_are_refused(replicas: Replicas) -> None:
-    """Another process has claimed the task; the first run stops, and the log has one terminal event."""
+    """Another process has claimed the task; the first run stops, and the log has one terminal
+    event.
+    """
     one, other = replicas
     async with asyncio.timeout(30):
         stored = await one.start("go", skill="slow_stream")
         await one.wait_for_state(stored, State.WORKING)
         await one.engine.store.unregister(one.engine.runner.process or "")
-        while (now := await other.engine.load(other.scope, stored.wire_id)).epoch == 1 and now.state is State.WORKING:
+        while (
+            now := await other.engine.load(other.scope, stored.wire_id)
+        ).epoch == 1 and now.state is State.WORKING:
             await other.engine.runner.resume(stored.key)
         task = await other.wait_terminal(stored)
         events = await other.collect_events(stored)
@@ -254,7 +319,9 @@ class FlakyStore(MemoryStore):
 
 
 async def test_writes_are_retried_while_the_store_is_unavailable() -> None:
-    """The handler is only delayed; a chunk that was committed despite an error is not written twice."""
+    """The handler is only delayed; a chunk that was committed despite an error is not written
+    twice.
+    """
 
     async def streams(_ctx: TaskContext):  # noqa: ANN202 - as above
         for number in range(6):
@@ -279,7 +346,9 @@ class AwayStore(MemoryStore):
 
 
 async def test_a_task_is_handed_over_when_the_store_is_away_for_too_long() -> None:
-    """A crash would have had the handler run again, and so has an outage: the task does not fail."""
+    """A crash would have had the handler run again, and so has an outage: the task does not
+    fail.
+    """
     store, attempts = AwayStore(), list[int]()
 
     async def works(ctx: TaskContext) -> str:

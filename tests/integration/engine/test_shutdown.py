@@ -21,7 +21,13 @@ from a2a_runtime.execution.skill import Skill
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.models import NewTask, TaskChange
 from a2a_runtime.stores.sqlite import SqliteStore
-from a2a_runtime.testing.agent import FAST_SETTINGS, InProcessAgent, artifact_texts, build_user_message, run_agent
+from a2a_runtime.testing.agent import (
+    FAST_SETTINGS,
+    InProcessAgent,
+    artifact_texts,
+    build_user_message,
+    run_agent,
+)
 from a2a_runtime.testing.clock import FakeClock
 
 from .conftest import MakeStore
@@ -38,7 +44,9 @@ async def test_a_shutdown_waits_for_running_handlers(make_store: MakeStore) -> N
         await release.wait()
         return "done"
 
-    engine = Engine(make_store(), Skills(Skill("short", short)), EngineOptions(settings=FAST_SETTINGS))
+    engine = Engine(
+        make_store(), Skills(Skill("short", short)), EngineOptions(settings=FAST_SETTINGS)
+    )
     await engine.open()
     one = InProcessAgent(engine, "short", TaskScope("a"), None)
     stored = await one.start("hi")
@@ -54,8 +62,12 @@ async def test_a_shutdown_waits_for_running_handlers(make_store: MakeStore) -> N
     assert (ended.state, ended.epoch) == (State.COMPLETED, stored.epoch)
 
 
-@pytest.mark.parametrize("handler", [sleeps, ignores, breaks_when_stopped], ids=lambda handler: handler.__name__)
-async def test_running_tasks_are_released_on_a_durable_store(make_store: MakeStore, handler: object) -> None:
+@pytest.mark.parametrize(
+    "handler", [sleeps, ignores, breaks_when_stopped], ids=lambda handler: handler.__name__
+)
+async def test_running_tasks_are_released_on_a_durable_store(
+    make_store: MakeStore, handler: object
+) -> None:
     """The next process resumes them; a job fails with that reason."""
     store = make_store()
     async with run_agent(Skill("s", handler), store=store) as one, asyncio.timeout(30):
@@ -70,11 +82,20 @@ async def test_running_tasks_are_released_on_a_durable_store(make_store: MakeSto
         if store.runs_again:
             assert artifact_texts(task) == {"result": ["attempt 2"]}
         else:
-            assert (State(task.status.state), task.status.message.parts[0].text) == (State.FAILED, SERVER_SHUTDOWN)
+            assert (State(task.status.state), task.status.message.parts[0].text) == (
+                State.FAILED,
+                SERVER_SHUTDOWN,
+            )
 
 
-@pytest.mark.parametrize("handler", [Skill("s", sleeps, restartable=False), Skill("s", job)], ids=["not restartable", "job"])
-async def test_tasks_that_cannot_be_restarted_fail_at_shutdown(make_store: MakeStore, handler: Skill) -> None:
+@pytest.mark.parametrize(
+    "handler",
+    [Skill("s", sleeps, restartable=False), Skill("s", job)],
+    ids=["not restartable", "job"],
+)
+async def test_tasks_that_cannot_be_restarted_fail_at_shutdown(
+    make_store: MakeStore, handler: Skill
+) -> None:
     """No process could run them again."""
     async with run_agent(handler, store=make_store()) as one, asyncio.timeout(30):
         stored = await one.start("hi")
@@ -83,7 +104,10 @@ async def test_tasks_that_cannot_be_restarted_fail_at_shutdown(make_store: MakeS
             await asyncio.sleep(0.01)
     async with run_agent(handler, store=make_store()) as one, asyncio.timeout(30):
         task = await one.wait_terminal(stored)
-        assert (State(task.status.state), task.status.message.parts[0].text) == (State.FAILED, SERVER_SHUTDOWN)
+        assert (State(task.status.state), task.status.message.parts[0].text) == (
+            State.FAILED,
+            SERVER_SHUTDOWN,
+        )
 
 
 async def test_suspended_tasks_survive_a_restart(make_store: MakeStore) -> None:
@@ -104,7 +128,12 @@ async def test_a_task_that_must_not_run_twice_fails_when_its_process_is_gone() -
         return "done"
 
     skill = Skill("s", works, restartable=False)
-    async with run_agent(skill, store=store, options=EngineOptions(settings=FAST_SETTINGS, clock=clock)) as one, asyncio.timeout(30):
+    async with (
+        run_agent(
+            skill, store=store, options=EngineOptions(settings=FAST_SETTINGS, clock=clock)
+        ) as one,
+        asyncio.timeout(30),
+    ):
         begun, fresh = [await idle(one) for _ in range(2)]
         await store.update_task(one.scope, begun, TaskChange(state=State.WORKING))
         clock.advance(FAST_SETTINGS.orphan_scan_interval + 1)
@@ -124,7 +153,9 @@ async def test_a_task_fails_after_too_many_crashes(tmp_path: Path) -> None:
         await asyncio.sleep(1000)
 
     def restarted() -> AbstractAsyncContextManager[InProcessAgent]:
-        return run_agent(Skill("s", starts_only, max_restarts=2), store=SqliteStore(tmp_path / "tasks.db"))
+        return run_agent(
+            Skill("s", starts_only, max_restarts=2), store=SqliteStore(tmp_path / "tasks.db")
+        )
 
     async with restarted() as one, asyncio.timeout(30):
         given = await one.send_to_task(await one.send("hi"), "ok")
@@ -144,7 +175,9 @@ async def test_a_task_fails_after_too_many_crashes(tmp_path: Path) -> None:
 
 async def idle(one: InProcessAgent) -> str:
     """Create a task that a dead process has claimed."""
-    created = await one.engine.store.create_task(one.scope, NewTask("c", build_user_message("hi"), "s", "v1_0", process="gone"))
+    created = await one.engine.store.create_task(
+        one.scope, NewTask("c", build_user_message("hi"), "s", "v1_0", process="gone")
+    )
     return created.stored.key
 
 
@@ -154,12 +187,16 @@ async def test_threads_of_abandoned_handlers_end_by_themselves() -> None:
         stored = await one.start("hi")
         await one.wait_for_state(stored, State.WORKING)
         await one.engine.cancel(one.scope, stored.wire_id)
-        await asyncio.to_thread(lambda: [each.join(2) for each in threading.enumerate() if each.name == "a2a-handler"])
+        await asyncio.to_thread(
+            lambda: [each.join(2) for each in threading.enumerate() if each.name == "a2a-handler"]
+        )
         assert not [each for each in threading.enumerate() if each.name == "a2a-handler"]
 
 
 async def test_a_shutdown_abandons_handlers_that_ignore_the_stop_request() -> None:
-    """The process waits no longer than the grace period; the handler ends only after the shutdown."""
+    """The process waits no longer than the grace period; the handler ends only after the
+    shutdown.
+    """
     over = asyncio.Event()
 
     async def continues(_ctx: TaskContext) -> None:

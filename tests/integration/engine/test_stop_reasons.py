@@ -26,7 +26,9 @@ HANDLERS = [sleeps, ignores, gives_up, blocks, breaks_when_stopped, job]
 
 @pytest.mark.parametrize("handler", HANDLERS, ids=lambda handler: handler.__name__)
 async def test_cancel_ends_the_task_with_any_handler(run: RunAgent, handler: object) -> None:
-    """The task is canceled, at once or after a short while, and nothing that the handler still writes changes that."""
+    """The task is canceled, at once or after a short while, and nothing that the handler still
+    writes changes that.
+    """
     async with run(handler) as one, asyncio.timeout(30):
         stored = await one.start("hi")
         await one.wait_for_state(stored, State.WORKING)
@@ -34,7 +36,9 @@ async def test_cancel_ends_the_task_with_any_handler(run: RunAgent, handler: obj
         assert canceled.state is State.CANCELED
         await asyncio.sleep(0.1)
         events = await one.collect_events(stored)
-        assert [event.state for event in events if event.state is not State.SUBMITTED][-1] is State.CANCELED
+        assert [event.state for event in events if event.state is not State.SUBMITTED][
+            -1
+        ] is State.CANCELED
         assert (await one.engine.load(one.scope, stored.wire_id)).version == canceled.version
 
 
@@ -87,11 +91,21 @@ async def test_cancel_twice_at_once(run: RunAgent) -> None:
     """Repeating a cancel that is under way gives the task."""
     async with run(sleeps) as one, asyncio.timeout(30):
         stored = await one.start("hi")
-        ends = await asyncio.gather(*(one.engine.cancel(one.scope, stored.wire_id) for _ in range(3)), return_exceptions=True)
-        assert {getattr(end, "state", TaskNotCancelableError) for end in ends} <= {State.CANCELED, TaskNotCancelableError}
+        ends = await asyncio.gather(
+            *(one.engine.cancel(one.scope, stored.wire_id) for _ in range(3)),
+            return_exceptions=True,
+        )
+        assert {getattr(end, "state", TaskNotCancelableError) for end in ends} <= {
+            State.CANCELED,
+            TaskNotCancelableError,
+        }
 
 
-@pytest.mark.parametrize("handler", [sleeps, ignores, gives_up, blocks, breaks_when_stopped], ids=lambda handler: handler.__name__)
+@pytest.mark.parametrize(
+    "handler",
+    [sleeps, ignores, gives_up, blocks, breaks_when_stopped],
+    ids=lambda handler: handler.__name__,
+)
 async def test_a_run_times_out(run: RunAgent, handler: object) -> None:
     """The task fails, also if the handler ignores the stop request."""
     async with run(Skill("slow", handler, timeout=0.05)) as one, asyncio.timeout(30):
@@ -101,7 +115,9 @@ async def test_a_run_times_out(run: RunAgent, handler: object) -> None:
 
 
 async def test_the_timeout_applies_to_one_run() -> None:
-    """Time spent waiting for an answer does not count; the deadline is the clock's, to the second."""
+    """Time spent waiting for an answer does not count; the deadline is the clock's, to the
+    second.
+    """
     clock, has_begun = FakeClock(), asyncio.Event()
 
     async def asks_then_works(ctx: TaskContext) -> str:
@@ -111,7 +127,10 @@ async def test_the_timeout_applies_to_one_run() -> None:
         return str(ctx.deadline)
 
     async with (
-        run_agent(Skill("slow", asks_then_works, timeout=60), options=EngineOptions(settings=FAST_SETTINGS, clock=clock)) as one,
+        run_agent(
+            Skill("slow", asks_then_works, timeout=60),
+            options=EngineOptions(settings=FAST_SETTINGS, clock=clock),
+        ) as one,
         asyncio.timeout(30),
     ):
         task = await one.send("hi")

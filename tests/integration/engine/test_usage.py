@@ -59,7 +59,11 @@ def sums(task: Task | Message) -> tuple[float, float, dict[str, float]]:
     """Read the sums of a task."""
     usage = read_usage(task.metadata)
     assert usage is not None
-    return usage.input_tokens, usage.output_tokens, {each.currency: each.amount for each in usage.costs or ()}
+    return (
+        usage.input_tokens,
+        usage.output_tokens,
+        {each.currency: each.amount for each in usage.costs or ()},
+    )
 
 
 async def test_reports_of_a_run_are_summed(store: Store) -> None:
@@ -69,7 +73,11 @@ async def test_reports_of_a_run_are_summed(store: Store) -> None:
         events = [json.loads(each.body) for each in await agent.collect_events(stored)]
         ended = await agent.wait_terminal(stored)
     assert sums(ended) == (100, 15, {"USD": 0.3})
-    found = [each["statusUpdate"]["metadata"][USAGE]["outputTokens"] for each in events if USAGE in str(each.get("statusUpdate"))]
+    found = [
+        each["statusUpdate"]["metadata"][USAGE]["outputTokens"]
+        for each in events
+        if USAGE in str(each.get("statusUpdate"))
+    ]
     assert found == [10, 15]
 
 

@@ -17,7 +17,9 @@ CARD_PATH, KEYS_PATH = "/.well-known/agent-card.json", "/keys.json"
 
 
 @contextmanager
-def serve_documents(documents: dict[str, object]) -> Iterator[tuple[str, list[tuple[str, dict[str, str]]]]]:
+def serve_documents(
+    documents: dict[str, object],
+) -> Iterator[tuple[str, list[tuple[str, dict[str, str]]]]]:
     """Serve JSON by path; yield the URL, and the requests with their headers."""
     seen: list[tuple[str, dict[str, str]]] = []
 
@@ -50,17 +52,32 @@ def serve_documents(documents: dict[str, object]) -> Iterator[tuple[str, list[tu
 def build_card(url: str, **members: object) -> dict[str, object]:
     """Build a card of 1.0."""
     interface = {"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
-    card = {"name": "evil", "description": "Evil.", "version": "1", "capabilities": {}, "defaultInputModes": [], "defaultOutputModes": []}
+    card = {
+        "name": "evil",
+        "description": "Evil.",
+        "version": "1",
+        "capabilities": {},
+        "defaultInputModes": [],
+        "defaultOutputModes": [],
+    }
     return {**card, "supportedInterfaces": [interface], "skills": [], **members}
 
 
 def build_full_card(url: str) -> dict[str, object]:
     """Build a card without empty members: each key makes one signature of it."""
     modes, skill = ["text/plain"], {"id": "s", "name": "s", "description": "d", "tags": ["t"]}
-    return build_card(url, capabilities={"streaming": True}, defaultInputModes=modes, defaultOutputModes=modes, skills=[skill])
+    return build_card(
+        url,
+        capabilities={"streaming": True},
+        defaultInputModes=modes,
+        defaultOutputModes=modes,
+        skills=[skill],
+    )
 
 
-def sign_card(card: dict[str, object], keys_url: str | None, *keys: SigningKey) -> dict[str, object]:
+def sign_card(
+    card: dict[str, object], keys_url: str | None, *keys: SigningKey
+) -> dict[str, object]:
     """Sign a card with keys that are published at a URL, or nowhere."""
     signer = CardSigner([replace(key, jku=keys_url) for key in keys])
     return {**card, "signatures": [each.to_dict() for each in signer.sign(card)]}

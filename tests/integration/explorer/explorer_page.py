@@ -27,21 +27,37 @@ class PageEvent(NamedTuple):
     cursor: str | None
 
 
-def encode_credentials(headers: Mapping[str, str] | None = None, query: Mapping[str, str] | None = None) -> str:
+def encode_credentials(
+    headers: Mapping[str, str] | None = None, query: Mapping[str, str] | None = None
+) -> str:
     """Encode what a visitor has entered."""
-    return urlsafe_b64encode(json.dumps({"headers": dict(headers or {}), "query": dict(query or {})}).encode()).decode().rstrip("=")
+    return (
+        urlsafe_b64encode(
+            json.dumps({"headers": dict(headers or {}), "query": dict(query or {})}).encode()
+        )
+        .decode()
+        .rstrip("=")
+    )
 
 
 class ExplorerPage:
     """A client that sends what the page sends."""
 
-    def __init__(self, http: httpx.Client, agent: str = "0", headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, http: httpx.Client, agent: str = "0", headers: Mapping[str, str] | None = None
+    ) -> None:
         self.http, self.agent = http, agent
         self.headers = {"x-a2a-explorer": TOKEN, **(headers or {})}
 
-    def with_credentials(self, headers: Mapping[str, str] | None = None, query: Mapping[str, str] | None = None) -> ExplorerPage:
+    def with_credentials(
+        self, headers: Mapping[str, str] | None = None, query: Mapping[str, str] | None = None
+    ) -> ExplorerPage:
         """Sign in."""
-        return ExplorerPage(self.http, self.agent, {**self.headers, "x-a2a-credentials": encode_credentials(headers, query)})
+        return ExplorerPage(
+            self.http,
+            self.agent,
+            {**self.headers, "x-a2a-credentials": encode_credentials(headers, query)},
+        )
 
     def get(self, path: str) -> httpx.Response:
         """Read something."""
@@ -49,7 +65,9 @@ class ExplorerPage:
 
     def post(self, path: str, document: object) -> httpx.Response:
         """Ask for something of the agent."""
-        return self.http.post(f"/explorer/api/agents/{self.agent}/{path}", headers=self.headers, json=document)
+        return self.http.post(
+            f"/explorer/api/agents/{self.agent}/{path}", headers=self.headers, json=document
+        )
 
     def describe(self) -> Any:  # noqa: ANN401 - JSON
         """Read the card."""
@@ -59,15 +77,23 @@ class ExplorerPage:
 
     def run(self, operation: str, request: object, interface: str | None = None) -> Any:  # noqa: ANN401 - JSON
         """Run an operation, and return what the page gets."""
-        return self.post(f"operations/{operation}", {"request": request, "interface": interface}).json()
+        return self.post(
+            f"operations/{operation}", {"request": request, "interface": interface}
+        ).json()
 
     def send(self, text: str, interface: str | None = None, **message: object) -> Any:  # noqa: ANN401 - JSON
         """Send a text."""
-        return self.run("SendMessage", {"message": {"parts": [{"text": text}], **message}}, interface)
+        return self.run(
+            "SendMessage", {"message": {"parts": [{"text": text}], **message}}, interface
+        )
 
-    def snippets(self, operation: str, request: object, interface: str | None = None) -> dict[str, str]:
+    def snippets(
+        self, operation: str, request: object, interface: str | None = None
+    ) -> dict[str, str]:
         """Read the snippets of a request, by their ids."""
-        response = self.post("snippets", {"operation": operation, "request": request, "interface": interface})
+        response = self.post(
+            "snippets", {"operation": operation, "request": request, "interface": interface}
+        )
         assert response.status_code == 200, response.text
         return {each["id"]: each["text"] for each in response.json()["snippets"]}
 
@@ -87,15 +113,26 @@ def parse_events(lines: Iterator[str]) -> Iterator[PageEvent]:
             fields[name] = value
         elif fields:
             if "data" in fields:
-                yield PageEvent(fields.get("event", "message"), json.loads(fields["data"]), fields.get("id"))
+                yield PageEvent(
+                    fields.get("event", "message"), json.loads(fields["data"]), fields.get("id")
+                )
             fields = {}
 
 
 @contextmanager
-def explore(url: str, options: ClientOptions | None = None, auth: Any = None) -> Iterator[ExplorerPage]:  # noqa: ANN401 - of the client
+def explore(
+    url: str,
+    options: ClientOptions | None = None,
+    auth: Any = None,  # noqa: ANN401 - of the client
+) -> Iterator[ExplorerPage]:
     """Serve the explorer of an agent, as the command does."""
     agent = ExploredAgent(
-        "0", url, url, complete_options(url, None, options or ClientOptions()), auth, secrets=(auth,) if isinstance(auth, str) else ()
+        "0",
+        url,
+        url,
+        complete_options(url, None, options or ClientOptions()),
+        auth,
+        secrets=(auth,) if isinstance(auth, str) else (),
     )
     explorer = StandaloneExplorer([agent], TOKEN)
     with serve_on_socket(explorer) as http:
@@ -105,5 +142,7 @@ def explore(url: str, options: ClientOptions | None = None, auth: Any = None) ->
 
 def find_text(result: Mapping[str, Any]) -> str:
     """Find the text of a task or of a message."""
-    parts = result["task"]["artifacts"][0]["parts"] if "task" in result else result["message"]["parts"]
+    parts = (
+        result["task"]["artifacts"][0]["parts"] if "task" in result else result["message"]["parts"]
+    )
     return "".join(part["text"] for part in parts)

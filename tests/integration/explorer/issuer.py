@@ -35,15 +35,29 @@ class Issuer:
         async def token(request: Request[Any, Any, Any]) -> Response[dict[str, object]]:
             form = dict(parse_qsl((await request.body()).decode()))
             self.requests.append(form)
-            digest = urlsafe_b64encode(sha256(form["code_verifier"].encode()).digest()).rstrip(b"=").decode()
+            digest = (
+                urlsafe_b64encode(sha256(form["code_verifier"].encode()).digest())
+                .rstrip(b"=")
+                .decode()
+            )
             if self.challenges.pop(form["code"], None) != digest:
-                return Response({"error": "invalid_grant", "error_description": "another verifier"}, status_code=400)
-            return Response({"access_token": ACCESS_TOKEN, "token_type": "Bearer", "expires_in": 300}, status_code=200)
+                return Response(
+                    {"error": "invalid_grant", "error_description": "another verifier"},
+                    status_code=400,
+                )
+            return Response(
+                {"access_token": ACCESS_TOKEN, "token_type": "Bearer", "expires_in": 300},
+                status_code=200,
+            )
 
         @get(DISCOVERY)
         async def discovery(request: Request[Any, Any, Any]) -> dict[str, str]:
             base = str(request.base_url).rstrip("/")
-            return {"issuer": base, "authorization_endpoint": f"{base}/authorize", "token_endpoint": f"{base}/token"}
+            return {
+                "issuer": base,
+                "authorization_endpoint": f"{base}/authorize",
+                "token_endpoint": f"{base}/token",
+            }
 
         return Litestar([authorize, token, discovery], openapi_config=None)
 
@@ -51,11 +65,19 @@ class Issuer:
 def build_schemes(kind: str, issuer_url: str) -> dict[str, object]:
     """Build the security schemes of a card."""
     if kind == "oauth2":
-        flow = {"authorizationUrl": f"{issuer_url}/authorize", "tokenUrl": f"{issuer_url}/token", "scopes": {"tasks": "Use tasks"}}
+        flow = {
+            "authorizationUrl": f"{issuer_url}/authorize",
+            "tokenUrl": f"{issuer_url}/token",
+            "scopes": {"tasks": "Use tasks"},
+        }
         return {"login": {"oauth2SecurityScheme": {"flows": {"authorizationCode": flow}}}}
     return {"login": {"openIdConnectSecurityScheme": {"openIdConnectUrl": issuer_url + DISCOVERY}}}
 
 
 def build_foreign_discovery(url: str) -> dict[str, str]:
     """Build the discovery document of another issuer, with endpoints at a URL."""
-    return {"issuer": "https://evil.example", "authorization_endpoint": f"{url}/authorize", "token_endpoint": f"{url}/token"}
+    return {
+        "issuer": "https://evil.example",
+        "authorization_endpoint": f"{url}/authorize",
+        "token_endpoint": f"{url}/token",
+    }

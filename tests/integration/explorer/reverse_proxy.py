@@ -1,9 +1,11 @@
-"""A reverse proxy as a program: it reports the certificate of its client, and who is signed in there, to the server behind it.
+"""A reverse proxy as a program: it reports the certificate of its client, and who is signed in
+there, to the server behind it.
 
     python reverse_proxy.py UPSTREAM_PORT        prints its own port
 
-In place of TLS, the header ``Test-Certificate`` has the subject of a certificate that the proxy has verified. What clients send under the names of
-the proxy's own headers is removed, as documented for ``MtlsAuthenticator``.
+In place of TLS, the header ``Test-Certificate`` has the subject of a certificate that the proxy has
+verified. What clients send under the names of the proxy's own headers is removed, as documented for
+``MtlsAuthenticator``.
 """
 
 from __future__ import annotations
@@ -12,19 +14,33 @@ import asyncio
 import sys
 
 CERTIFICATE = b"test-certificate"
-OWN = (b"x-ssl-client-verify", b"x-ssl-client-s-dn", b"x-forwarded-user", b"x-real-ip", b"forwarded", b"connection", CERTIFICATE)
+OWN = (
+    b"x-ssl-client-verify",
+    b"x-ssl-client-s-dn",
+    b"x-forwarded-user",
+    b"x-real-ip",
+    b"forwarded",
+    b"connection",
+    CERTIFICATE,
+)
 
 
 def rewrite(head: bytes) -> bytes:
     """Replace the headers of the proxy in the head of a request."""
     first, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
-    headers = [(name.lower(), value.strip()) for name, _, value in (line.partition(b":") for line in lines)]
+    headers = [
+        (name.lower(), value.strip()) for name, _, value in (line.partition(b":") for line in lines)
+    ]
     subject = dict(headers).get(CERTIFICATE)
     passed = [(name, value) for name, value in headers if name not in OWN]
     passed += [(b"connection", b"close"), (b"x-real-ip", b"192.0.2.7")]
     if subject:
         user = subject.removeprefix(b"CN=")
-        passed += [(b"x-ssl-client-verify", b"SUCCESS"), (b"x-ssl-client-s-dn", subject), (b"x-forwarded-user", user)]
+        passed += [
+            (b"x-ssl-client-verify", b"SUCCESS"),
+            (b"x-ssl-client-s-dn", subject),
+            (b"x-forwarded-user", user),
+        ]
     return b"\r\n".join([first, *(b"%b: %b" % each for each in passed), b"", b""])
 
 

@@ -24,8 +24,16 @@ def call(page: ExplorerPage, interface: str | None = None) -> None:
     """Send, stream, be refused, and read a task."""
     sent = page.send("echo me", interface)
     assert find_text(sent["result"]) == "echo me"
-    assert page.run("GetTask", {"id": sent["result"]["task"]["id"]}, interface)["result"]["status"]["state"] == "TASK_STATE_COMPLETED"
-    assert page.run("GetTask", {"id": "no-such-task"}, interface)["error"]["name"] == "TaskNotFoundError"
+    assert (
+        page.run("GetTask", {"id": sent["result"]["task"]["id"]}, interface)["result"]["status"][
+            "state"
+        ]
+        == "TASK_STATE_COMPLETED"
+    )
+    assert (
+        page.run("GetTask", {"id": "no-such-task"}, interface)["error"]["name"]
+        == "TaskNotFoundError"
+    )
     request = {"message": {"parts": [{"text": "count 3"}]}}
     events = page.stream("SendStreamingMessage", {"request": request, "interface": interface})
     assert events[-1].kind == "end"

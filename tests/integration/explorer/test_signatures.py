@@ -1,4 +1,6 @@
-"""Signatures of cards, verified with the keys that the agent publishes and with those that the user of the explorer trusts."""
+"""Signatures of cards, verified with the keys that the agent publishes and with those that the user
+of the explorer trusts.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,13 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from integration.explorer.documents import CARD_PATH, KEYS_PATH, build_full_card, serve_documents, sign_card
+from integration.explorer.documents import (
+    CARD_PATH,
+    KEYS_PATH,
+    build_full_card,
+    serve_documents,
+    sign_card,
+)
 from integration.explorer.explorer_page import explore
 
 from a2a_runtime.client.options import ClientOptions
@@ -17,7 +25,11 @@ KEY, OTHER = SigningKey.generate(), SigningKey.generate()
 
 def to_pem(key: SigningKey) -> str:
     """Return the public key as text."""
-    return key.private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+    return (
+        key.private.public_key()
+        .public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+        .decode()
+    )
 
 
 def describe(url: str, *card_keys: str) -> list[Any]:
@@ -28,23 +40,35 @@ def describe(url: str, *card_keys: str) -> list[Any]:
 
 
 def test_a_key_of_the_origin_verifies() -> None:
-    """The key set of the agent has the key; a card that was changed afterwards does not verify, and neither does one of a key that the set lacks."""
+    """The key set of the agent has the key; a card that was changed afterwards does not verify, and
+    neither does one of a key that the set lacks.
+    """
     with serve_documents(documents := {KEYS_PATH: {"keys": [KEY.to_jwk()]}}) as (url, _):
         documents[CARD_PATH] = sign_card(build_full_card(url), url + KEYS_PATH, KEY)
         (signature,) = describe(url)
-        assert (signature["status"], signature["keyId"], signature["algorithm"]) == ("own-key", KEY.key_id, "ES256")
+        assert (signature["status"], signature["keyId"], signature["algorithm"]) == (
+            "own-key",
+            KEY.key_id,
+            "ES256",
+        )
         assert signature["text"] == "signed by a key that this agent itself publishes"
         documents[CARD_PATH] = {**documents[CARD_PATH], "description": "Changed."}
         assert [each["status"] for each in describe(url)] == ["invalid"]
         documents[CARD_PATH] = sign_card(build_full_card(url), url + KEYS_PATH, OTHER)
-        assert [(each["status"], each["text"]) for each in describe(url)] == [("unknown-key", "the key set of the agent has no such key")]
+        assert [(each["status"], each["text"]) for each in describe(url)] == [
+            ("unknown-key", "the key set of the agent has no such key")
+        ]
 
 
 @pytest.mark.parametrize("is_published", [True, False])
 def test_a_trusted_key_verifies(is_published: bool) -> None:  # noqa: FBT001 - a table
-    """The key that the option names, whether the agent publishes it or not; signatures of other keys are judged without it."""
+    """The key that the option names, whether the agent publishes it or not; signatures of other
+    keys are judged without it.
+    """
     with serve_documents(documents := {KEYS_PATH: {"keys": [KEY.to_jwk()]}}) as (url, _):
-        documents[CARD_PATH] = sign_card(build_full_card(url), url + KEYS_PATH if is_published else None, KEY, OTHER)
+        documents[CARD_PATH] = sign_card(
+            build_full_card(url), url + KEYS_PATH if is_published else None, KEY, OTHER
+        )
         trusted, other = describe(url, to_pem(KEY))
         assert (trusted["status"], trusted["text"]) == ("valid", "by a key of --card-key")
         assert other["status"] == "unknown-key"

@@ -1,4 +1,6 @@
-"""Snippets run as they are: curl, programs with the client and with a typed client, command lines, and the raw JSON of each dialect."""
+"""Snippets run as they are: curl, programs with the client and with a typed client, command lines,
+and the raw JSON of each dialect.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,11 @@ def build_app() -> Litestar:
     return create_app(
         Surface(build_test_agent(), grpc=GrpcOptions(find_free_address())),
         Surface(build_test_agent(), "/bearer", gate=PresenceGate()),
-        Surface(build_test_agent(), "/key", gate=AuthGate(ApiKeyAuthenticator({digest_key(SECRET): Identity("ada")}))),
+        Surface(
+            build_test_agent(),
+            "/key",
+            gate=AuthGate(ApiKeyAuthenticator({digest_key(SECRET): Identity("ada")})),
+        ),
         settings=FAST_SETTINGS,
     )
 
@@ -64,12 +70,16 @@ def send(text: str, **members: object) -> dict[str, object]:
 
 def run_shell(line: str) -> str:
     """Run a line in a shell, with the variables of the placeholders."""
-    done = subprocess.run(line, shell=True, env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=False)  # noqa: S602 - what a person pastes
+    done = subprocess.run(  # noqa: S602 - what a person pastes
+        line, shell=True, env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def run_program(text: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> str:
+def run_program(
+    text: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> str:
     """Run a program, in this process to be fast."""
     monkeypatch.setenv("A2A_CALL_TOKEN", SECRET)
     monkeypatch.setenv("A2A_KEY", SECRET)
@@ -77,31 +87,56 @@ def run_program(text: str, capsys: pytest.CaptureFixture[str], monkeypatch: pyte
     return capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("path", "credentials"), [("", {}), ("/bearer", {"Authorization": f"Bearer {SECRET}"}), ("/key", {"X-API-Key": SECRET})])
+@pytest.mark.parametrize(
+    ("path", "credentials"),
+    [("", {}), ("/bearer", {"Authorization": f"Bearer {SECRET}"}), ("/key", {"X-API-Key": SECRET})],
+)
 def test_programs_and_curl(
-    url: str, path: str, credentials: dict[str, str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    url: str,
+    path: str,
+    credentials: dict[str, str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """They send the text as it is, and have variables in the place of secrets."""
     with explore(url + path) as page:
         given = page.with_credentials(credentials) if credentials else page
         snippets = given.snippets("SendMessage", send(ODD_TEXT, metadata={"skillId": "echo"}))
     assert SECRET not in str(snippets)
-    for result in (json.loads(run_shell(snippets["curl"]))["result"]["task"], json.loads(run_program(snippets["python"], capsys, monkeypatch))):
+    for result in (
+        json.loads(run_shell(snippets["curl"]))["result"]["task"],
+        json.loads(run_program(snippets["python"], capsys, monkeypatch)),
+    ):
         assert result["artifacts"][0]["parts"][0]["text"] == ODD_TEXT
 
 
 def test_command_lines(url: str) -> None:
     """A shell passes the text and the variables of the placeholders on as they are."""
     with explore(f"{url}/key") as page:
-        line = page.with_credentials({"X-API-Key": SECRET}).snippets("SendMessage", send(ODD_TEXT, metadata={"skillId": "echo"}))["command"]
-    assert run_shell(line.replace("a2a-gen", f"{shlex.quote(sys.executable)} -m a2a_gen", 1)).rstrip("\n") == ODD_TEXT
+        line = page.with_credentials({"X-API-Key": SECRET}).snippets(
+            "SendMessage", send(ODD_TEXT, metadata={"skillId": "echo"})
+        )["command"]
+    assert (
+        run_shell(line.replace("a2a-gen", f"{shlex.quote(sys.executable)} -m a2a_gen", 1)).rstrip(
+            "\n"
+        )
+        == ODD_TEXT
+    )
 
 
-def test_streams(page: ExplorerPage, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_streams(
+    page: ExplorerPage, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """They follow the events, in the dialect that was chosen too."""
-    interface = next(each["id"] for each in page.describe()["interfaces"] if (each["dialect"], each["binding"]) == ("0.3", "HTTP+JSON"))
+    interface = next(
+        each["id"]
+        for each in page.describe()["interfaces"]
+        if (each["dialect"], each["binding"]) == ("0.3", "HTTP+JSON")
+    )
     for chosen in (None, interface):
-        snippets = page.snippets("SendStreamingMessage", send("2", metadata={"skillId": "count"}), chosen)
+        snippets = page.snippets(
+            "SendStreamingMessage", send("2", metadata={"skillId": "count"}), chosen
+        )
         assert run_shell(snippets["curl"]).count("data:") >= 4
         assert run_program(snippets["python"], capsys, monkeypatch).count("artifactId") == 2
         assert main(shlex.split(snippets["command"].replace("\\\n", ""))[1:]) == 0
@@ -127,12 +162,22 @@ def test_other_operations_are_programs_that_compile(page: ExplorerPage) -> None:
         assert ("command" in snippets) == ("PushNotification" not in operation)
 
 
-def test_messages_that_are_not_short(page: ExplorerPage, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_that_are_not_short(
+    page: ExplorerPage, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Files, several parts, metadata and modes are in the program."""
-    parts = [{"text": "a"}, {"data": {"x": [1, None, True]}}, {"raw": "aGk=", "filename": "a.txt", "mediaType": "text/plain"}]
+    parts = [
+        {"text": "a"},
+        {"data": {"x": [1, None, True]}},
+        {"raw": "aGk=", "filename": "a.txt", "mediaType": "text/plain"},
+    ]
     request = {
         "message": {"parts": parts, "metadata": {"skillId": "echo", "own": 1}},
-        "configuration": {"returnImmediately": True, "historyLength": 2, "acceptedOutputModes": ["text/plain"]},
+        "configuration": {
+            "returnImmediately": True,
+            "historyLength": 2,
+            "acceptedOutputModes": ["text/plain"],
+        },
     }
     snippets = page.snippets("SendMessage", request)
     assert "command" not in snippets  # a command line has files of its own, and no bytes
@@ -145,24 +190,44 @@ def test_raw_json(page: ExplorerPage, url: str) -> None:
     snippets = page.snippets("SendMessage", send("raw", metadata={"skillId": "echo"}))
     headers = {"jsonrpc-v1_0": {"A2A-Version": "1.0"}, "jsonrpc-v0_3": {"A2A-Version": "0.3"}}
     for name, given in headers.items():
-        answer = httpx.post(url, json=json.loads(snippets[name]), headers=given, trust_env=False).json()
+        answer = httpx.post(
+            url, json=json.loads(snippets[name]), headers=given, trust_env=False
+        ).json()
         assert "raw" in json.dumps(answer["result"])
     for name in ("http+json-v1_0", "http+json-v0_3_proto", "http+json-v0_3"):
         head, _, body = snippets[name].partition("\n\n")
         method, target = head.split(" ", 1)
-        response = httpx.request(method, target.replace("https://agent.example", url), json=json.loads(body), trust_env=False)
+        response = httpx.request(
+            method,
+            target.replace("https://agent.example", url),
+            json=json.loads(body),
+            trust_env=False,
+        )
         assert (response.status_code, "raw" in response.text) == (200, True)
     assert {"grpc-v1_0", "grpc-v0_3_proto", "jsonrpc-mesh"} <= snippets.keys()
 
 
-def test_a_typed_client(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The program of a typed skill runs with the client that the command in its first line generates."""
-    with serve_on_socket(create_app(*make_surfaces(ReportAgent()), settings=FAST_SETTINGS)) as client:
+def test_a_typed_client(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The program of a typed skill runs with the client that the command in its first line
+    generates.
+    """
+    with serve_on_socket(
+        create_app(*make_surfaces(ReportAgent()), settings=FAST_SETTINGS)
+    ) as client:
         url = str(client.base_url).rstrip("/")
         with explore(url) as page:
             skill = next(each for each in page.describe()["skills"] if each["id"] == "summarize")
-            assert (skill["typed"], skill["stream"], skill["inputSchema"]["type"]) == (True, False, "object")
-            request = {"message": {"parts": [{"data": {"text": "Tea. Is. Good."}}]}, "metadata": {"skillId": "summarize"}}
+            assert (skill["typed"], skill["stream"], skill["inputSchema"]["type"]) == (
+                True,
+                False,
+                "object",
+            )
+            request = {
+                "message": {"parts": [{"data": {"text": "Tea. Is. Good."}}]},
+                "metadata": {"skillId": "summarize"},
+            }
             snippet = page.snippets("SendMessage", request)["typed"]
         monkeypatch.chdir(tmp_path)
         assert main(shlex.split(snippet.splitlines()[0].removeprefix("# Once: a2a-gen "))) == 0

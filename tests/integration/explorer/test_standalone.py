@@ -1,4 +1,6 @@
-"""The explorer of the command with our own agent on sockets: every operation, in every dialect and over every binding."""
+"""The explorer of the command with our own agent on sockets: every operation, in every dialect and
+over every binding.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,14 @@ from a2a_runtime.interfaces import GrpcOptions
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 
-WAYS = [("1.0", "JSONRPC"), ("1.0", "HTTP+JSON"), ("1.0", "GRPC"), ("0.3", "JSONRPC"), ("0.3", "HTTP+JSON"), ("0.3", "GRPC")]
+WAYS = [
+    ("1.0", "JSONRPC"),
+    ("1.0", "HTTP+JSON"),
+    ("1.0", "GRPC"),
+    ("0.3", "JSONRPC"),
+    ("0.3", "HTTP+JSON"),
+    ("0.3", "GRPC"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -37,16 +46,25 @@ def page(url: str) -> Iterator[ExplorerPage]:
 @pytest.fixture(scope="module")
 def interfaces(page: ExplorerPage) -> dict[tuple[str, str], str]:
     """The ids of its interfaces."""
-    return {(each["dialect"], each["binding"]): each["id"] for each in page.describe()["interfaces"] if each["usable"]}
+    return {
+        (each["dialect"], each["binding"]): each["id"]
+        for each in page.describe()["interfaces"]
+        if each["usable"]
+    }
 
 
 def test_the_agents(page: ExplorerPage, url: str) -> None:
     """The command has one agent."""
-    assert page.get("agents").json() == {"mode": "command", "agents": [{"id": "0", "name": url, "url": url}]}
+    assert page.get("agents").json() == {
+        "mode": "command",
+        "agents": [{"id": "0", "name": url, "url": url}],
+    }
 
 
 def test_the_card(page: ExplorerPage, url: str) -> None:
-    """It is shown in canonical form and as it came, with its skills, and nothing is wrong with it."""
+    """It is shown in canonical form and as it came, with its skills, and nothing is wrong with
+    it.
+    """
     described = page.describe()
     assert described["card"]["name"] == "busy"
     assert described["source"] == f"{url}/.well-known/agent-card.json"
@@ -57,32 +75,54 @@ def test_the_card(page: ExplorerPage, url: str) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS, ids=" ".join)
-def test_operations(page: ExplorerPage, interfaces: dict[tuple[str, str], str], way: tuple[str, str]) -> None:
+def test_operations(
+    page: ExplorerPage, interfaces: dict[tuple[str, str], str], way: tuple[str, str]
+) -> None:
     """Tasks, messages and errors have the canonical form, whichever way the agent is called."""
     interface = interfaces[way]
     sent = page.send("two words", interface)
     assert find_text(sent["result"]) == "two words"
     assert sent["exchanges"][0]["protocol"] == ("grpc" if way[1] == "GRPC" else "http")
     task = sent["result"]["task"]["id"]
-    assert page.run("GetTask", {"id": task}, interface)["result"]["status"]["state"] == "TASK_STATE_COMPLETED"
+    assert (
+        page.run("GetTask", {"id": task}, interface)["result"]["status"]["state"]
+        == "TASK_STATE_COMPLETED"
+    )
     error = page.run("CancelTask", {"id": task}, interface)["error"]
-    assert (error["name"], error["code"], error["section"], error["origin"]) == ("TaskNotCancelableError", -32002, "3.1.5", "agent")
+    assert (error["name"], error["code"], error["section"], error["origin"]) == (
+        "TaskNotCancelableError",
+        -32002,
+        "3.1.5",
+        "agent",
+    )
 
 
 @pytest.mark.parametrize("way", WAYS, ids=" ".join)
-def test_streams(page: ExplorerPage, interfaces: dict[tuple[str, str], str], way: tuple[str, str]) -> None:
+def test_streams(
+    page: ExplorerPage, interfaces: dict[tuple[str, str], str], way: tuple[str, str]
+) -> None:
     """Events are canonical, and the exchange comes before them and, with its body, after them."""
     request = {"message": {"parts": [{"text": "3"}]}, "metadata": {"skillId": "count"}}
     events = page.stream("SendStreamingMessage", {"request": request, "interface": interfaces[way]})
-    assert [each.kind for each in events][:1] + [each.kind for each in events][-2:] == ["exchange", "exchange", "end"]
+    assert [each.kind for each in events][:1] + [each.kind for each in events][-2:] == [
+        "exchange",
+        "exchange",
+        "end",
+    ]
     assert events[0].data["id"] == events[-2].data["id"]
-    chunks = [each.data["artifactUpdate"]["artifact"]["parts"][0]["text"] for each in events if "artifactUpdate" in each.data]
+    chunks = [
+        each.data["artifactUpdate"]["artifact"]["parts"][0]["text"]
+        for each in events
+        if "artifactUpdate" in each.data
+    ]
     assert chunks == ["0", "1", "2"]
     assert all("receivedAt" in each.data for each in events if each.kind == "event")
 
 
 def test_a_stream_that_was_cut_goes_on_after_its_cursor(page: ExplorerPage) -> None:
-    """A page that goes away ends the request at the agent; it resumes with the cursor, and nothing is lost."""
+    """A page that goes away ends the request at the agent; it resumes with the cursor, and nothing
+    is lost.
+    """
     request = {"message": {"parts": [{"text": "40"}]}, "metadata": {"skillId": "tick"}}
     url = "/explorer/api/agents/0/streams/SendStreamingMessage"
     seen: list[str] = []
@@ -90,7 +130,8 @@ def test_a_stream_that_was_cut_goes_on_after_its_cursor(page: ExplorerPage) -> N
         for event in parse_events(response.iter_lines()):
             if event.kind == "event":
                 task, cursor = (
-                    event.data.get("task", {}).get("id") or event.data.get("artifactUpdate", event.data.get("statusUpdate"))["taskId"],
+                    event.data.get("task", {}).get("id")
+                    or event.data.get("artifactUpdate", event.data.get("statusUpdate"))["taskId"],
                     event.cursor,
                 )
             if event.kind == "event" and "artifactUpdate" in event.data:
@@ -98,14 +139,20 @@ def test_a_stream_that_was_cut_goes_on_after_its_cursor(page: ExplorerPage) -> N
             if len(seen) == 3:
                 break
     rest = page.stream("SubscribeToTask", {"request": {"id": task}, "cursor": cursor})
-    seen += [each.data["artifactUpdate"]["artifact"]["parts"][0]["text"] for each in rest if "artifactUpdate" in each.data]
+    seen += [
+        each.data["artifactUpdate"]["artifact"]["parts"][0]["text"]
+        for each in rest
+        if "artifactUpdate" in each.data
+    ]
     assert seen == [str(number) for number in range(40)]
 
 
 def test_an_agent_without_a_card(url: str) -> None:
     """An address of gRPC has no card; its operations work, and the page is told."""
     with explore(url) as page:
-        grpc = next(each["url"] for each in page.describe()["interfaces"] if each["binding"] == "GRPC")
+        grpc = next(
+            each["url"] for each in page.describe()["interfaces"] if each["binding"] == "GRPC"
+        )
     with explore(grpc) as page:
         assert page.describe()["findings"][0]["text"].startswith("no card was read")
         assert find_text(page.send("one")["result"]) == "one"
@@ -113,7 +160,13 @@ def test_an_agent_without_a_card(url: str) -> None:
 
 def test_a_mesh_agent() -> None:
     """A producer of a mesh is called as any other agent, if one says that it is one."""
-    surface = Surface(build_test_agent(), "/agents/echo", dialects=frozenset({"mesh"}), gate=PresenceGate(), only=frozenset({"echo"}))
+    surface = Surface(
+        build_test_agent(),
+        "/agents/echo",
+        dialects=frozenset({"mesh"}),
+        gate=PresenceGate(),
+        only=frozenset({"echo"}),
+    )
     with serve_on_socket(create_app(surface, settings=FAST_SETTINGS)) as client:
         options = ClientOptions(pin=Pin("mesh"))
         with explore(str(client.base_url.join("/agents/echo")), options, auth="any-token") as page:
@@ -133,9 +186,15 @@ def test_an_agent_that_is_not_there() -> None:
 
 def test_invalid_requests(page: ExplorerPage) -> None:
     """Places are named before the agent is asked."""
-    response = page.post("operations/SendMessage", {"request": {"message": {"parts": [{"text": 5}]}}})
+    response = page.post(
+        "operations/SendMessage", {"request": {"message": {"parts": [{"text": 5}]}}}
+    )
     error = response.json()["error"]
-    assert (response.status_code, error["origin"], response.json()["exchanges"]) == (400, "explorer", [])
+    assert (response.status_code, error["origin"], response.json()["exchanges"]) == (
+        400,
+        "explorer",
+        [],
+    )
     assert [each["path"] for each in error["fields"]] == ["message.parts[0].text"]
     assert page.post("operations/Nothing", {}).status_code == 404
     assert page.post("operations/SendStreamingMessage", {}).status_code == 404
@@ -143,4 +202,9 @@ def test_invalid_requests(page: ExplorerPage) -> None:
     assert page.get("agents/1").status_code == 404
     assert page.get("other").status_code == 404
     assert page.http.put("/explorer/api/agents", headers=page.headers).status_code == 405
-    assert page.http.post("/explorer/api/agents/0/operations/GetTask", headers=page.headers, content=b"{").status_code == 400
+    assert (
+        page.http.post(
+            "/explorer/api/agents/0/operations/GetTask", headers=page.headers, content=b"{"
+        ).status_code
+        == 400
+    )

@@ -1,4 +1,6 @@
-"""Agents that are added while an app serves have all that agents at its start have: a gRPC port, webhooks, and a place in a mesh."""
+"""Agents that are added while an app serves have all that agents at its start have: a gRPC port,
+webhooks, and a place in a mesh.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,9 @@ async def wait_until(is_true: Callable[[], bool]) -> None:
 
 
 async def test_an_added_agent_has_a_port() -> None:
-    """It is on its card, and closed when the agent is removed, after the calls that wait there; the agent may be added again."""
+    """It is on its card, and closed when the agent is removed, after the calls that wait there; the
+    agent may be added again.
+    """
     options = GrpcOptions(find_free_address())
     agent = saying("two")
 
@@ -77,7 +81,9 @@ async def test_an_added_agent_has_a_port() -> None:
                 stream = client.stream("SendStreamingMessage", build_send("x", "wait"))
                 await anext(stream)
                 call = asyncio.create_task(client.send("x", "wait"))
-                while (await client.call("ListTasks", {"status": "TASK_STATE_WORKING"})).get("totalSize") != 2:  # noqa: ASYNC110 - only the server knows
+                while (await client.call("ListTasks", {"status": "TASK_STATE_WORKING"})).get(  # noqa: ASYNC110 - only the server knows
+                    "totalSize"
+                ) != 2:
                     await asyncio.sleep(0.01)
                 async with asyncio.timeout(options.grace / 2):
                     await plugin.remove("/two")
@@ -88,7 +94,9 @@ async def test_an_added_agent_has_a_port() -> None:
 
 
 async def test_a_port_that_cannot_be_opened_leaves_the_app_as_it_was() -> None:
-    """One that another agent has is refused, and so is one that another process has; the agent may then be added without it."""
+    """One that another agent has is refused, and so is one that another process has; the agent may
+    then be added without it.
+    """
     options, other = GrpcOptions(find_free_address()), GrpcOptions(find_free_address())
     async with serve() as (plugin, app), serve() as (elsewhere, _):
         await plugin.add(Surface(saying("two"), "/two", gate=OpenGate(), grpc=options))
@@ -104,22 +112,33 @@ async def test_a_port_that_cannot_be_opened_leaves_the_app_as_it_was() -> None:
 
 
 async def test_an_added_agent_sends_webhooks() -> None:
-    """At once, although no agent at the start had any, and with the polls of the sender switched off."""
+    """At once, although no agent at the start had any, and with the polls of the sender switched
+    off.
+    """
     agent = Agent("two", capabilities=Capabilities(push_notifications=True))
     agent.add("say", lambda _ctx: "two")
     async with WebhookReceiver() as receiver, serve() as (plugin, app):
         for _ in range(2):
             await plugin.add(agent, path="/two", gate=OpenGate())
             client = connect(app, Caller("ada"), "/two")
-            task = await client.send("x", options=SendOptions(push_config=TaskPushNotificationConfig(url=receiver.url)))
+            task = await client.send(
+                "x", options=SendOptions(push_config=TaskPushNotificationConfig(url=receiver.url))
+            )
             assert isinstance(task, Task)
             ends = [task.id, "TASK_STATE_COMPLETED"]
-            await wait_until(lambda ends=ends: any(all(each in str(request.json()) for each in ends) for request in receiver.requests))
+            await wait_until(
+                lambda ends=ends: any(
+                    all(each in str(request.json()) for each in ends)
+                    for request in receiver.requests
+                )
+            )
             await plugin.remove("/two")
 
 
 async def test_an_added_agent_joins_the_mesh() -> None:
-    """The first one begins the heartbeat, others are registered by it; one that is removed is registered no more."""
+    """The first one begins the heartbeat, others are registered by it; one that is removed is
+    registered no more.
+    """
     registry = FakeRegistry(prefix="https://mesh.example")
     with serve_on_socket(registry) as registry_client:
         mesh = MeshConfig(str(registry_client.base_url), http_host="127.0.0.1", health_interval=0.1)
@@ -127,10 +146,16 @@ async def test_an_added_agent_joins_the_mesh() -> None:
             assert registry.requests == []
 
             def list_paths() -> list[str]:
-                return sorted(each["path"] for agent in registry.agents.values() for each in agent.surfaces)
+                return sorted(
+                    each["path"] for agent in registry.agents.values() for each in agent.surfaces
+                )
 
             for name in ("two", "three"):
-                await plugin.add(Surface(saying(name), f"/{name}", frozenset((MESH.name, V1_0.name)), gate=OpenGate()))
+                await plugin.add(
+                    Surface(
+                        saying(name), f"/{name}", frozenset((MESH.name, V1_0.name)), gate=OpenGate()
+                    )
+                )
             await wait_until(lambda: list_paths() == ["/three", "/two"])
             assert len(registry.agents) == 1
             await plugin.remove("/two")
@@ -138,10 +163,16 @@ async def test_an_added_agent_joins_the_mesh() -> None:
         assert registry.requests[-1].startswith("DELETE /agents/")
 
 
-async def test_wrong_settings_of_a_mesh_leave_the_app_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_wrong_settings_of_a_mesh_leave_the_app_as_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """They are read when the first surface of the mesh is added."""
     monkeypatch.setenv("A2A_HEALTH_INTERVAL", "often")
     async with serve() as (plugin, _):
-        with pytest.raises(ImproperlyConfiguredException, match="A2A_HEALTH_INTERVAL: 'often' is not a number"):
-            await plugin.add(Surface(saying("two"), "/two", frozenset((MESH.name,)), gate=OpenGate()))
+        with pytest.raises(
+            ImproperlyConfiguredException, match="A2A_HEALTH_INTERVAL: 'often' is not a number"
+        ):
+            await plugin.add(
+                Surface(saying("two"), "/two", frozenset((MESH.name,)), gate=OpenGate())
+            )
         assert [each.path for each in plugin.surfaces] == ["/agent"]

@@ -7,7 +7,13 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from integration.hosts.users import HEADERS, MESSAGE, build_agent, build_surfaces, check_users_are_apart
+from integration.hosts.users import (
+    HEADERS,
+    MESSAGE,
+    build_agent,
+    build_surfaces,
+    check_users_are_apart,
+)
 from integration.outcome_agent import serve_on_socket
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -32,7 +38,9 @@ async def show_path(request: Request) -> PlainTextResponse:
 
 
 def test_the_host_has_every_other_path_and_a_lifespan_around_that_of_the_agents() -> None:
-    """The agents start last and stop first; also a path that only begins like theirs is the host's."""
+    """The agents start last and stop first; also a path that only begins like theirs is the
+    host's.
+    """
     log: list[str] = []
     agent = build_agent()
     agent.provide(pool=lambda: log.append("+agents") or "pool")
@@ -43,11 +51,18 @@ def test_the_host_has_every_other_path_and_a_lifespan_around_that_of_the_agents(
         yield
         log.append("-host")
 
-    host = Starlette(routes=[Route("/agents", show_path), Route("/x/agent", show_path)], lifespan=lifespan)
-    with serve_on_socket(with_agents(host, "/agent", Surface(agent, caller=read_header), settings=FAST_SETTINGS)) as client:
+    host = Starlette(
+        routes=[Route("/agents", show_path), Route("/x/agent", show_path)], lifespan=lifespan
+    )
+    with serve_on_socket(
+        with_agents(host, "/agent", Surface(agent, caller=read_header), settings=FAST_SETTINGS)
+    ) as client:
         assert client.get("/agents").text == "/agents"
         assert client.get("/x/agent").text == "/x/agent"
-        assert client.post("/agent/message:send", json=MESSAGE, headers=HEADERS["ada"]).status_code == 200
+        assert (
+            client.post("/agent/message:send", json=MESSAGE, headers=HEADERS["ada"]).status_code
+            == 200
+        )
         assert log == ["+host", "+agents"]
     assert log == ["+host", "+agents", "-host"]
 
@@ -87,7 +102,12 @@ async def test_a_host_that_fails_to_start_stops_the_start() -> None:
     async def send(message: Any) -> None:  # noqa: ANN401 - ASGI
         sent.append(message)
 
-    app = with_agents(Starlette(lifespan=lifespan), "/agent", Surface(agent, caller=read_header), settings=FAST_SETTINGS)
+    app = with_agents(
+        Starlette(lifespan=lifespan),
+        "/agent",
+        Surface(agent, caller=read_header),
+        settings=FAST_SETTINGS,
+    )
     with pytest.raises(RuntimeError, match=r"lifespan of the host: (?s:.*)no database"):
         await app({"type": "lifespan"}, receive, send)
     assert [each["type"] for each in sent] == ["lifespan.startup.failed"]

@@ -1,4 +1,6 @@
-"""The applications of ``examples/hosts``: each in a process of its own, with its users, its database and its routes."""
+"""The applications of ``examples/hosts``: each in a process of its own, with its users, its
+database and its routes.
+"""
 
 from __future__ import annotations
 
@@ -30,15 +32,28 @@ SECRET = "another secret of 32 characters."  # noqa: S105 - of a test
 
 @contextmanager
 def serve(module: str, database: Path) -> Iterator[httpx.Client]:
-    """Serve an example in a process of its own, because Django has one configuration for a process."""
+    """Serve an example in a process of its own, because Django has one configuration for a
+    process.
+    """
     environment = {**os.environ, "TOKEN_SECRET": SECRET, "DATABASE": str(database)}
-    with subprocess.Popen([sys.executable, "-c", SERVER, module], cwd=FOLDER, env=environment, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVER, module],
+        cwd=FOLDER,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
         assert process.stdout is not None
         port = process.stdout.readline().strip()
         assert port, f"{module} did not start"
         transport = httpx.HTTPTransport(retries=20)
         try:
-            with httpx.Client(base_url=f"http://127.0.0.1:{port}", transport=transport, timeout=30, trust_env=False) as client:
+            with httpx.Client(
+                base_url=f"http://127.0.0.1:{port}",
+                transport=transport,
+                timeout=30,
+                trust_env=False,
+            ) as client:
                 yield client
         finally:
             process.terminate()
@@ -49,7 +64,9 @@ def log_in(module: str, client: httpx.Client, name: str) -> Mapping[str, str]:
     """Get the headers with which a user of an example is authenticated."""
     match module:
         case "litestar_app":
-            auth = JWTAuth[str](retrieve_user_handler=lambda _token, _connection: "", token_secret=SECRET)
+            auth = JWTAuth[str](
+                retrieve_user_handler=lambda _token, _connection: "", token_secret=SECRET
+            )
             return {"authorization": f"Bearer {auth.create_token(name)}"}
         case "django_app":
             response = client.get(f"/login/{name}")
@@ -62,7 +79,9 @@ def log_in(module: str, client: httpx.Client, name: str) -> Mapping[str, str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("module", ["litestar_app", "fastapi_app", "starlette_app", "django_app"])
 def test_an_example_keeps_its_users_apart(module: str, tmp_path: Path) -> None:
-    """Tasks belong to the users of the application; its own routes work, and call the agent themselves."""
+    """Tasks belong to the users of the application; its own routes work, and call the agent
+    themselves.
+    """
     with serve(module, tmp_path / "users.db") as client:
         headers = {name: log_in(module, client, name) for name in ("ada", "bob")}
         check_users_are_apart(client, headers, has_mesh=False)
@@ -70,12 +89,19 @@ def test_an_example_keeps_its_users_apart(module: str, tmp_path: Path) -> None:
         assert client.get("/me", headers=headers["bob"]).json() == {"reports": 0}
         assert client.get("/me").status_code == 401
         assert client.get("/nothing", headers=headers["ada"]).status_code == 404
-        task = client.post("/agent/message:send", json=_message(), headers=headers["bob"]).json()["task"]
+        task = client.post("/agent/message:send", json=_message(), headers=headers["bob"]).json()[
+            "task"
+        ]
         assert "bob has sold 3 books." in str(task["artifacts"])
         card = client.get("/agent/.well-known/agent-card.json", headers=headers["ada"]).json()
         assert card["supportedInterfaces"][0]["url"] == f"{client.base_url}/agent"
         page = {"origin": "https://evil.example", "sec-fetch-site": "cross-site"}
-        assert client.post("/agent/message:send", json=_message(), headers={**headers["ada"], **page}).status_code == 403
+        assert (
+            client.post(
+                "/agent/message:send", json=_message(), headers={**headers["ada"], **page}
+            ).status_code
+            == 403
+        )
 
 
 def _message() -> Mapping[str, object]:

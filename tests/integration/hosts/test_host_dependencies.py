@@ -1,4 +1,6 @@
-"""Dependencies of an agent in an app of a host: the order of lifespans, functions of both, and tests of the app."""
+"""Dependencies of an agent in an app of a host: the order of lifespans, functions of both, and
+tests of the app.
+"""
 
 from __future__ import annotations
 
@@ -45,12 +47,18 @@ def test_dependencies_are_overridden_for_a_test() -> None:
     async def tell(_ctx: TaskContext, name: str) -> str:
         return name
 
-    app = Litestar(plugins=[A2APlugin(agent, path="/a", gate=OpenGate(), settings=FAST_SETTINGS)], logging_config=None)
+    app = Litestar(
+        plugins=[A2APlugin(agent, path="/a", gate=OpenGate(), settings=FAST_SETTINGS)],
+        logging_config=None,
+    )
     with agent.override(name=lambda: "fake"), TestClient(app) as client:
         assert texts(client, "/a") == "fake"
     with TestClient(app) as client:
         assert texts(client, "/a") == "real"
-    with pytest.raises(ValueError, match="override: no dependency nane; known: name"), agent.override(nane=lambda: ""):
+    with (
+        pytest.raises(ValueError, match="override: no dependency nane; known: name"),
+        agent.override(nane=lambda: ""),
+    ):
         pass
 
 
@@ -87,13 +95,24 @@ def test_a_plugin_of_the_host_closes_after_the_last_run() -> None:
         finally:
             log.append("run ended")
 
-    app = Litestar(plugins=[A2APlugin(agent, path="/a", gate=OpenGate(), settings=FAST_SETTINGS), DatabasePlugin(log)], logging_config=None)
+    app = Litestar(
+        plugins=[
+            A2APlugin(agent, path="/a", gate=OpenGate(), settings=FAST_SETTINGS),
+            DatabasePlugin(log),
+        ],
+        logging_config=None,
+    )
     for _ in range(2):
         log.clear()
         with TestClient(app) as client:
-            client.post("/a/message:send", json={**MESSAGE, "configuration": {"returnImmediately": True}})
+            client.post(
+                "/a/message:send", json={**MESSAGE, "configuration": {"returnImmediately": True}}
+            )
             assert log == ["+host", "+pool"]
-        assert log in (["+host", "+pool", "run ended", "-pool", "-host"], ["+host", "+pool", "-pool", "-host"])
+        assert log in (
+            ["+host", "+pool", "run ended", "-pool", "-host"],
+            ["+host", "+pool", "-pool", "-host"],
+        )
 
 
 def test_a_provider_may_be_a_dependency_of_the_host_s_routes() -> None:
@@ -113,6 +132,10 @@ def test_a_provider_may_be_a_dependency_of_the_host_s_routes() -> None:
     async def tell(_ctx: TaskContext, name: str) -> str:
         return name
 
-    app = Litestar([name_route], plugins=[A2APlugin(agent, path="/a", gate=OpenGate(), settings=FAST_SETTINGS)], logging_config=None)
+    app = Litestar(
+        [name_route],
+        plugins=[A2APlugin(agent, path="/a", gate=OpenGate(), settings=FAST_SETTINGS)],
+        logging_config=None,
+    )
     with TestClient(app) as client:
         assert client.get("/name").text == texts(client, "/a") == "Momo"

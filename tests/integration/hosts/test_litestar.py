@@ -5,16 +5,35 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from integration.hosts.users import HEADERS, MESSAGE, build_agent, build_surfaces, check_users_are_apart
+from integration.hosts.users import (
+    HEADERS,
+    MESSAGE,
+    build_agent,
+    build_surfaces,
+    check_users_are_apart,
+)
 from litestar import Litestar, Request, get
 from litestar.connection import ASGIConnection
 from litestar.exceptions import ImproperlyConfiguredException
-from litestar.middleware import AbstractAuthenticationMiddleware, AuthenticationResult, DefineMiddleware
+from litestar.middleware import (
+    AbstractAuthenticationMiddleware,
+    AuthenticationResult,
+    DefineMiddleware,
+)
 from litestar.security.jwt import JWTAuth, Token
 from litestar.testing import TestClient
 
 from a2a_runtime.agent import Agent
-from a2a_runtime.auth import ApiKeyAuthenticator, AuthGate, Credentials, HostCaller, Identity, OpenGate, digest_key, host_user
+from a2a_runtime.auth import (
+    ApiKeyAuthenticator,
+    AuthGate,
+    Credentials,
+    HostCaller,
+    Identity,
+    OpenGate,
+    digest_key,
+    host_user,
+)
 from a2a_runtime.interfaces import GrpcOptions
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.surface import Surface
@@ -28,20 +47,31 @@ class Member:
         self.id = name
 
 
-async def load_member(token: Token, _connection: ASGIConnection[Any, Any, Any, Any]) -> Member | None:
+async def load_member(
+    token: Token, _connection: ASGIConnection[Any, Any, Any, Any]
+) -> Member | None:
     """Load the user of a token."""
     return Member(token.sub)
 
 
-JWT = JWTAuth[Member, Token](retrieve_user_handler=load_member, token_secret="a secret of thirty-two characters", exclude=["/agent/.well-known"])  # noqa: S106
+JWT = JWTAuth[Member, Token](
+    retrieve_user_handler=load_member,
+    token_secret="a secret of thirty-two characters",  # noqa: S106
+    exclude=["/agent/.well-known"],
+)
 TOKENS = {name: {"Authorization": JWT.create_token(name)} for name in ("ada", "bob")}
-TOKENS = {name: {"Authorization": f"Bearer {each['Authorization'].removeprefix('Bearer ')}"} for name, each in TOKENS.items()}
+TOKENS = {
+    name: {"Authorization": f"Bearer {each['Authorization'].removeprefix('Bearer ')}"}
+    for name, each in TOKENS.items()
+}
 
 
 class HeaderMiddleware(AbstractAuthenticationMiddleware):
     """Takes the user from a header, and lets requests without one through, as a session does."""
 
-    async def authenticate_request(self, connection: ASGIConnection[Any, Any, Any, Any]) -> AuthenticationResult:
+    async def authenticate_request(
+        self, connection: ASGIConnection[Any, Any, Any, Any]
+    ) -> AuthenticationResult:
         """Return a user or none."""
         name = connection.headers.get("x-user")
         return AuthenticationResult(user={"name": name} if name else None, auth=None)
@@ -56,11 +86,15 @@ async def me(request: Request[Any, Any, Any]) -> str:
 def build_app(caller: HostCaller) -> Litestar:
     """Build a host whose middleware puts users into the scope."""
     plugin = A2APlugin(*build_surfaces(caller), settings=FAST_SETTINGS)
-    return Litestar(plugins=[plugin], middleware=[DefineMiddleware(HeaderMiddleware)], logging_config=None)
+    return Litestar(
+        plugins=[plugin], middleware=[DefineMiddleware(HeaderMiddleware)], logging_config=None
+    )
 
 
 def test_users_of_jwt_auth_are_the_callers() -> None:
-    """Two users never see each other's tasks; the host's own routes are untouched, and so are its root and its 404."""
+    """Two users never see each other's tasks; the host's own routes are untouched, and so are its
+    root and its 404.
+    """
     plugin = A2APlugin(*build_surfaces(host_user()), settings=FAST_SETTINGS)
     app = Litestar([me], plugins=[plugin], on_app_init=[JWT.on_app_init], logging_config=None)
     with TestClient(app) as client:
@@ -68,7 +102,10 @@ def test_users_of_jwt_auth_are_the_callers() -> None:
         assert client.get("/me", headers=TOKENS["ada"]).text == "ada"
         assert client.get("/agent/.well-known/agent-card.json").status_code == 200
         for path in ("/", "/nothing", "/.well-known/agent-card.json"):
-            assert client.get(path, headers=TOKENS["ada"]).json() == {"status_code": 404, "detail": "Not Found"}
+            assert client.get(path, headers=TOKENS["ada"]).json() == {
+                "status_code": 404,
+                "detail": "Not Found",
+            }
 
 
 def test_users_of_a_middleware_are_the_callers() -> None:
@@ -86,10 +123,17 @@ def test_a_function_may_read_the_connection() -> None:
 
     with TestClient(build_app(read_header)) as client:
         check_users_are_apart(client)
-        assert client.post("/agent/message:send", json=MESSAGE, headers={"x-user": "team:all"}).status_code == 401
+        assert (
+            client.post(
+                "/agent/message:send", json=MESSAGE, headers={"x-user": "team:all"}
+            ).status_code
+            == 401
+        )
 
 
-def test_a_user_without_the_expected_member_is_an_error_of_the_host(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_user_without_the_expected_member_is_an_error_of_the_host(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """The log says what to write; the client gets no caller, and no details."""
     with TestClient(build_app(host_user())) as client:
         response = client.post("/agent/message:send", json=MESSAGE, headers=HEADERS["ada"])
@@ -100,11 +144,20 @@ def test_a_user_without_the_expected_member_is_an_error_of_the_host(caplog: pyte
 
 def test_a_surface_of_a_host_says_who_its_callers_are() -> None:
     """The error names the three ways; each of them starts."""
-    with pytest.raises(ValueError, match=r"'/agent' of agent 'who': nothing identifies.*gate=.*caller=host_user\(\).*OpenGate"):
+    with pytest.raises(
+        ValueError,
+        match=r"'/agent' of agent 'who': nothing identifies.*gate=.*caller=host_user\(\).*OpenGate",
+    ):
         Litestar(plugins=[A2APlugin(build_agent())])
     gate = AuthGate(ApiKeyAuthenticator({digest_key("k" * 32): Identity("ada")}))
-    for surface in (Surface(build_agent(), gate=OpenGate()), Surface(build_agent(), gate=gate), Surface(build_agent(), caller=host_user())):
-        with TestClient(Litestar(plugins=[A2APlugin(surface, settings=FAST_SETTINGS)], logging_config=None)):
+    for surface in (
+        Surface(build_agent(), gate=OpenGate()),
+        Surface(build_agent(), gate=gate),
+        Surface(build_agent(), caller=host_user()),
+    ):
+        with TestClient(
+            Litestar(plugins=[A2APlugin(surface, settings=FAST_SETTINGS)], logging_config=None)
+        ):
             pass
     with pytest.raises(ValueError, match="both gate= and caller= are set"):
         Surface(build_agent(), gate=OpenGate(), caller=host_user())
@@ -119,7 +172,10 @@ def test_a_surface_of_a_host_says_who_its_callers_are() -> None:
         ({"gate": "open"}, "gate: 'open' is not a gate"),
     ],
 )
-def test_options_that_identify_no_caller_are_refused_before_the_start(options: Any, problem: str) -> None:  # noqa: ANN401 - any options
+def test_options_that_identify_no_caller_are_refused_before_the_start(
+    options: Any,  # noqa: ANN401 - any options
+    problem: str,
+) -> None:
     """Also what lacks its brackets."""
     with pytest.raises(TypeError, match=problem):
         Surface(build_agent(), **options)

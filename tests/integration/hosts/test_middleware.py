@@ -71,20 +71,40 @@ def build_starlette(middleware: Middleware) -> object:
 
 def build_litestar(**options: Any) -> object:  # noqa: ANN401 - of the host
     """Build a host of Litestar with some options."""
-    plugin = A2APlugin(Surface(build_agent(), "/agent", gate=OpenGate()), store="memory", settings=SETTINGS)
+    plugin = A2APlugin(
+        Surface(build_agent(), "/agent", gate=OpenGate()), store="memory", settings=SETTINGS
+    )
     return Litestar(plugins=[plugin], **options)
 
 
 HOSTS: Mapping[str, tuple[Callable[[], object], str]] = {
-    "Starlette, a header": (lambda: build_starlette(Middleware(TimingMiddleware)), "x-process-time"),
+    "Starlette, a header": (
+        lambda: build_starlette(Middleware(TimingMiddleware)),
+        "x-process-time",
+    ),
     "Starlette, GZip": (lambda: build_starlette(Middleware(GZipMiddleware, minimum_size=1)), ""),
-    "Starlette, CORS": (lambda: build_starlette(Middleware(CORSMiddleware, allow_origins=[PAGE])), "access-control-allow-origin"),
-    "Starlette, hosts": (lambda: build_starlette(Middleware(TrustedHostMiddleware, allowed_hosts=[HOST])), ""),
+    "Starlette, CORS": (
+        lambda: build_starlette(Middleware(CORSMiddleware, allow_origins=[PAGE])),
+        "access-control-allow-origin",
+    ),
+    "Starlette, hosts": (
+        lambda: build_starlette(Middleware(TrustedHostMiddleware, allowed_hosts=[HOST])),
+        "",
+    ),
     "Litestar, a header": (lambda: build_litestar(middleware=[LitestarTiming()]), "x-process-time"),
-    "Litestar, gzip": (lambda: build_litestar(compression_config=CompressionConfig("gzip", minimum_size=1)), ""),
-    "Litestar, CORS": (lambda: build_litestar(cors_config=CORSConfig(allow_origins=[PAGE])), "access-control-allow-origin"),
+    "Litestar, gzip": (
+        lambda: build_litestar(compression_config=CompressionConfig("gzip", minimum_size=1)),
+        "",
+    ),
+    "Litestar, CORS": (
+        lambda: build_litestar(cors_config=CORSConfig(allow_origins=[PAGE])),
+        "access-control-allow-origin",
+    ),
     "Litestar, hosts": (lambda: build_litestar(allowed_hosts=AllowedHostsConfig([HOST])), ""),
-    "Litestar, sessions": (lambda: build_litestar(middleware=[ServerSideSessionConfig().middleware]), ""),
+    "Litestar, sessions": (
+        lambda: build_litestar(middleware=[ServerSideSessionConfig().middleware]),
+        "",
+    ),
 }
 """How each host is built, and the header that its middleware adds."""
 
@@ -97,19 +117,29 @@ def test_every_kind_of_response_passes(name: str) -> None:
     with serve_on_socket(build()) as client:
 
         def ask(verb: str, path: str, body: object = None, **headers: str) -> httpx.Response:
-            response = client.request(verb, f"/agent{path}", json=body, headers={**HEADERS, **origin, **headers})
+            response = client.request(
+                verb, f"/agent{path}", json=body, headers={**HEADERS, **origin, **headers}
+            )
             assert not header or header in response.headers
             return response
 
         call = {"jsonrpc": "2.0", "id": 1, "params": MESSAGE}
         assert ask("GET", "/.well-known/agent-card.json").json()["name"] == "who"
         task = ask("POST", "/message:send", MESSAGE).json()["task"]
-        assert ask("POST", "", {**call, "method": "SendMessage"}).json()["result"]["task"]["status"]["state"] == "TASK_STATE_COMPLETED"
+        assert (
+            ask("POST", "", {**call, "method": "SendMessage"}).json()["result"]["task"]["status"][
+                "state"
+            ]
+            == "TASK_STATE_COMPLETED"
+        )
         assert ask("GET", f"/tasks/{task['id']}").json()["id"] == task["id"]
         assert ask("GET", "/tasks/unknown").status_code == httpx.codes.NOT_FOUND
         stream = ask("POST", "/message:stream", MESSAGE).text
         assert "TASK_STATE_COMPLETED" in stream
-        assert "TASK_STATE_COMPLETED" in ask("POST", "", {**call, "method": "SendStreamingMessage"}).text
+        assert (
+            "TASK_STATE_COMPLETED"
+            in ask("POST", "", {**call, "method": "SendStreamingMessage"}).text
+        )
         rest = ask("POST", f"/tasks/{task['id']}:subscribe", **{"Last-Event-ID": "1"}).text
         assert "TASK_STATE_COMPLETED" in rest
         assert rest.count("data:") == stream.count("data:") - 1

@@ -45,7 +45,9 @@ async def wait_for_state(client: A2AClient, task_id: str, state: State) -> Task:
 
 
 async def test_the_application_releases_each_authorization_once() -> None:
-    """The task goes on in the name of its caller; an authorization counts for its own question, and once."""
+    """The task goes on in the name of its caller; an authorization counts for its own question, and
+    once.
+    """
     authorizations: dict[str, str] = {}
     async with serve(build_agent(authorizations)) as (_, app, _client), asyncio.timeout(30):
         ada = connect(app, Caller("ada", "acme"))
@@ -55,7 +57,9 @@ async def test_the_application_releases_each_authorization_once() -> None:
         released = await release(app, authorizations["mail"], {"granted": True})
         assert released.id == task.id
         await wait_for_state(ada, task.id, State.AUTH_REQUIRED)
-        with pytest.raises(TaskNotAcceptingMessagesError, match="does not wait for the authorization mail"):
+        with pytest.raises(
+            TaskNotAcceptingMessagesError, match="does not wait for the authorization mail"
+        ):
             await release(app, authorizations["mail"])
         await release(app, authorizations["calendar"])
         task = await wait_for_state(ada, task.id, State.COMPLETED)
@@ -85,7 +89,10 @@ async def test_what_is_no_authorization_is_refused() -> None:
     async with serve(build_agent(authorizations)) as (_, app, _client), asyncio.timeout(30):
         await connect(app, Caller("ada")).send("hi")
         for text in ("", "[1]", '["a", "b", "c", "d", 5]', "{}"):
-            with pytest.raises(ValueError, match=r"not the text of a request; pass what ctx\.authorization has returned"):
+            with pytest.raises(
+                ValueError,
+                match=r"not the text of a request; pass what ctx\.authorization has returned",
+            ):
                 await release(app, text)
         surface, tenant, _owner, task_id, key = json.loads(authorizations["mail"])
         with pytest.raises(TaskNotFoundError):

@@ -10,7 +10,13 @@ from typing import Annotated
 
 import pytest
 from fastapi import BackgroundTasks, Depends, FastAPI, Header, HTTPException, Request, Response
-from integration.hosts.users import HEADERS, MESSAGE, build_agent, build_surfaces, check_users_are_apart
+from integration.hosts.users import (
+    HEADERS,
+    MESSAGE,
+    build_agent,
+    build_surfaces,
+    check_users_are_apart,
+)
 from integration.outcome_agent import serve_on_socket
 from starlette.applications import Starlette
 from starlette.authentication import AuthCredentials, AuthenticationBackend, BaseUser, SimpleUser
@@ -20,10 +26,25 @@ from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoin
 from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse
 
-from a2a_contract.errors import A2AError, InvalidParamsError, PermissionDeniedError, RateLimitedError, UnauthenticatedError, UnavailableError
+from a2a_contract.errors import (
+    A2AError,
+    InvalidParamsError,
+    PermissionDeniedError,
+    RateLimitedError,
+    UnauthenticatedError,
+    UnavailableError,
+)
 from a2a_contract.v0_3 import TransportProtocol
 from a2a_runtime.app import create_app
-from a2a_runtime.auth import ApiKeyAuthenticator, AuthGate, Credentials, Identity, OpenGate, digest_key, host_user
+from a2a_runtime.auth import (
+    ApiKeyAuthenticator,
+    AuthGate,
+    Credentials,
+    Identity,
+    OpenGate,
+    digest_key,
+    host_user,
+)
 from a2a_runtime.client import HTTP_JSON, JSONRPC, A2AClient, ClientOptions, Pin, RetryPolicy
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.starlette import HostApp, mount_agents
@@ -61,7 +82,9 @@ def build_host(framework: str) -> Starlette:
 
 @pytest.mark.parametrize("framework", ["starlette", "fastapi"])
 def test_users_of_the_host_are_the_callers(framework: str) -> None:
-    """Two users never see each other's tasks; the lifespan of the host runs around that of the agents."""
+    """Two users never see each other's tasks; the lifespan of the host runs around that of the
+    agents.
+    """
     opened.clear()
     host = build_host(framework)
     mount_agents(host, "/agent", *build_surfaces(host_user(), ""), settings=FAST_SETTINGS)
@@ -74,7 +97,12 @@ def test_users_of_the_host_are_the_callers(framework: str) -> None:
     assert opened == ["host", "closed"]
 
 
-def require_user(request: Request, response: Response, tasks: BackgroundTasks, x_user: Annotated[str | None, Header()] = None) -> str:
+def require_user(
+    request: Request,
+    response: Response,
+    tasks: BackgroundTasks,
+    x_user: Annotated[str | None, Header()] = None,
+) -> str:
     """Authenticate as many hosts of FastAPI do: by a dependency of the app."""
     opened.append(f"{request.method} {request.url.path}")
     if x_user is None:
@@ -93,7 +121,9 @@ def read_state(connection: Credentials) -> Identity | None:
 
 @pytest.mark.parametrize("is_of_the_app", [True, False], ids=["app", "mount"])
 def test_dependencies_of_fastapi_run_for_every_route(is_of_the_app: bool) -> None:  # noqa: FBT001 - a parameter of the test
-    """Those of the app, and those of the agents alone; the caller is whom they have left in the state."""
+    """Those of the app, and those of the agents alone; the caller is whom they have left in the
+    state.
+    """
     ended.clear()
     guarded = [Depends(require_user)]
     app = FastAPI(dependencies=guarded if is_of_the_app else [], lifespan=lifespan)
@@ -102,57 +132,101 @@ def test_dependencies_of_fastapi_run_for_every_route(is_of_the_app: bool) -> Non
     def me() -> str:
         return "me"
 
-    agents = mount_agents(app, "/agent", *build_surfaces(read_state, ""), settings=FAST_SETTINGS, dependencies=() if is_of_the_app else guarded)
+    agents = mount_agents(
+        app,
+        "/agent",
+        *build_surfaces(read_state, ""),
+        settings=FAST_SETTINGS,
+        dependencies=() if is_of_the_app else guarded,
+    )
     with serve_on_socket(app) as client:
         assert client.get("/me").status_code == (401 if is_of_the_app else 200)
         check_users_are_apart(client)
-        paths = {re.sub(r"\{[^}]*\}", "x", each.path) for each in agents.routes if not each.path.startswith("/schema")}
+        paths = {
+            re.sub(r"\{[^}]*\}", "x", each.path)
+            for each in agents.routes
+            if not each.path.startswith("/schema")
+        }
         assert len(paths) > 20
         for path in sorted(paths):
             opened.clear()
-            if path in agents.plugins.get(A2APlugin).list_health_checks():  # a platform that watches the process has no credentials
+            if (
+                path in agents.plugins.get(A2APlugin).list_health_checks()
+            ):  # a platform that watches the process has no credentials
                 assert client.get(f"/agent{path}").status_code == 200
                 assert opened == []
                 continue
             assert client.get(f"/agent{path}".rstrip("/")).status_code == 401
-            assert client.post(f"/agent{path}", json={}, headers=HEADERS["ada"]).headers["x-seen"] == "ada"
+            assert (
+                client.post(f"/agent{path}", json={}, headers=HEADERS["ada"]).headers["x-seen"]
+                == "ada"
+            )
             assert opened == [f"GET /agent{path}".rstrip("/"), f"POST /agent{path}"]
         card = client.get("/agent/.well-known/agent-card.json", headers=HEADERS["ada"]).json()
         assert card["supportedInterfaces"][0]["url"] == f"{client.base_url}/agent"
         stream = client.post("/agent/message:stream", json=MESSAGE, headers=HEADERS["ada"])
         assert "TASK_STATE_COMPLETED" in stream.text
-        assert "rest" not in str(client.get("/openapi.json", headers=HEADERS["ada"]).json()["paths"].keys())
+        assert "rest" not in str(
+            client.get("/openapi.json", headers=HEADERS["ada"]).json()["paths"].keys()
+        )
     assert len(ended) > len(paths)
 
 
 def refuse(x_number: Annotated[int, Header()]) -> None:
     """Refuse a request with the status that it names."""
-    raise HTTPException(x_number, {"why": "a rule of the application"}, {"WWW-Authenticate": "Bearer", "Retry-After": "7"})
+    raise HTTPException(
+        x_number,
+        {"why": "a rule of the application"},
+        {"WWW-Authenticate": "Bearer", "Retry-After": "7"},
+    )
 
 
-REFUSALS = {"401": UnauthenticatedError, "403": PermissionDeniedError, "429": RateLimitedError, "503": UnavailableError, "none": InvalidParamsError}
+REFUSALS = {
+    "401": UnauthenticatedError,
+    "403": PermissionDeniedError,
+    "429": RateLimitedError,
+    "503": UnavailableError,
+    "none": InvalidParamsError,
+}
 
 
 @pytest.mark.parametrize(("number", "error"), REFUSALS.items())
 @pytest.mark.parametrize("transport", [JSONRPC, HTTP_JSON])
-def test_errors_of_dependencies_are_those_of_the_application(number: str, error: type[A2AError], transport: TransportProtocol) -> None:
-    """In the form of FastAPI, whose handlers of exceptions apply; a client of the agent reads the status, in both bindings."""
+def test_errors_of_dependencies_are_those_of_the_application(
+    number: str, error: type[A2AError], transport: TransportProtocol
+) -> None:
+    """In the form of FastAPI, whose handlers of exceptions apply; a client of the agent reads the
+    status, in both bindings.
+    """
     app = FastAPI()
-    mount_agents(app, "/agent", Surface(build_agent(), gate=OpenGate()), settings=FAST_SETTINGS, dependencies=[Depends(refuse)])
+    mount_agents(
+        app,
+        "/agent",
+        Surface(build_agent(), gate=OpenGate()),
+        settings=FAST_SETTINGS,
+        dependencies=[Depends(refuse)],
+    )
 
     @app.exception_handler(403)
     async def forbid(_request: Request, _error: Exception) -> JSONResponse:
         return JSONResponse({"page": "of the application"}, 403)
 
     async def call(url: str) -> None:
-        options = ClientOptions(interface_url=url, pin=Pin(transport=transport), headers={"x-number": number}, retry_policy=RetryPolicy(attempts=1))
+        options = ClientOptions(
+            interface_url=url,
+            pin=Pin(transport=transport),
+            headers={"x-number": number},
+            retry_policy=RetryPolicy(attempts=1),
+        )
         async with A2AClient(url, options=options) as client:
             with pytest.raises(error):
                 await client.send("x")
 
     with serve_on_socket(app) as client:
         response = client.post("/agent", json={}, headers={"x-number": number})
-        assert response.headers.get("www-authenticate") == (None if number in {"none", "403"} else "Bearer")
+        assert response.headers.get("www-authenticate") == (
+            None if number in {"none", "403"} else "Bearer"
+        )
         assert response.json().keys() == ({"page"} if number == "403" else {"detail"})
         asyncio.run(call(f"{client.base_url}/agent"))
 
@@ -160,7 +234,12 @@ def test_errors_of_dependencies_are_those_of_the_application(number: str, error:
 def test_dependencies_are_for_fastapi() -> None:
     """Starlette has none."""
     with pytest.raises(TypeError, match="dependencies= are for FastAPI"):
-        mount_agents(Starlette(), "/agent", Surface(build_agent(), caller=host_user()), dependencies=[object()])
+        mount_agents(
+            Starlette(),
+            "/agent",
+            Surface(build_agent(), caller=host_user()),
+            dependencies=[object()],
+        )
 
 
 def test_middleware_of_the_host_runs_for_every_route() -> None:
@@ -173,7 +252,9 @@ def test_middleware_of_the_host_runs_for_every_route() -> None:
             return await call_next(request)
 
     host = Starlette(middleware=[Middleware(Counting)])
-    agents = mount_agents(host, "/agent", Surface(build_agent(), gate=OpenGate()), settings=FAST_SETTINGS)
+    agents = mount_agents(
+        host, "/agent", Surface(build_agent(), gate=OpenGate()), settings=FAST_SETTINGS
+    )
     paths = [f"/agent{re.sub(r'{[^}]*}', 'x', each.path)}" for each in agents.routes]
     with serve_on_socket(host) as client:
         for path in paths:
@@ -192,10 +273,18 @@ def test_a_mount_says_who_its_callers_are() -> None:
 
 
 def test_agents_and_surfaces_are_mounted_alike() -> None:
-    """An agent takes the options of its surface, as in the plugin of Litestar; one path has one mount."""
+    """An agent takes the options of its surface, as in the plugin of Litestar; one path has one
+    mount.
+    """
     host: HostApp = Starlette()
     mount_agents(host, "/one", build_agent(), gate=OpenGate(), settings=FAST_SETTINGS)
-    mount_agents(host, "/two", Surface(build_agent(), "/a", gate=OpenGate()), Surface(build_agent(), "/b", gate=OpenGate()), settings=FAST_SETTINGS)
+    mount_agents(
+        host,
+        "/two",
+        Surface(build_agent(), "/a", gate=OpenGate()),
+        Surface(build_agent(), "/b", gate=OpenGate()),
+        settings=FAST_SETTINGS,
+    )
     with pytest.raises(ValueError, match="'/one' has agents already; give all of them to one call"):
         mount_agents(host, "/one", build_agent(), gate=OpenGate())
     with pytest.raises(TypeError, match=r"mount_agents: 5 is not of type Agent or Surface"):
@@ -204,15 +293,24 @@ def test_agents_and_surfaces_are_mounted_alike() -> None:
         mount_agents(host, "/three", build_agent())
     with serve_on_socket(host) as client:
         for path in ("/one", "/two/a", "/two/b"):
-            assert "TASK_STATE_COMPLETED" in client.post(f"{path}/message:stream", json=MESSAGE).text
+            assert (
+                "TASK_STATE_COMPLETED" in client.post(f"{path}/message:stream", json=MESSAGE).text
+            )
 
 
 def test_fastapi_shows_agents_beside_its_own_routes() -> None:
-    """In the document of its ``/docs``, below the path of the mount; an agent with a private card stays out."""
+    """In the document of its ``/docs``, below the path of the mount; an agent with a private card
+    stays out.
+    """
     app = FastAPI()
     app.get("/items")(list)
     agent = build_agent()
-    hidden = Surface(agent, "/hidden", gate=AuthGate(ApiKeyAuthenticator({digest_key("k" * 40): Identity("me")})), public_card=False)
+    hidden = Surface(
+        agent,
+        "/hidden",
+        gate=AuthGate(ApiKeyAuthenticator({digest_key("k" * 40): Identity("me")})),
+        public_card=False,
+    )
     mount_agents(app, "/agent", Surface(agent, gate=OpenGate()), hidden, store="memory")
     with serve_on_socket(app) as client:
         paths = client.get("/openapi.json").json()["paths"]

@@ -1,4 +1,6 @@
-"""Agents of an app while it serves: those added and removed, the catalog of all of them, tasks of the host's own code, and its command line."""
+"""Agents of an app while it serves: those added and removed, the catalog of all of them, tasks of
+the host's own code, and its command line.
+"""
 
 from __future__ import annotations
 
@@ -44,44 +46,72 @@ async def serve(
     *surfaces: Surface | Agent, host: bool = True, store: str | None = None
 ) -> AsyncIterator[tuple[A2APlugin, Litestar, httpx.AsyncClient]]:
     """Run an app with agents in this event loop."""
-    given = [Surface(each, "/agent", gate=OpenGate()) if isinstance(each, Agent) else each for each in surfaces]
+    given = [
+        Surface(each, "/agent", gate=OpenGate()) if isinstance(each, Agent) else each
+        for each in surfaces
+    ]
     app = (
-        Litestar([books], plugins=[A2APlugin(*given, store=store, settings=FAST_SETTINGS)], logging_config=None)
+        Litestar(
+            [books],
+            plugins=[A2APlugin(*given, store=store, settings=FAST_SETTINGS)],
+            logging_config=None,
+        )
         if host
         else create_app(*given, settings=FAST_SETTINGS)
     )
     plugin = app.plugins.get(A2APlugin)
-    async with app.lifespan(), httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://host.example") as client:  # type: ignore[arg-type]
+    async with (
+        app.lifespan(),
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(app), base_url="http://host.example"
+        ) as client,
+    ):  # type: ignore[arg-type]
         yield plugin, app, client
 
 
 async def ask(client: httpx.AsyncClient, path: str) -> str:
     """Send a message to the agent at a path and return its answer, or the status of the error."""
     response = await client.post(f"{path}/message:send", json=MESSAGE)
-    return str(response.json()["task"]["artifacts"][0]["parts"][0]["text"]) if response.is_success else str(response.status_code)
+    return (
+        str(response.json()["task"]["artifacts"][0]["parts"][0]["text"])
+        if response.is_success
+        else str(response.status_code)
+    )
 
 
 @pytest.mark.parametrize("host", [True, False], ids=["host", "agents alone"])
 async def test_an_agent_is_added_and_removed(host: bool) -> None:  # noqa: FBT001 - a parameter of the test
-    """Its routes, card and document come and go, also at paths that were asked for before; others do not notice."""
+    """Its routes, card and document come and go, also at paths that were asked for before; others
+    do not notice.
+    """
     async with serve(saying("one"), host=host) as (plugin, _, client):
         for _ in range(2):
             assert await ask(client, "/two") == "404"
             await plugin.add(saying("two"), path="/two", gate=OpenGate())
             assert await ask(client, "/two") == "two"
             assert (await client.get("/two/.well-known/agent-card.json")).json()["name"] == "two"
-            assert (await client.post("/two", json={"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": MESSAGE})).status_code == 200
+            assert (
+                await client.post(
+                    "/two",
+                    json={"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": MESSAGE},
+                )
+            ).status_code == 200
             assert "/two/message:send" in (await client.get("/schema/openapi.json")).json()["paths"]
             await plugin.remove("/two")
             assert await ask(client, "/two") == "404"
             assert (await client.get("/two/.well-known/agent-card.json")).status_code == 404
             assert (await client.post("/two", json={})).status_code == 404
-            assert "/two/message:send" not in (await client.get("/schema/openapi.json")).json()["paths"]
+            assert (
+                "/two/message:send"
+                not in (await client.get("/schema/openapi.json")).json()["paths"]
+            )
             assert await ask(client, "/agent") == "one"
 
 
 async def test_dependencies_of_an_added_agent_live_as_long_as_it_is_there(tmp_path: Path) -> None:
-    """They are open before its first run, and close after the last one: a running task is given up and can be run again."""
+    """They are open before its first run, and close after the last one: a running task is given up
+    and can be run again.
+    """
     log: list[str] = []
     agent = Agent("late")
 
@@ -103,7 +133,11 @@ async def test_dependencies_of_an_added_agent_live_as_long_as_it_is_there(tmp_pa
             log.append("run ended")
         return ""
 
-    async with serve(saying("one"), store=f"sqlite:///{tmp_path}/tasks.db") as (plugin, app, client):
+    async with serve(saying("one"), store=f"sqlite:///{tmp_path}/tasks.db") as (
+        plugin,
+        app,
+        client,
+    ):
         await plugin.add(agent, path="/late", gate=OpenGate())
         local = connect(app, Caller(), "/late")
         task = await local.send("go", wait=False)
@@ -163,7 +197,9 @@ async def test_the_host_starts_a_task_for_a_caller_and_follows_it() -> None:
         assert [each async for each in bob.list()] == []
         with pytest.raises(TaskNotFoundError):
             await bob.get(task)
-        assert (await client.get(f"/agent/tasks/{task.id}", headers={"X-API-Key": KEY})).json()["id"] == task.id
+        assert (await client.get(f"/agent/tasks/{task.id}", headers={"X-API-Key": KEY})).json()[
+            "id"
+        ] == task.id
         assert (await ada.get_card()).name == "who"
         sent = await ada.send("again")
         assert isinstance(sent, Task)
@@ -199,12 +235,18 @@ def catalog_server() -> Iterator[httpx.Client]:
     """An app with a public agent and one whose card is not."""
     public = Surface(saying("public"), "/public", gate=OpenGate())
     secret = Surface(saying("secret"), "/secret", gate=GATE, public_card=False)
-    with serve_on_socket(Litestar(plugins=[A2APlugin(public, secret, settings=FAST_SETTINGS)], logging_config=None)) as client:
+    with serve_on_socket(
+        Litestar(plugins=[A2APlugin(public, secret, settings=FAST_SETTINGS)], logging_config=None)
+    ) as client:
         yield client
 
 
-async def test_a_catalog_lists_the_agents_of_a_host_for_each_caller(catalog_server: httpx.Client) -> None:
-    """Clients find the card of each, and call it; an agent whose card is not public is listed for those who may read it."""
+async def test_a_catalog_lists_the_agents_of_a_host_for_each_caller(
+    catalog_server: httpx.Client,
+) -> None:
+    """Clients find the card of each, and call it; an agent whose card is not public is listed for
+    those who may read it.
+    """
     url = str(catalog_server.base_url)
     async with httpx.AsyncClient() as http:
         response = await http.get(url + CATALOG_PATH)
@@ -213,7 +255,9 @@ async def test_a_catalog_lists_the_agents_of_a_host_for_each_caller(catalog_serv
     assert response.headers["content-type"] == "application/ai-catalog+json"
     assert response.headers["cache-control"] == "private, no-store"
     assert {"specVersion", "host", "entries"} == response.json().keys()
-    assert {"identifier", "displayName", "type", "url", "version"} <= response.json()["entries"][0].keys()
+    assert {"identifier", "displayName", "type", "url", "version"} <= response.json()["entries"][
+        0
+    ].keys()
     (entry,) = await read_catalog(url)
     assert (entry.name, entry.url) == ("public", f"{url}/public/.well-known/agent-card.json")
     async with A2AClient(entry.url) as client:
@@ -224,11 +268,16 @@ async def test_a_catalog_lists_the_agents_of_a_host_for_each_caller(catalog_serv
             request.headers["X-API-Key"] = KEY
             yield request
 
-    assert [each.name for each in await read_catalog(f"{url}/anything", auth=Key())] == ["public", "secret"]
+    assert [each.name for each in await read_catalog(f"{url}/anything", auth=Key())] == [
+        "public",
+        "secret",
+    ]
 
 
 async def test_a_catalog_is_read_with_care() -> None:
-    """Entries of other kinds and URLs of other schemes are left out; what is no catalog is an error with its cure."""
+    """Entries of other kinds and URLs of other schemes are left out; what is no catalog is an error
+    with its cure.
+    """
     card = "application/a2a-agent-card+json"
     entries = [
         {"type": card, "url": "/a/card.json", "displayName": "a", "tags": ["x", 1], "more": {}},
@@ -239,7 +288,11 @@ async def test_a_catalog_is_read_with_care() -> None:
         {"type": card},
         "text",
     ]
-    bodies = {"/cat.json": json.dumps({"entries": entries}), "/list.json": "[]", "/html.json": "<html>"}
+    bodies = {
+        "/cat.json": json.dumps({"entries": entries}),
+        "/list.json": "[]",
+        "/html.json": "<html>",
+    }
 
     def respond(request: httpx.Request) -> httpx.Response:
         body = bodies.get(request.url.path)
@@ -247,12 +300,18 @@ async def test_a_catalog_is_read_with_care() -> None:
 
     transport = httpx.MockTransport(respond)
     found = await read_catalog("https://a.example/cat.json", transport=transport)
-    assert [each.url for each in found] == ["https://a.example/a/card.json", "https://b.example/card.json"]
+    assert [each.url for each in found] == [
+        "https://a.example/a/card.json",
+        "https://b.example/card.json",
+    ]
     assert (found[0].name, found[0].tags) == ("a", ("x",))
     for path in ("/list.json", "/html.json"):
         with pytest.raises(InvalidResponseError, match="not a catalog"):
             await read_catalog(f"https://a.example{path}", transport=transport)
-    with pytest.raises(CardNotFoundError, match=r"No catalog at https://a.example/x/.well-known/ai-catalog.json, https://a.example/.well-known"):
+    with pytest.raises(
+        CardNotFoundError,
+        match=r"No catalog at https://a.example/x/.well-known/ai-catalog.json, https://a.example/.well-known",
+    ):
         await read_catalog("https://a.example/x", transport=transport)
 
 
@@ -263,7 +322,11 @@ def test_a_host_keeps_its_own_catalog() -> None:
     async def own() -> dict[str, str]:
         return {"mine": "yes"}
 
-    app = Litestar([own], plugins=[A2APlugin(build_agent(), gate=OpenGate(), settings=FAST_SETTINGS)], logging_config=None)
+    app = Litestar(
+        [own],
+        plugins=[A2APlugin(build_agent(), gate=OpenGate(), settings=FAST_SETTINGS)],
+        logging_config=None,
+    )
     with serve_on_socket(app) as client:
         assert client.get(CATALOG_PATH).json() == {"mine": "yes"}
 
@@ -275,16 +338,32 @@ def test_the_command_line_of_the_host_shows_its_agents(monkeypatch: pytest.Monke
     runner = CliRunner()
 
     def run(*arguments: str) -> str:
-        result = runner.invoke(litestar_group, ["--app", f"{__name__}:command_line_app", "a2a", *arguments])
+        result = runner.invoke(
+            litestar_group, ["--app", f"{__name__}:command_line_app", "a2a", *arguments]
+        )
         assert result.exit_code in {0, 1, 2}, result.output
         return result.output
 
-    assert [line.split()[:2] for line in run("agents").splitlines()] == [["PATH", "AGENT"], ["/one", "one"], ["/two", "two"]]
+    assert [line.split()[:2] for line in run("agents").splitlines()] == [
+        ["PATH", "AGENT"],
+        ["/one", "one"],
+        ["/two", "two"],
+    ]
     assert "apiKey" in run("agents")
-    assert json.loads(run("card", "/one", "--url", "https://shop.example"))["supportedInterfaces"][0]["url"] == "https://shop.example/one"
+    assert (
+        json.loads(run("card", "/one", "--url", "https://shop.example"))["supportedInterfaces"][0][
+            "url"
+        ]
+        == "https://shop.example/one"
+    )
     assert "use one of /one, /two" in run("card")
     assert "can be used" in run("check")
 
 
-_SURFACES = Surface(saying("one"), "/one", gate=OpenGate()), Surface(saying("two"), "/two", gate=GATE)
-command_line_app = Litestar(plugins=[A2APlugin(*_SURFACES, store="memory", settings=FAST_SETTINGS)], logging_config=None)
+_SURFACES = (
+    Surface(saying("one"), "/one", gate=OpenGate()),
+    Surface(saying("two"), "/two", gate=GATE),
+)
+command_line_app = Litestar(
+    plugins=[A2APlugin(*_SURFACES, store="memory", settings=FAST_SETTINGS)], logging_config=None
+)

@@ -1,4 +1,6 @@
-"""Two users of a host, an agent, and what each of them sees of the other's tasks, in every dialect."""
+"""Two users of a host, an agent, and what each of them sees of the other's tasks, in every
+dialect.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,14 @@ from a2a_runtime.surface import Surface
 HEADERS: Mapping[str, Mapping[str, str]] = {name: {"x-user": name} for name in ("ada", "bob")}
 
 MESSAGE = {"message": {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "hi"}]}}
-OLD_MESSAGE = {"message": {"kind": "message", "messageId": "m-2", "role": "user", "parts": [{"kind": "text", "text": "hi"}]}}
+OLD_MESSAGE = {
+    "message": {
+        "kind": "message",
+        "messageId": "m-2",
+        "role": "user",
+        "parts": [{"kind": "text", "text": "hi"}],
+    }
+}
 MESH_MESSAGE = {"id": "t-1", "message": {"role": "user", "parts": [{"type": "text", "text": "hi"}]}}
 PROTO_MESSAGE = {"request": {"messageId": "m-3", "role": "ROLE_USER", "content": [{"text": "hi"}]}}
 
@@ -39,24 +48,41 @@ def build_agent() -> Agent:
 
 
 def build_surfaces(caller: HostCaller, path: str = "/agent") -> tuple[Surface, Surface]:
-    """Build two surfaces of one agent, one of them for all dialects but the mesh, and one for the mesh."""
+    """Build two surfaces of one agent, one of them for all dialects but the mesh, and one for the
+    mesh.
+    """
     agent = build_agent()
-    return Surface(agent, path, caller=caller), Surface(agent, f"{path}/mesh", frozenset((MESH.name,)), caller=caller)
+    return Surface(agent, path, caller=caller), Surface(
+        agent, f"{path}/mesh", frozenset((MESH.name,)), caller=caller
+    )
 
 
-def call(client: Client, user: Mapping[str, str], method: str, params: object, path: str = "/agent") -> Any:  # noqa: ANN401 - JSON
+def call(
+    client: Client, user: Mapping[str, str], method: str, params: object, path: str = "/agent"
+) -> Any:  # noqa: ANN401 - JSON
     """Send a JSON-RPC call to the agent."""
-    return client.request("POST", path, json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params}, headers=user).json()
+    return client.request(
+        "POST",
+        path,
+        json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params},
+        headers=user,
+    ).json()
 
 
-def check_users_are_apart(client: Client, headers: Mapping[str, Mapping[str, str]] = HEADERS, *, has_mesh: bool = True) -> None:
-    """Create a task of Ada in every dialect and binding; Bob finds none of them, and requests without a user are refused."""
+def check_users_are_apart(
+    client: Client, headers: Mapping[str, Mapping[str, str]] = HEADERS, *, has_mesh: bool = True
+) -> None:
+    """Create a task of Ada in every dialect and binding; Bob finds none of them, and requests
+    without a user are refused.
+    """
     ada, bob = headers["ada"], headers["bob"]
     tasks = [
         client.request("POST", "/agent/message:send", json=MESSAGE, headers=ada).json()["task"],
         call(client, ada, "SendMessage", MESSAGE)["result"]["task"],
         call(client, ada, "message/send", OLD_MESSAGE)["result"],
-        client.request("POST", "/agent/v1/message:send", json=PROTO_MESSAGE, headers=ada).json()["task"],
+        client.request("POST", "/agent/v1/message:send", json=PROTO_MESSAGE, headers=ada).json()[
+            "task"
+        ],
     ]
     for task in tasks:
         assert "ada" in str(task["artifacts"])
@@ -75,7 +101,9 @@ def check_users_are_apart(client: Client, headers: Mapping[str, Mapping[str, str
 
 
 def _check_mesh(client: Client, ada: Mapping[str, str], bob: Mapping[str, str]) -> None:
-    """Let both choose one id for their tasks, as clients of the mesh do: each has a task of that id, and sees only that one."""
+    """Let both choose one id for their tasks, as clients of the mesh do: each has a task of that
+    id, and sees only that one.
+    """
     path = "/agent/mesh"
     created = call(client, ada, "tasks/send", MESH_MESSAGE, path)["result"]
     assert "ada" in str(created["artifacts"])

@@ -1,4 +1,6 @@
-"""Webhooks over real sockets, from every store: no event is lost, the order is kept, and no task waits for a receiver."""
+"""Webhooks over real sockets, from every store: no event is lost, the order is kept, and no task
+waits for a receiver.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,19 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 
 import pytest
-from integration.push.webhooks import HASTY, HERE, QUICK, SECRETS, bodies, delivering, hook, hurry, ids, logged, run
+from integration.push.webhooks import (
+    HASTY,
+    HERE,
+    QUICK,
+    SECRETS,
+    bodies,
+    delivering,
+    hook,
+    hurry,
+    ids,
+    logged,
+    run,
+)
 
 from a2a_contract.dialects import CANONICAL, V0_3
 from a2a_contract.lifecycle import State
@@ -31,7 +45,9 @@ pytestmark = [pytest.mark.anyio, pytest.mark.requirement("0.3", "6.8")]
 
 
 async def test_every_event_arrives_once_and_in_order(store: Store) -> None:
-    """A receiver in order hears what a stream shows, with everything that its owner wanted in the headers."""
+    """A receiver in order hears what a stream shows, with everything that its owner wanted in the
+    headers.
+    """
     async with WebhookReceiver() as receiver, delivering(store):
         task = await create_task(store, build_new_task(push_config=hook(receiver, **SECRETS)))
         last = await run(store, task, 20)
@@ -39,13 +55,16 @@ async def test_every_event_arrives_once_and_in_order(store: Store) -> None:
         await asyncio.sleep(0.1)
         assert [call.json() for call in calls] == await logged(store, task)
         assert {call.method for call in calls} == {"POST"}
-        assert {(call.headers["authorization"], call.headers["x-a2a-notification-token"]) for call in calls} == {
-            ("Bearer s3cret-credentials", "s3cret-token")
-        }
+        assert {
+            (call.headers["authorization"], call.headers["x-a2a-notification-token"])
+            for call in calls
+        } == {("Bearer s3cret-credentials", "s3cret-token")}
 
 
 async def test_each_configuration_has_its_dialect(store: Store) -> None:
-    """Two clients of one task, one for each version: events for the one, whole tasks for the other."""
+    """Two clients of one task, one for each version: events for the one, whole tasks for the
+    other.
+    """
     async with WebhookReceiver() as receiver:
         task = await create_task(store, build_new_task(push_config=hook(receiver, "new")))
         await store.put_push_config(SCOPE, task.wire_id, hook(receiver, "old"), V0_3.name)
@@ -55,21 +74,37 @@ async def test_each_configuration_has_its_dialect(store: Store) -> None:
         assert bodies(receiver.requests, "new") == await logged(store, task)
         (old,) = bodies(receiver.requests, "old")
         assert isinstance(old, dict)
-        assert (old["kind"], old["id"], old["status"]["state"]) == ("task", task.wire_id, "completed")
+        assert (old["kind"], old["id"], old["status"]["state"]) == (
+            "task",
+            task.wire_id,
+            "completed",
+        )
 
 
 TROUBLE: dict[str, Callable[[WebhookRequest], WebhookResponse]] = {
     "every third answer is 503": lambda call: WebhookResponse(503 if call.number % 3 == 0 else 204),
-    "every fourth call is hung up on": lambda call: WebhookResponse(should_disconnect=call.number % 4 == 0),
-    "some answers come too late": lambda call: WebhookResponse(delay_seconds=0.7 if call.number in {2, 5} else 0),
-    "at first it is away": lambda call: WebhookResponse(500 if call.number < 4 else 200, body=b"thanks"),
-    "it wants some rest": lambda call: WebhookResponse(429, {"Retry-After": "0"}) if call.number % 2 else WebhookResponse(),
+    "every fourth call is hung up on": lambda call: WebhookResponse(
+        should_disconnect=call.number % 4 == 0
+    ),
+    "some answers come too late": lambda call: WebhookResponse(
+        delay_seconds=0.7 if call.number in {2, 5} else 0
+    ),
+    "at first it is away": lambda call: WebhookResponse(
+        500 if call.number < 4 else 200, body=b"thanks"
+    ),
+    "it wants some rest": lambda call: (
+        WebhookResponse(429, {"Retry-After": "0"}) if call.number % 2 else WebhookResponse()
+    ),
 }
 
 
 @pytest.mark.parametrize("answer", TROUBLE.values(), ids=TROUBLE)
-async def test_trouble_delays_but_loses_nothing(store: Store, answer: Callable[[WebhookRequest], WebhookResponse]) -> None:
-    """Whatever a receiver does now and then, it hears everything in order, some of it more than once, under the same id."""
+async def test_trouble_delays_but_loses_nothing(
+    store: Store, answer: Callable[[WebhookRequest], WebhookResponse]
+) -> None:
+    """Whatever a receiver does now and then, it hears everything in order, some of it more than
+    once, under the same id.
+    """
     async with WebhookReceiver(answer) as receiver, delivering(store, limits=HASTY):
         task = await create_task(store, build_new_task(push_config=hook(receiver)))
         last = await run(store, task, 8)
@@ -88,7 +123,10 @@ async def test_a_slow_receiver_delays_no_task_and_no_other_webhook(store: Store)
         return WebhookResponse(delay_seconds=60 if call.path.endswith("/slow") else 0)
 
     async with WebhookReceiver(answer) as receiver, delivering(store):
-        tasks = [await create_task(store, build_new_task(push_config=hook(receiver, "slow"))) for _ in range(4)]
+        tasks = [
+            await create_task(store, build_new_task(push_config=hook(receiver, "slow")))
+            for _ in range(4)
+        ]
         await receiver.wait_for_requests(4)
         brisk = await create_task(store, build_new_task(push_config=hook(receiver, "brisk")))
         last = await run(store, brisk, 5)
@@ -96,12 +134,16 @@ async def test_a_slow_receiver_delays_no_task_and_no_other_webhook(store: Store)
             await receiver.wait_for_requests(len(receiver.requests) + 1)
         for task in tasks:
             await store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING))
-        assert len(ids(receiver.requests, "slow")) == len(tasks)  # none of them has been answered yet
+        assert len(ids(receiver.requests, "slow")) == len(
+            tasks
+        )  # none of them has been answered yet
         hurry(receiver)
 
 
 async def test_a_slow_receiver_delays_no_handler_and_no_stream() -> None:
-    """A whole agent: what a handler streams is seen at once by its reader, while the webhook of the same task is still busy with the first event."""
+    """A whole agent: what a handler streams is seen at once by its reader, while the webhook of the
+    same task is still busy with the first event.
+    """
 
     async def count(ctx: TaskContext) -> AsyncIterator[str]:
         for n in range(20):
@@ -115,24 +157,32 @@ async def test_a_slow_receiver_delays_no_handler_and_no_stream() -> None:
     ):
         parts = EngineOptions(settings=QUICK_ENGINE, notifier=TeeNotifier(sender))
         async with run_agent(count, store=store, options=parts) as counter:
-            new = NewTask("c-1", build_new_task().message, "count", CANONICAL.name, push_config=hook(receiver))
+            new = NewTask(
+                "c-1", build_new_task().message, "count", CANONICAL.name, push_config=hook(receiver)
+            )
             accepted = await counter.engine.start(counter.scope, new)
             events = await counter.collect_events(accepted.stored)
             assert events[-1].state is State.COMPLETED
             assert len(receiver.requests) <= 1  # the first has not been answered yet
             hurry(receiver)
             await receiver.wait_for_requests(2)
-            assert [call.json() for call in receiver.requests[:2]] == [json.loads(event.body) for event in events[:2]]
+            assert [call.json() for call in receiver.requests[:2]] == [
+                json.loads(event.body) for event in events[:2]
+            ]
 
 
 async def test_a_commit_wakes_the_sender() -> None:
-    """A commit does not wait for the next poll, and listeners behind the sender are notified too."""
+    """A commit does not wait for the next poll, and listeners behind the sender are notified
+    too.
+    """
     store, behind = MemoryStore(), RecordingNotifier()
     rules = SenderOptions(replace(QUICK.settings, push_poll_interval=60))
     async with WebhookReceiver() as receiver:
         await create_task(store, build_new_task(push_config=hook(receiver)))
         async with delivering(store, rules) as sender:
-            await receiver.wait_for_requests(1)  # the first poll, after which the sender sleeps for a minute
+            await receiver.wait_for_requests(
+                1
+            )  # the first poll, after which the sender sleeps for a minute
             task = await create_task(store, build_new_task(push_config=hook(receiver)))
             TeeNotifier(sender, behind).notify((task.key,))
             await receiver.wait_for_requests(2, 30)
@@ -157,7 +207,10 @@ class RecordingNotifier:
 async def test_two_deliverers_share_the_work(store: Store) -> None:
     """Nothing is called twice by both, and the order is kept over both."""
     async with WebhookReceiver() as receiver, delivering(store), delivering(store):
-        tasks = [await create_task(store, build_new_task(push_config=hook(receiver, f"t{n}"))) for n in range(8)]
+        tasks = [
+            await create_task(store, build_new_task(push_config=hook(receiver, f"t{n}")))
+            for n in range(8)
+        ]
         lasts = await asyncio.gather(*[run(store, task, 5) for task in tasks])
         await receiver.wait_for_requests(sum(lasts))
         await asyncio.sleep(0.1)
@@ -167,8 +220,12 @@ async def test_two_deliverers_share_the_work(store: Store) -> None:
 
 
 async def test_closing_waits_a_little_and_leaves_the_rest(store: Store) -> None:
-    """A call that is under way may end; what is not delivered is due for the next process at once."""
-    async with WebhookReceiver(lambda call: WebhookResponse(delay_seconds=0.1 if call.number == 1 else 30)) as receiver:
+    """A call that is under way may end; what is not delivered is due for the next process at
+    once.
+    """
+    async with WebhookReceiver(
+        lambda call: WebhookResponse(delay_seconds=0.1 if call.number == 1 else 30)
+    ) as receiver:
         outbound = GuardedHttpClient(HERE, OutboundLimits(timeout_seconds=40))
         sender = PushSender(store, outbound, QUICK)
         await sender.start()

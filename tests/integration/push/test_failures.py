@@ -1,11 +1,25 @@
-"""Webhooks that fail: the end of a configuration, the records of it, and the secrecy of its credentials."""
+"""Webhooks that fail: the end of a configuration, the records of it, and the secrecy of its
+credentials.
+"""
 
 from __future__ import annotations
 
 import asyncio
 
 import pytest
-from integration.push.webhooks import HERE, PATIENT, QUICK, SECRETS, bodies, delivering, hook, ids, logged, noted, run
+from integration.push.webhooks import (
+    HERE,
+    PATIENT,
+    QUICK,
+    SECRETS,
+    bodies,
+    delivering,
+    hook,
+    ids,
+    logged,
+    noted,
+    run,
+)
 
 from a2a_contract.dialects import CANONICAL
 from a2a_contract.v1_0 import TaskPushNotificationConfig
@@ -33,13 +47,18 @@ async def test_a_refusal_for_good_ends_the_configuration(store: Store, status: i
     async with WebhookReceiver(answer) as receiver:
         task = await create_task(store, build_new_task(push_config=hook(receiver, "gone")))
         await store.put_push_config(SCOPE, task.wire_id, hook(receiver, "good"))
-        last = await run(store, task, 3)  # an event that is written during the refusal is tried once more
+        last = await run(
+            store, task, 3
+        )  # an event that is written during the refusal is tried once more
         async with delivering(store):
             while len(ids(receiver.requests, "good")) < last - 1:
                 await receiver.wait_for_requests(len(receiver.requests) + 1)
             reason = f"The webhook answered {status}"
             await noted(store, task, "gone", reason)
-        assert {name: failure.reason for name, failure in (await store.list_push_failures(SCOPE, task.wire_id)).items()} == {"gone": reason}
+        assert {
+            name: failure.reason
+            for name, failure in (await store.list_push_failures(SCOPE, task.wire_id)).items()
+        } == {"gone": reason}
         assert len([call for call in receiver.requests if call.path.endswith("/gone")]) == 1
 
 
@@ -56,8 +75,19 @@ async def test_a_receiver_that_never_answers_well_has_failed_after_some_tries(st
 @pytest.mark.requirement("apcore", "FR-PSH-003")
 async def test_a_retry_waits_for_no_poll(store: Store) -> None:
     """It is sent when its delay is over: polls are for what other processes have left."""
-    rules = SenderOptions(Settings(push_initial_delay=0.05, push_jitter=0.0, push_max_attempts=4, push_poll_interval=3600, outbound_timeout=1))
-    async with WebhookReceiver(lambda _: WebhookResponse(500)) as receiver, delivering(store, rules) as sender:
+    rules = SenderOptions(
+        Settings(
+            push_initial_delay=0.05,
+            push_jitter=0.0,
+            push_max_attempts=4,
+            push_poll_interval=3600,
+            outbound_timeout=1,
+        )
+    )
+    async with (
+        WebhookReceiver(lambda _: WebhookResponse(500)) as receiver,
+        delivering(store, rules) as sender,
+    ):
         task = await create_task(store, build_new_task(push_config=hook(receiver)))
         sender.on_notification()
         await noted(store, task, "a", "The webhook answered 500; given up after 4 tries")
@@ -73,7 +103,9 @@ async def test_a_url_that_is_not_called_fails_at_once(store: Store) -> None:
 
 
 async def test_a_name_that_comes_to_lead_inside_is_not_called() -> None:
-    """The address is judged for each call: a webhook that was fine when it was configured is not called where it must not be."""
+    """The address is judged for each call: a webhook that was fine when it was configured is not
+    called where it must not be.
+    """
     store = MemoryStore()
     resolver = TableResolver({"hook.example": ["127.0.0.1", "10.0.0.1", "127.0.0.1"]})
     async with (
@@ -91,7 +123,10 @@ async def test_a_name_that_comes_to_lead_inside_is_not_called() -> None:
 
 async def test_a_deleted_configuration_gets_no_more_events(store: Store) -> None:
     """Also if a call of it is under way."""
-    async with WebhookReceiver(lambda _: WebhookResponse(delay_seconds=0.1)) as receiver, delivering(store):
+    async with (
+        WebhookReceiver(lambda _: WebhookResponse(delay_seconds=0.1)) as receiver,
+        delivering(store),
+    ):
         task = await create_task(store, build_new_task(push_config=hook(receiver)))
         await receiver.wait_for_requests(1)
         await store.delete_push_config(SCOPE, task.wire_id, "a")
@@ -105,18 +140,38 @@ async def test_secrets_are_in_no_log(caplog: pytest.LogCaptureFixture) -> None:
     store = MemoryStore()
     caplog.set_level("DEBUG", "a2a_runtime")
     async with WebhookReceiver(lambda _: WebhookResponse(500)) as receiver, delivering(store):
-        task = await create_task(store, build_new_task(push_config=hook(receiver, **SECRETS, url=f"{receiver.url}/s3cret-path?key=s3cret-query")))
+        task = await create_task(
+            store,
+            build_new_task(
+                push_config=hook(
+                    receiver, **SECRETS, url=f"{receiver.url}/s3cret-path?key=s3cret-query"
+                )
+            ),
+        )
         await noted(store, task, "a", "The webhook answered 500; given up after 6 tries")
     assert "push config" in caplog.text
     assert "s3cret" not in caplog.text
 
 
 async def test_a_fault_of_ours_is_not_tried_for_ever() -> None:
-    """An event that the dialect of a configuration cannot express ends it after some attempts, and is logged; other webhooks go on."""
+    """An event that the dialect of a configuration cannot express ends it after some attempts, and
+    is logged; other webhooks go on.
+    """
     store = MemoryStore()
     async with WebhookReceiver() as receiver, delivering(store):
-        task = await create_task(store, NewTask("c-1", build_new_task().message, "echo", CANONICAL.name, push_config=hook(receiver, "good")))
+        task = await create_task(
+            store,
+            NewTask(
+                "c-1",
+                build_new_task().message,
+                "echo",
+                CANONICAL.name,
+                push_config=hook(receiver, "good"),
+            ),
+        )
         await store.put_push_config(SCOPE, task.wire_id, hook(receiver, "odd"), "no such dialect")
         await run(store, task, 0)
-        await noted(store, task, "odd", "The notification could not be written; given up after 6 tries")
+        await noted(
+            store, task, "odd", "The notification could not be written; given up after 6 tries"
+        )
         assert len(bodies(receiver.requests, "good")) == 2

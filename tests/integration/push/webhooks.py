@@ -20,26 +20,46 @@ from a2a_runtime.testing.store_contract.case import SCOPE, append_artifact
 from a2a_runtime.testing.webhook_receiver import WebhookReceiver, WebhookRequest
 
 QUICK = SenderOptions(
-    Settings(push_initial_delay=0.02, push_max_delay=0.2, push_max_attempts=6, push_concurrency=16, push_poll_interval=0.02, outbound_timeout=1)
+    Settings(
+        push_initial_delay=0.02,
+        push_max_delay=0.2,
+        push_max_attempts=6,
+        push_concurrency=16,
+        push_poll_interval=0.02,
+        outbound_timeout=1,
+    )
 )
 HASTY = OutboundLimits(connect_timeout_seconds=0.5, timeout_seconds=0.5)
 PATIENT = OutboundLimits(timeout_seconds=60)
-SECRETS = {"token": "s3cret-token", "authentication": AuthenticationInfo(scheme="Bearer", credentials="s3cret-credentials")}
+SECRETS = {
+    "token": "s3cret-token",
+    "authentication": AuthenticationInfo(scheme="Bearer", credentials="s3cret-credentials"),
+}
 HERE = OutboundPolicy(allow_loopback=True)
 
 
 @asynccontextmanager
 async def delivering(
-    store: Store, rules: SenderOptions = QUICK, policy: OutboundPolicy = HERE, limits: OutboundLimits = PATIENT
+    store: Store,
+    rules: SenderOptions = QUICK,
+    policy: OutboundPolicy = HERE,
+    limits: OutboundLimits = PATIENT,
 ) -> AsyncIterator[PushSender]:
     """Deliver what is due, to this machine too."""
-    async with GuardedHttpClient(policy, limits) as client, PushSender(store, client, rules) as sender:
+    async with (
+        GuardedHttpClient(policy, limits) as client,
+        PushSender(store, client, rules) as sender,
+    ):
         yield sender
 
 
-def hook(receiver: WebhookReceiver, name: str = "a", **members: object) -> TaskPushNotificationConfig:
+def hook(
+    receiver: WebhookReceiver, name: str = "a", **members: object
+) -> TaskPushNotificationConfig:
     """Make a configuration that leads to a receiver."""
-    return TaskPushNotificationConfig.model_validate({"id": name, "url": f"{receiver.url}/{name}"} | members)
+    return TaskPushNotificationConfig.model_validate(
+        {"id": name, "url": f"{receiver.url}/{name}"} | members
+    )
 
 
 def hurry(receiver: WebhookReceiver) -> None:
@@ -50,19 +70,29 @@ def hurry(receiver: WebhookReceiver) -> None:
 async def run(store: Store, task: StoredTask, chunks: int) -> int:
     """Work on a task and end it; the number of its last event."""
     for n in range(chunks):
-        await store.update_task(SCOPE, task.key, TaskChange(chunks=[append_artifact("log", str(n))]))
+        await store.update_task(
+            SCOPE, task.key, TaskChange(chunks=[append_artifact("log", str(n))])
+        )
     written = await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED))
     return written.events[-1].seq
 
 
 def ids(calls: list[WebhookRequest], name: str = "a") -> list[str]:
     """Say which deliveries one webhook has heard, in the order of their first calls."""
-    return list(dict.fromkeys(call.headers[ID_HEADER.lower()] for call in calls if call.path.endswith(f"/{name}")))
+    return list(
+        dict.fromkeys(
+            call.headers[ID_HEADER.lower()] for call in calls if call.path.endswith(f"/{name}")
+        )
+    )
 
 
 def bodies(calls: list[WebhookRequest], name: str = "a") -> list[object]:
     """Say what one webhook has heard, each delivery once."""
-    received = {call.headers[ID_HEADER.lower()]: call.json() for call in calls if call.path.endswith(f"/{name}")}
+    received = {
+        call.headers[ID_HEADER.lower()]: call.json()
+        for call in calls
+        if call.path.endswith(f"/{name}")
+    }
     return list(received.values())
 
 

@@ -1,9 +1,11 @@
-"""Compare two folders of recordings: differences in free text are listed for reading, any other difference fails.
+"""Compare two folders of recordings: differences in free text are listed for reading, any other
+difference fails.
 
     python tests/integration/recordings/compare.py OLD NEW
 
-Free text is what only people read: ``message`` of errors, ``description`` of violations and documents, ``summary``, and what follows from it (the
-length and the tag of a body). Whatever else differs is listed too, and makes the exit code 1.
+Free text is what only people read: ``message`` of errors, ``description`` of violations and
+documents, ``summary``, and what follows from it (the length and the tag of a body). Whatever else
+differs is listed too, and makes the exit code 1.
 """
 
 from __future__ import annotations
@@ -36,7 +38,12 @@ def differences_of_values(old: Any, new: Any, place: str = "") -> Iterator[Diffe
     """Compare two values of JSON, the order of members included."""
     if isinstance(old, dict) and isinstance(new, dict) and list(old) == list(new):
         for name, value in old.items():
-            if name in FREE_TEXT and isinstance(value, str) and isinstance(new[name], str) and value != new[name]:
+            if (
+                name in FREE_TEXT
+                and isinstance(value, str)
+                and isinstance(new[name], str)
+                and value != new[name]
+            ):
                 yield True, f"{place}.{name}: {value!r} -> {new[name]!r}"
             else:
                 yield from differences_of_values(value, new[name], f"{place}.{name}")
@@ -61,7 +68,11 @@ def differences_of_lines(old: str, new: str) -> list[Difference]:
 def document_of(lines: list[str]) -> tuple[list[str], str] | None:
     """Take the body of a response apart that is one JSON document of several lines."""
     start = lines.index("<") if "<" in lines else len(lines)
-    return (lines[:start], "".join(line[2:] for line in lines[start + 1 :])) if lines[start + 1 : start + 2] == ["< {"] else None
+    return (
+        (lines[:start], "".join(line[2:] for line in lines[start + 1 :]))
+        if lines[start + 1 : start + 2] == ["< {"]
+        else None
+    )
 
 
 def differences_of_exchanges(old: list[str], new: list[str]) -> Iterator[Difference]:
@@ -86,9 +97,18 @@ def differences_of_exchanges(old: list[str], new: list[str]) -> Iterator[Differe
 def differences(old: Path, new: Path) -> Iterator[Difference]:
     """Compare two folders."""
     for name in sorted({path.name for folder in (old, new) for path in folder.glob("*.http")}):
-        left, right = (exchanges((folder / name).read_bytes().decode()) if (folder / name).exists() else {} for folder in (old, new))
+        left, right = (
+            exchanges((folder / name).read_bytes().decode()) if (folder / name).exists() else {}
+            for folder in (old, new)
+        )
         if list(left) != list(right):
-            yield False, f"{name}: not the same exchanges: {sorted(set(left) ^ set(right)) or 'another order'}"
+            yield (
+                False,
+                (
+                    f"{name}: not the same exchanges: "
+                    f"{sorted(set(left) ^ set(right)) or 'another order'}"
+                ),
+            )
         for exchange in left.keys() & right.keys():
             for is_text, what in differences_of_exchanges(left[exchange], right[exchange]):
                 yield is_text, f"{name}: {exchange}: {what}"

@@ -1,4 +1,6 @@
-"""Calls over gRPC for tests: an agent with a port in this process, and a client that reads and writes JSON."""
+"""Calls over gRPC for tests: an agent with a port in this process, and a client that reads and
+writes JSON.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ class Failure(NamedTuple):
     @property
     def fields(self) -> list[str]:
         """The places of the field errors."""
-        return [each["field"] for detail in self.details for each in detail.get("fieldViolations", ())]
+        return [
+            each["field"] for detail in self.details for each in detail.get("fieldViolations", ())
+        ]
 
 
 class CallError(Exception):
@@ -58,10 +62,21 @@ class CallError(Exception):
 class CallClient:
     """A client of one address."""
 
-    def __init__(self, address: str, metadata: Metadata | None = None, *, credentials: grpc.ChannelCredentials | None = None, **options: int) -> None:
+    def __init__(
+        self,
+        address: str,
+        metadata: Metadata | None = None,
+        *,
+        credentials: grpc.ChannelCredentials | None = None,
+        **options: int,
+    ) -> None:
         arguments = [(f"grpc.{name}", value) for name, value in options.items()]
         secure = credentials is not None
-        self.channel = grpc.aio.secure_channel(address, credentials, arguments) if secure else grpc.aio.insecure_channel(address, arguments)
+        self.channel = (
+            grpc.aio.secure_channel(address, credentials, arguments)
+            if secure
+            else grpc.aio.insecure_channel(address, arguments)
+        )
         self.address, self._metadata = address, dict(metadata or {})
 
     async def __aenter__(self) -> Self:
@@ -70,17 +85,37 @@ class CallClient:
     async def __aexit__(self, *_error: object) -> None:
         await self.channel.close()
 
-    async def call(self, name: str, document: Json, metadata: Metadata | None = None, *, package: str = "lf.a2a.v1", timeout: float = 10) -> Json:  # noqa: ASYNC109 - the deadline of the call
+    async def call(
+        self,
+        name: str,
+        document: Json,
+        metadata: Metadata | None = None,
+        *,
+        package: str = "lf.a2a.v1",
+        timeout: float = 10,  # noqa: ASYNC109 - the deadline of the call
+    ) -> Json:
         """Call a method, and return the JSON of its result."""
         method = protobuf.METHODS[f"/{package}.A2AService/{name}"]
-        data = document if isinstance(document, bytes) else write_message(method.request, json.dumps(document).encode())
+        data = (
+            document
+            if isinstance(document, bytes)
+            else write_message(method.request, json.dumps(document).encode())
+        )
         try:
-            result = await self.channel.unary_unary(method.path)(data, metadata=self._join(metadata), timeout=timeout)
+            result = await self.channel.unary_unary(method.path)(
+                data, metadata=self._join(metadata), timeout=timeout
+            )
         except grpc.aio.AioRpcError as error:
             raise CallError(error) from error
         return json.loads(parse_message(method.response, result))
 
-    async def fail(self, name: str, document: Json, metadata: Metadata | None = None, **options: Any) -> Failure:  # noqa: ANN401 - as ``call``
+    async def fail(
+        self,
+        name: str,
+        document: Json,
+        metadata: Metadata | None = None,
+        **options: Any,  # noqa: ANN401 - as ``call``
+    ) -> Failure:
         """Call a method that fails."""
         try:
             result = await self.call(name, document, metadata, **options)
@@ -88,7 +123,13 @@ class CallClient:
             return error.failure
         raise AssertionError(f"no error: {result}")
 
-    async def stream(self, name: str, document: Json, metadata: Metadata | None = None, **options: Any) -> AsyncIterator[tuple[int | None, Json]]:  # noqa: ANN401 - as ``open``
+    async def stream(
+        self,
+        name: str,
+        document: Json,
+        metadata: Metadata | None = None,
+        **options: Any,  # noqa: ANN401 - as ``open``
+    ) -> AsyncIterator[tuple[int | None, Json]]:
         """Call a streaming method, and yield its messages with their numbers."""
         call, method = self.open(name, document, metadata, **options)
         try:
@@ -101,13 +142,25 @@ class CallClient:
         finally:
             call.cancel()
 
-    def open(self, name: str, document: Json, metadata: Metadata | None = None, *, package: str = "lf.a2a.v1", **options: float) -> tuple[Any, Any]:
+    def open(
+        self,
+        name: str,
+        document: Json,
+        metadata: Metadata | None = None,
+        *,
+        package: str = "lf.a2a.v1",
+        **options: float,
+    ) -> tuple[Any, Any]:
         """Open a stream, and return it with its method."""
         method = protobuf.METHODS[f"/{package}.A2AService/{name}"]
         data = write_message(method.request, json.dumps(document).encode())
-        return self.channel.unary_stream(method.path)(data, metadata=self._join(metadata), **options), method
+        return self.channel.unary_stream(method.path)(
+            data, metadata=self._join(metadata), **options
+        ), method
 
-    async def send(self, text: str, skill: str = "echo", metadata: Metadata | None = None, **more: Json) -> Json:
+    async def send(
+        self, text: str, skill: str = "echo", metadata: Metadata | None = None, **more: Json
+    ) -> Json:
         """Send a text, and return its task."""
         return (await self.call("SendMessage", build_send(text, skill, **more), metadata))["task"]
 
@@ -118,7 +171,11 @@ class CallClient:
 def build_send(text: str, skill: str = "echo", **configuration: Json) -> Json:
     """Build the JSON of a request with a message."""
     message = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": text}]}
-    return {"message": message, "metadata": {"skillId": skill}, **({"configuration": configuration} if configuration else {})}
+    return {
+        "message": message,
+        "metadata": {"skillId": skill},
+        **({"configuration": configuration} if configuration else {}),
+    }
 
 
 @asynccontextmanager
@@ -130,7 +187,10 @@ async def serve_agent(
 ) -> AsyncGenerator[CallClient, None]:
     """Serve an agent in this process, and yield a client of its port."""
     options = options or GrpcOptions(find_free_address())
-    async with run_app(create_app(Surface(agent, grpc=options, **surface), settings=settings)), CallClient(options.address) as client:
+    async with (
+        run_app(create_app(Surface(agent, grpc=options, **surface), settings=settings)),
+        CallClient(options.address) as client,
+    ):
         yield client
 
 

@@ -21,7 +21,14 @@ from prometheus_client.parser import text_string_to_metric_families
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.authentication import Credentials, Identity
-from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, BasicAuthenticator, KeyLocation, User, digest_key, hash_password
+from a2a_runtime.auth.authenticators import (
+    ApiKeyAuthenticator,
+    BasicAuthenticator,
+    KeyLocation,
+    User,
+    digest_key,
+    hash_password,
+)
 from a2a_runtime.auth.gate import AuthGate, ChallengeError
 from a2a_runtime.auth.rate_limit import RateLimit, RateLimiter
 from a2a_runtime.caller import Caller
@@ -53,9 +60,18 @@ class NameGate:
 
 KEY = "k" * 40
 SCHEMES: Mapping[str, tuple[object, Mapping[str, str]]] = {
-    "key in a header": (ApiKeyAuthenticator({digest_key(KEY): Identity("ada")}), {"x-api-key": KEY}),
-    "key in the query": (ApiKeyAuthenticator({digest_key(KEY): Identity("ada")}, "Key", KeyLocation.QUERY), {"key": KEY}),
-    "key in a cookie": (ApiKeyAuthenticator({digest_key(KEY): Identity("ada")}, "key", KeyLocation.COOKIE), {"cookie": f"a=b; key={KEY}"}),
+    "key in a header": (
+        ApiKeyAuthenticator({digest_key(KEY): Identity("ada")}),
+        {"x-api-key": KEY},
+    ),
+    "key in the query": (
+        ApiKeyAuthenticator({digest_key(KEY): Identity("ada")}, "Key", KeyLocation.QUERY),
+        {"key": KEY},
+    ),
+    "key in a cookie": (
+        ApiKeyAuthenticator({digest_key(KEY): Identity("ada")}, "key", KeyLocation.COOKIE),
+        {"cookie": f"a=b; key={KEY}"},
+    ),
     "basic": (
         BasicAuthenticator({"ada": User(hash_password("secret"), Identity("ada"))}),
         {"authorization": f"Basic {b64encode(b'ada:secret').decode()}"},
@@ -64,10 +80,14 @@ SCHEMES: Mapping[str, tuple[object, Mapping[str, str]]] = {
 
 
 @pytest.mark.parametrize(("authenticator", "metadata"), SCHEMES.values(), ids=SCHEMES.keys())
-async def test_credentials_of_every_scheme_are_metadata(authenticator: ApiKeyAuthenticator, metadata: Mapping[str, str]) -> None:
+async def test_credentials_of_every_scheme_are_metadata(
+    authenticator: ApiKeyAuthenticator, metadata: Mapping[str, str]
+) -> None:
     """They are accepted, wrong ones and none are refused with a challenge."""
     async with serve_agent(build_test_agent(), gate=AuthGate(authenticator)) as client:
-        assert (await client.send("x", metadata=metadata))["status"]["state"] == "TASK_STATE_COMPLETED"
+        assert (await client.send("x", metadata=metadata))["status"][
+            "state"
+        ] == "TASK_STATE_COMPLETED"
         for wrong in ({}, {name: value[:-3] + "xyz" for name, value in metadata.items()}):
             failure = await client.fail("SendMessage", build_send("x"), wrong)
             assert (failure.code, failure.reason) == ("UNAUTHENTICATED", "UNAUTHENTICATED")
@@ -85,7 +105,9 @@ async def test_a_task_belongs_to_its_owner() -> None:
         with pytest.raises(CallError, match="NOT_FOUND"):
             [each async for each in client.stream("SubscribeToTask", {"id": task["id"]}, BOB)]
         assert (await client.call("ListTasks", {}, BOB)).get("totalSize", 0) == 0
-        assert (await client.call("CancelTask", {"id": task["id"]}, ADA))["status"]["state"] == "TASK_STATE_CANCELED"
+        assert (await client.call("CancelTask", {"id": task["id"]}, ADA))["status"][
+            "state"
+        ] == "TASK_STATE_CANCELED"
 
 
 class TenantGate(NameGate):
@@ -99,12 +121,16 @@ class TenantGate(NameGate):
 
 @pytest.mark.requirement("1.0", "10c")
 async def test_tenants_never_meet() -> None:
-    """A tenant in a request has to be that of the caller; where callers have none, each tenant has tasks of its own."""
+    """A tenant in a request has to be that of the caller; where callers have none, each tenant has
+    tasks of its own.
+    """
     acme, other = {"authorization": "Bearer acme/ada"}, {"authorization": "Bearer other/ada"}
     async with serve_agent(build_test_agent(), gate=TenantGate()) as client:
         task = await client.send("x", metadata=acme)
         for tenant in ("", "acme"):
-            assert (await client.call("GetTask", {"id": task["id"], "tenant": tenant}, acme))["id"] == task["id"]
+            assert (await client.call("GetTask", {"id": task["id"], "tenant": tenant}, acme))[
+                "id"
+            ] == task["id"]
         assert (await client.fail("GetTask", {"id": task["id"]}, other)).code == "NOT_FOUND"
         for metadata, tenant in ((acme, "other"), (other, "acme")):
             failure = await client.fail("GetTask", {"id": task["id"], "tenant": tenant}, metadata)
@@ -112,9 +138,14 @@ async def test_tenants_never_meet() -> None:
             assert task["id"] not in str(failure)
     async with serve_agent(build_test_agent()) as client:
         task = (await client.call("SendMessage", {**build_send("x"), "tenant": "acme"}))["task"]
-        found = {tenant: (await client.call("ListTasks", {"tenant": tenant})).get("totalSize", 0) for tenant in ("acme", "other", "")}
+        found = {
+            tenant: (await client.call("ListTasks", {"tenant": tenant})).get("totalSize", 0)
+            for tenant in ("acme", "other", "")
+        }
         assert found == {"acme": 1, "other": 0, "": 0}
-        assert (await client.fail("GetTask", {"id": task["id"], "tenant": "other"})).code == "NOT_FOUND"
+        assert (
+            await client.fail("GetTask", {"id": task["id"], "tenant": "other"})
+        ).code == "NOT_FOUND"
 
 
 async def test_the_audit_log_has_calls(caplog: pytest.LogCaptureFixture) -> None:
@@ -124,7 +155,9 @@ async def test_the_audit_log_has_calls(caplog: pytest.LogCaptureFixture) -> None
         await client.fail("GetTask", {"id": "x"})
         task = await client.send("x", "wait", ADA, returnImmediately=True)
         await client.call("CancelTask", {"id": task["id"]}, ADA)
-    refused, canceled = (record.getMessage() for record in caplog.records if "A2AService" in record.getMessage())
+    refused, canceled = (
+        record.getMessage() for record in caplog.records if "A2AService" in record.getMessage()
+    )
     assert "GetTask" in refused
     assert "127.0.0.1" in refused
     assert "CancelTask" in canceled
@@ -135,7 +168,9 @@ async def test_rates_and_limits_of_the_surface_count_calls() -> None:
     """Rates, concurrent requests and open streams, over gRPC as over HTTP."""
     limits = Limits(concurrency=2, streams=1)
     rates = RateLimiter({"ListTasks": RateLimit(1, 60)})
-    async with serve_agent(build_test_agent(), gate=NameGate(), limits=limits, rate_limiter=rates) as client:
+    async with serve_agent(
+        build_test_agent(), gate=NameGate(), limits=limits, rate_limiter=rates
+    ) as client:
         await client.call("ListTasks", {}, ADA)
         failure = await client.fail("ListTasks", {}, ADA)
         assert (failure.code, failure.reason) == ("RESOURCE_EXHAUSTED", "RATE_LIMITED")
@@ -144,7 +179,12 @@ async def test_rates_and_limits_of_the_surface_count_calls() -> None:
         first = client.stream("SendStreamingMessage", build_send("x", "wait"), ADA)
         await anext(first)
         with pytest.raises(CallError, match="open streams"):
-            [each async for each in client.stream("SendStreamingMessage", build_send("x", "wait"), ADA)]
+            [
+                each
+                async for each in client.stream(
+                    "SendStreamingMessage", build_send("x", "wait"), ADA
+                )
+            ]
         second = client.stream("SendStreamingMessage", build_send("x", "wait"), BOB)
         await anext(second)
         assert (await client.fail("GetTask", {"id": "x"}, ADA)).code == "UNAVAILABLE"
@@ -160,7 +200,9 @@ async def test_versions_of_a_service_are_checked() -> None:
     async with serve_agent(build_test_agent()) as client:
         for package, version in (("lf.a2a.v1", "99.0"), ("lf.a2a.v1", "0.3"), ("a2a.v1", "1.0")):
             document = {"id": "x"} if package == "lf.a2a.v1" else {"name": "tasks/x"}
-            failure = await client.fail("GetTask", document, {"a2a-version": version}, package=package)
+            failure = await client.fail(
+                "GetTask", document, {"a2a-version": version}, package=package
+            )
             assert (failure.code, failure.reason) == ("UNIMPLEMENTED", "VERSION_NOT_SUPPORTED")
 
 
@@ -173,7 +215,9 @@ async def test_extensions_and_idempotency_keys_are_metadata() -> None:
         assert dict(await call.initial_metadata())["a2a-extensions"] == EXTENSION
         call.cancel()
         key = {"idempotency-key": "once"}
-        assert (await client.send("x", metadata=key))["id"] == (await client.send("x", metadata=key))["id"]
+        assert (await client.send("x", metadata=key))["id"] == (
+            await client.send("x", metadata=key)
+        )["id"]
         assert (await client.fail("SendMessage", build_send("y"), key)).code == "ALREADY_EXISTS"
 
 
@@ -181,13 +225,28 @@ async def test_extensions_and_idempotency_keys_are_metadata() -> None:
 async def test_a_stream_resumes_after_a_cursor() -> None:
     """Messages have numbers for a client that asks for them; the cursor is metadata."""
     async with serve_agent(build_test_agent()) as client:
-        events = [each async for each in client.stream("SendStreamingMessage", build_send("3", "count"), {"event-numbers": "1"})]
+        events = [
+            each
+            async for each in client.stream(
+                "SendStreamingMessage", build_send("3", "count"), {"event-numbers": "1"}
+            )
+        ]
         assert [number for number, _ in events] == [1, 2, 3, 4, 5, 6]
         assert all(len(event) == 1 for _, event in events)
         task_id = events[0][1]["task"]["id"]
-        rest = [each async for each in client.stream("SubscribeToTask", {"id": task_id}, {"last-event-id": "4", "event-numbers": "1"})]
+        rest = [
+            each
+            async for each in client.stream(
+                "SubscribeToTask", {"id": task_id}, {"last-event-id": "4", "event-numbers": "1"}
+            )
+        ]
         assert rest == events[4:]
-        unnumbered = [each async for each in client.stream("SubscribeToTask", {"id": task_id}, {"last-event-id": "5"})]
+        unnumbered = [
+            each
+            async for each in client.stream(
+                "SubscribeToTask", {"id": task_id}, {"last-event-id": "5"}
+            )
+        ]
         assert unnumbered == [(None, events[5][1])]
 
 
@@ -195,7 +254,9 @@ async def test_the_deadline_of_a_caller_ends_the_waiting_only() -> None:
     """The task goes on."""
     handler = BlockingHandler()
     async with serve_agent(build_test_agent(handler)) as client:
-        assert (await client.fail("SendMessage", build_send("x", "wait"), timeout=0.2)).code == "DEADLINE_EXCEEDED"
+        assert (
+            await client.fail("SendMessage", build_send("x", "wait"), timeout=0.2)
+        ).code == "DEADLINE_EXCEEDED"
         (task,) = (await client.call("ListTasks", {}))["tasks"]
         assert task["status"]["state"] == "TASK_STATE_WORKING"
         assert handler.canceled_texts == []
@@ -222,13 +283,24 @@ async def test_expired_credentials_end_a_stream() -> None:
     """With the error that a client answers with new ones."""
     async with serve_agent(build_test_agent(), gate=NameGate()) as client:
         with pytest.raises(CallError) as caught:
-            [each async for each in client.stream("SendStreamingMessage", build_send("x", "wait"), {"authorization": "Bearer late"})]
+            [
+                each
+                async for each in client.stream(
+                    "SendStreamingMessage",
+                    build_send("x", "wait"),
+                    {"authorization": "Bearer late"},
+                )
+            ]
         assert caught.value.failure.reason == "UNAUTHENTICATED"
 
 
 @pytest.mark.parametrize("number", [2**53 + 1, -(2**53) - 1, 10**400])
-async def test_a_result_that_no_message_carries_is_refused(number: int, caplog: pytest.LogCaptureFixture) -> None:
-    """It is never rounded: the client gets the place, and the log tells the author of the handler; JSON still carries it."""
+async def test_a_result_that_no_message_carries_is_refused(
+    number: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is never rounded: the client gets the place, and the log tells the author of the handler;
+    JSON still carries it.
+    """
     agent = Agent("big", description="Counts far.")
 
     @agent.skill("far", output_modes=("application/json",))
@@ -246,7 +318,12 @@ async def test_a_result_that_no_message_carries_is_refused(number: int, caplog: 
 
 async def test_values_survive() -> None:
     """Null, the empty text, negative zero, integers that a double holds, and bytes."""
-    parts = [{"data": None}, {"text": ""}, {"data": [2**53, -0.0, 1.5, {"a": None}]}, {"raw": b64encode(bytes(range(256))).decode(), "filename": "f"}]
+    parts = [
+        {"data": None},
+        {"text": ""},
+        {"data": [2**53, -0.0, 1.5, {"a": None}]},
+        {"raw": b64encode(bytes(range(256))).decode(), "filename": "f"},
+    ]
     async with serve_agent(build_test_agent()) as client:
         request = build_send("x")
         request["message"]["parts"] = parts
@@ -262,7 +339,9 @@ WRONG: Mapping[str, tuple[bytes | dict[str, object], list[str]]] = {
 
 
 @pytest.mark.parametrize(("document", "fields"), WRONG.values(), ids=WRONG.keys())
-async def test_wrong_messages_are_refused_with_their_places(document: bytes | dict[str, object], fields: list[str]) -> None:
+async def test_wrong_messages_are_refused_with_their_places(
+    document: bytes | dict[str, object], fields: list[str]
+) -> None:
     """All of them, as INVALID_ARGUMENT, and not as an unknown error."""
     async with serve_agent(build_test_agent()) as client:
         failure = await client.fail("SendMessage", document)
@@ -305,19 +384,35 @@ async def test_errors_of_0_3_begin_with_their_names() -> None:
     ],
 )
 async def test_unknown_methods_are_errors_of_the_protocol(path: str, text: str) -> None:
-    """Of known and unknown services, with one answer and with many; with details, and without credentials: the protocol is no secret."""
+    """Of known and unknown services, with one answer and with many; with details, and without
+    credentials: the protocol is no secret.
+    """
     async with serve_agent(build_test_agent(), gate=NameGate()) as client:
-        for call in (client.channel.unary_unary(path)(b""), client.channel.unary_stream(path)(b"").read()):
+        for call in (
+            client.channel.unary_unary(path)(b""),
+            client.channel.unary_stream(path)(b"").read(),
+        ):
             with pytest.raises(grpc.aio.AioRpcError) as caught:
                 await call
             failure = CallError(caught.value).failure
-            assert (failure.code, failure.text, failure.fields) == ("UNIMPLEMENTED", text, ["method"])
-            assert "the services here are lf.a2a.v1.A2AService, a2a.v1.A2AService" in str(failure.details)
+            assert (failure.code, failure.text, failure.fields) == (
+                "UNIMPLEMENTED",
+                text,
+                ["method"],
+            )
+            assert "the services here are lf.a2a.v1.A2AService, a2a.v1.A2AService" in str(
+                failure.details
+            )
 
 
 async def test_calls_are_counted_with_the_labels_of_requests() -> None:
-    """By operation, dialect, binding and outcome; a call that its client has left is disconnected, also when a stream has begun."""
-    settings, options = replace(FAST_SETTINGS, metrics_path="/metrics"), GrpcOptions(find_free_address())
+    """By operation, dialect, binding and outcome; a call that its client has left is disconnected,
+    also when a stream has begun.
+    """
+    settings, options = (
+        replace(FAST_SETTINGS, metrics_path="/metrics"),
+        GrpcOptions(find_free_address()),
+    )
     app = create_app(Surface(build_test_agent(BlockingHandler()), grpc=options), settings=settings)
     async with run_app(app) as http, CallClient(options.address) as client:
         await client.send("x")
@@ -348,14 +443,24 @@ async def test_calls_are_counted_with_the_labels_of_requests() -> None:
 async def read_requests(http: AsyncTestClient[Litestar]) -> dict[tuple[str, str, str], float]:
     """Read how many calls were counted, by operation, dialect and outcome."""
     families = text_string_to_metric_families((await http.get("/metrics")).text)
-    samples = [sample for family in families for sample in family.samples if sample.name == "a2a_requests_total"]
-    found = {(each.labels["operation"], each.labels["dialect"], each.labels["outcome"]): each.value for each in samples}
+    samples = [
+        sample
+        for family in families
+        for sample in family.samples
+        if sample.name == "a2a_requests_total"
+    ]
+    found = {
+        (each.labels["operation"], each.labels["dialect"], each.labels["outcome"]): each.value
+        for each in samples
+    }
     assert {each.labels["binding"] for each in samples} <= {"GRPC"}
     return found
 
 
 async def test_the_extended_card_lists_the_port() -> None:
-    """Without a configured URL it lists nothing else, because a call does not say which URL the agent has over HTTP."""
+    """Without a configured URL it lists nothing else, because a call does not say which URL the
+    agent has over HTTP.
+    """
     agent = build_test_agent()
     agent.add("secret", _nothing, only_extended=True)
     async with serve_agent(agent, gate=NameGate()) as client:
@@ -370,9 +475,13 @@ async def _nothing(_ctx: TaskContext) -> None:
     """Do nothing."""
 
 
-@pytest.mark.parametrize(("profile", "code"), [(None, "UNIMPLEMENTED"), ("1.0.1", "FAILED_PRECONDITION")])
+@pytest.mark.parametrize(
+    ("profile", "code"), [(None, "UNIMPLEMENTED"), ("1.0.1", "FAILED_PRECONDITION")]
+)
 async def test_a_profile_has_its_statuses(profile: str | None, code: str) -> None:
-    """For errors of capabilities, on streams too; other errors, and clients of 0.3, see no difference."""
+    """For errors of capabilities, on streams too; other errors, and clients of 0.3, see no
+    difference.
+    """
     agent = Agent("quiet", capabilities=Capabilities(streaming=False))
     agent.add("echo", lambda ctx: ctx.text)
     async with serve_agent(agent, profile=profile) as client:

@@ -1,4 +1,6 @@
-"""The client over gRPC: every operation, streams, errors, credentials and the choice of the interface."""
+"""The client over gRPC: every operation, streams, errors, credentials and the choice of the
+interface.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,9 @@ async def address() -> AsyncGenerator[str, None]:
 @pytest.mark.parametrize("dialect", ["v1_0", "v0_3_proto"])
 async def test_every_operation(address: str, dialect: str) -> None:
     """In both versions, with the same results as over HTTP."""
-    options = ClientOptions(interface_url=f"grpc://{address}", pin=Pin(dialect, GRPC), retry_policy=ONCE)
+    options = ClientOptions(
+        interface_url=f"grpc://{address}", pin=Pin(dialect, GRPC), retry_policy=ONCE
+    )
     async with A2AClient(f"grpc://{address}", options=options, timeout=10) as client:
         await use_every_operation(client, has_lists=dialect == "v1_0")
 
@@ -126,7 +130,9 @@ async def test_streams_and_their_cursors(address: str) -> None:
 
 async def test_leaving_a_stream_ends_its_call(address: str) -> None:
     """The next call is served, and the task goes on."""
-    async with A2AClient(f"grpc://{address}", options=ClientOptions(interface_url=f"grpc://{address}")) as client:
+    async with A2AClient(
+        f"grpc://{address}", options=ClientOptions(interface_url=f"grpc://{address}")
+    ) as client:
         task = await send_to(client, "wait", wait=False)
         async for _ in client.subscribe(task):
             break
@@ -136,8 +142,13 @@ async def test_leaving_a_stream_ends_its_call(address: str) -> None:
 
 async def test_what_messages_cannot_carry_is_refused_on_both_sides(address: str) -> None:
     """With its place: before it is sent, and by the agent for a result."""
-    async with A2AClient(f"grpc://{address}", options=ClientOptions(interface_url=f"grpc://{address}", retry_policy=ONCE)) as client:
-        with pytest.raises(InvalidParamsError, match=r"message\.parts\[0\]\.data\.a: is an integer beyond 2\^53"):
+    async with A2AClient(
+        f"grpc://{address}",
+        options=ClientOptions(interface_url=f"grpc://{address}", retry_policy=ONCE),
+    ) as client:
+        with pytest.raises(
+            InvalidParamsError, match=r"message\.parts\[0\]\.data\.a: is an integer beyond 2\^53"
+        ):
             await client.send({"a": 2**53 + 1})
         with pytest.raises(InvalidAgentResponseError) as caught:
             await send_to(client, "far")
@@ -146,17 +157,29 @@ async def test_what_messages_cannot_carry_is_refused_on_both_sides(address: str)
 
 async def test_files_and_null_survive(address: str) -> None:
     """Bytes, the empty text, and null in data."""
-    parts = [Part(raw=bytes(range(256)), filename="f.bin"), Part(text=""), Part(data={"a": [None, 2**53, 1.5]})]
-    async with A2AClient(f"grpc://{address}", options=ClientOptions(interface_url=f"grpc://{address}")) as client:
+    parts = [
+        Part(raw=bytes(range(256)), filename="f.bin"),
+        Part(text=""),
+        Part(data={"a": [None, 2**53, 1.5]}),
+    ]
+    async with A2AClient(
+        f"grpc://{address}", options=ClientOptions(interface_url=f"grpc://{address}")
+    ) as client:
         task = await client.send(parts)
         assert isinstance(task, Task)
         back = (task.history or [])[0].parts
-        assert [(each.raw, each.text, each.data) for each in back] == [(each.raw, each.text, each.data) for each in parts]
+        assert [(each.raw, each.text, each.data) for each in back] == [
+            (each.raw, each.text, each.data) for each in parts
+        ]
 
 
 async def test_limits_and_timeouts(address: str) -> None:
     """A result beyond the limit, and one that does not come in time."""
-    options = ClientOptions(interface_url=f"grpc://{address}", limits=ResponseLimits(response_bytes=50_000, event_bytes=50_000), retry_policy=ONCE)
+    options = ClientOptions(
+        interface_url=f"grpc://{address}",
+        limits=ResponseLimits(response_bytes=50_000, event_bytes=50_000),
+        retry_policy=ONCE,
+    )
     async with A2AClient(f"grpc://{address}", options=options, timeout=0.5) as client:
         with pytest.raises(ResponseTooLargeError):
             await send_to(client, "long")
@@ -167,14 +190,24 @@ async def test_limits_and_timeouts(address: str) -> None:
 async def test_an_agent_that_is_not_there_is_a_connect_error() -> None:
     """An error that is retried, and after which a client tries another interface."""
     address = find_free_address()
-    async with A2AClient(f"grpc://{address}", options=ClientOptions(interface_url=f"grpc://{address}", retry_policy=ONCE), timeout=5) as client:
+    async with A2AClient(
+        f"grpc://{address}",
+        options=ClientOptions(interface_url=f"grpc://{address}", retry_policy=ONCE),
+        timeout=5,
+    ) as client:
         with pytest.raises(ConnectError, match="failed to connect"):
             await client.get("x")
 
 
-@pytest.mark.parametrize("proxies", [{}, {"HTTP_PROXY": "http://127.0.0.1:9", "ALL_PROXY": "http://127.0.0.1:9"}], ids=["none", "some"])
+@pytest.mark.parametrize(
+    "proxies",
+    [{}, {"HTTP_PROXY": "http://127.0.0.1:9", "ALL_PROXY": "http://127.0.0.1:9"}],
+    ids=["none", "some"],
+)
 @pytest.mark.parametrize("name", ["NO_PROXY", "no_proxy"])
-async def test_no_proxy_for_the_host(address: str, monkeypatch: pytest.MonkeyPatch, name: str, proxies: dict[str, str]) -> None:
+async def test_no_proxy_for_the_host(
+    address: str, monkeypatch: pytest.MonkeyPatch, name: str, proxies: dict[str, str]
+) -> None:
     """A host that needs no proxy is called over gRPC, as any other."""
     for variable, value in {**proxies, name: "localhost,127.0.0.1"}.items():
         monkeypatch.setenv(variable, value)
@@ -184,17 +217,25 @@ async def test_no_proxy_for_the_host(address: str, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize(
-    ("operation", "error"), [("CancelTask", TaskNotCancelableError), ("GetTask", UnsupportedOperationError)], ids=["cancel", "get"]
+    ("operation", "error"),
+    [("CancelTask", TaskNotCancelableError), ("GetTask", UnsupportedOperationError)],
+    ids=["cancel", "get"],
 )
 async def test_a_failed_precondition_without_details(operation: str, error: type[A2AError]) -> None:
-    """Agents of others send a bare status: it is about the state of the task, and not about chains of calls."""
+    """Agents of others send a bare status: it is about the state of the task, and not about chains
+    of calls.
+    """
     handler = grpc.unary_unary_rpc_method_handler(_refuse_by_state)
     server = grpc.aio.server()
-    server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler("lf.a2a.v1.A2AService", {operation: handler})])
+    server.add_generic_rpc_handlers(
+        [grpc.method_handlers_generic_handler("lf.a2a.v1.A2AService", {operation: handler})]
+    )
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
     try:
-        async with A2AClient(f"grpc://127.0.0.1:{port}", options=ClientOptions(retry_policy=ONCE)) as client:
+        async with A2AClient(
+            f"grpc://127.0.0.1:{port}", options=ClientOptions(retry_policy=ONCE)
+        ) as client:
             with pytest.raises(A2AError) as caught:
                 await (client.cancel("x") if operation == "CancelTask" else client.get("x"))
     finally:
@@ -202,14 +243,20 @@ async def test_a_failed_precondition_without_details(operation: str, error: type
     assert type(caught.value) is error
 
 
-async def _refuse_by_state(_request: bytes, context: grpc.aio.ServicerContext[bytes, bytes]) -> bytes:
+async def _refuse_by_state(
+    _request: bytes, context: grpc.aio.ServicerContext[bytes, bytes]
+) -> bytes:
     await context.abort(grpc.StatusCode.FAILED_PRECONDITION, "The task has ended")
 
 
 async def test_credentials_are_metadata() -> None:
     """Of any ``httpx.Auth``; without them the error has the challenge."""
     options = GrpcOptions(find_free_address())
-    async with run_app(create_app(Surface(build_test_agent(), gate=NameGate(), grpc=options), settings=FAST_SETTINGS)):
+    async with run_app(
+        create_app(
+            Surface(build_test_agent(), gate=NameGate(), grpc=options), settings=FAST_SETTINGS
+        )
+    ):
         url = f"grpc://{options.address}"
         async with A2AClient(url, auth="ada", options=ClientOptions(interface_url=url)) as known:
             assert isinstance(await known.send("x"), Task)
@@ -221,7 +268,10 @@ async def test_credentials_are_metadata() -> None:
 
 
 async def test_the_card_leads_to_the_port() -> None:
-    """A client that is pinned to gRPC calls it; by default the order of the card counts. Credentials go to a trusted origin only."""
+    """A client that is pinned to gRPC calls it; by default the order of the card counts.
+
+    Credentials go to a trusted origin only.
+    """
     options = GrpcOptions(find_free_address())
     app = create_app(Surface(build_test_agent(), grpc=options), settings=FAST_SETTINGS)
     with serve_on_socket(app) as served:
@@ -255,7 +305,10 @@ async def test_a_message_beyond_the_limit_of_the_agent_is_a_refusal_that_is_not_
     """GRPC refuses it in its own words, which are in the error."""
     options = GrpcOptions(find_free_address())
     surface = Surface(build_test_agent(), grpc=options, limits=Limits(body_bytes=10_000))
-    async with run_app(create_app(surface, settings=FAST_SETTINGS)), A2AClient(f"grpc://{options.address}", timeout=20) as client:
+    async with (
+        run_app(create_app(surface, settings=FAST_SETTINGS)),
+        A2AClient(f"grpc://{options.address}", timeout=20) as client,
+    ):
         with pytest.raises((A2AClientError, A2AError), match="larger than max"):
             await client.send("x" * 20_000)
         assert isinstance(await client.send("x"), Task)

@@ -1,4 +1,6 @@
-"""The gRPC port in ``a2a.toml``, in the environment and on the command line, and interfaces on cards."""
+"""The gRPC port in ``a2a.toml``, in the environment and on the command line, and interfaces on
+cards.
+"""
 
 from __future__ import annotations
 
@@ -42,10 +44,18 @@ def add_grpc(project: Path, lines: str) -> None:
 
 def test_a_project_has_a_port(project: Path) -> None:
     """On the surface that the table names, with files below the folder of the project."""
-    add_grpc(project, 'address = "127.0.0.1:50051"\nsurface = "/other"\ncertificate = "server.pem"\nreflection = true\ngrace = 3')
+    add_grpc(
+        project,
+        (
+            'address = "127.0.0.1:50051"\nsurface = "/other"\ncertificate = '
+            '"server.pem"\nreflection = true\ngrace = 3'
+        ),
+    )
     root, other = load_project(project, {}).surfaces
     assert root.grpc is None
-    assert other.grpc == GrpcOptions("127.0.0.1:50051", certificate=project / "server.pem", reflection=True, grace=3)
+    assert other.grpc == GrpcOptions(
+        "127.0.0.1:50051", certificate=project / "server.pem", reflection=True, grace=3
+    )
 
 
 WRONG = {
@@ -71,31 +81,62 @@ def test_the_environment_overrides_the_address() -> None:
     settings = Settings.from_environment({"A2A_GRPC": "127.0.0.1:50052"})
     with_port = Surface(build_test_agent(), "/b", grpc=GrpcOptions("127.0.0.1:50051", grace=3))
     plugin = A2APlugin(Surface(build_test_agent(), "/a"), with_port, settings=settings)
-    assert [each.grpc for each in plugin.surfaces] == [None, GrpcOptions("127.0.0.1:50052", grace=3)]
+    assert [each.grpc for each in plugin.surfaces] == [
+        None,
+        GrpcOptions("127.0.0.1:50052", grace=3),
+    ]
     (only,) = A2APlugin(Surface(build_test_agent()), settings=settings).surfaces
     assert only.grpc == GrpcOptions("127.0.0.1:50052")
 
 
 def test_the_command_opens_the_port(project: Path) -> None:
-    """``--grpc``; the agent answers there until the process is stopped, and a used port ends the start with its reason."""
+    """``--grpc``; the agent answers there until the process is stopped, and a used port ends the
+    start with its reason.
+    """
     write_project(project, "")
-    address, (port, other) = find_free_address(), [find_free_address().partition(":")[2] for _ in range(2)]
-    with run_serve(project, lambda: call_unary(address, METHOD, SEND, {}), grpc.RpcError, "--port", port, "--grpc", address) as answer:
+    address, (port, other) = (
+        find_free_address(),
+        [find_free_address().partition(":")[2] for _ in range(2)],
+    )
+    with run_serve(
+        project,
+        lambda: call_unary(address, METHOD, SEND, {}),
+        grpc.RpcError,
+        "--port",
+        port,
+        "--grpc",
+        address,
+    ) as answer:
         assert answer["task"]["artifacts"][0]["parts"] == [{"text": "HI"}]
         command = build_command("--port", other, "--grpc", address)
-        second = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, timeout=60)
+        second = subprocess.run(
+            command, cwd=project, capture_output=True, text=True, check=False, timeout=60
+        )
         assert second.returncode == 2
         assert f"gRPC: {address} cannot be listened on" in second.stderr
 
 
-MQTT = AgentInterface(url="mqtts://broker.example/x", protocol_binding="https://example.org/mqtt", protocol_version="1.0")
-OLD = AgentInterface(url="https://old.example", protocol_binding="JSONRPC", protocol_version="0.3.0")
+MQTT = AgentInterface(
+    url="mqtts://broker.example/x",
+    protocol_binding="https://example.org/mqtt",
+    protocol_version="1.0",
+)
+OLD = AgentInterface(
+    url="https://old.example", protocol_binding="JSONRPC", protocol_version="0.3.0"
+)
 
 
 @pytest.mark.requirement("1.0", "12")
 def test_cards_list_the_port_and_other_interfaces() -> None:
-    """In the form that each version wants; the host of a server on all hosts is that of the agent."""
-    surface = Surface(build_test_agent(), public_url="https://agent.example/a", grpc=GrpcOptions("0.0.0.0:50051"), other_interfaces=(MQTT, OLD))
+    """In the form that each version wants; the host of a server on all hosts is that of the
+    agent.
+    """
+    surface = Surface(
+        build_test_agent(),
+        public_url="https://agent.example/a",
+        grpc=GrpcOptions("0.0.0.0:50051"),
+        other_interfaces=(MQTT, OLD),
+    )
     new = build_card(surface, "").supported_interfaces
     ports = [(each.url, each.protocol_version) for each in new if each.protocol_binding == "GRPC"]
     assert ports == [("agent.example:50051", "1.0"), ("agent.example:50051", "0.3")]
@@ -109,7 +150,11 @@ def test_cards_list_the_port_and_other_interfaces() -> None:
 
 def test_a_port_may_be_left_off_the_card() -> None:
     """For clients that refuse a card with another port; it answers nevertheless."""
-    surface = Surface(build_test_agent(), public_url="https://agent.example", grpc=GrpcOptions("127.0.0.1:50051", on_card=False))
+    surface = Surface(
+        build_test_agent(),
+        public_url="https://agent.example",
+        grpc=GrpcOptions("127.0.0.1:50051", on_card=False),
+    )
     bindings = [each.protocol_binding for each in build_card(surface, "").supported_interfaces]
     assert bindings == ["JSONRPC", "HTTP+JSON"] * 2
     assert "GRPC" not in str(build_document(surface, "v0_3", ""))
@@ -119,8 +164,16 @@ def test_a_port_may_be_left_off_the_card() -> None:
     ("options", "new", "old"),
     [
         (GrpcOptions("127.0.0.1:1"), "127.0.0.1:1", "http://127.0.0.1:1"),
-        (GrpcOptions("127.0.0.1:1", certificate=Path("x.pem")), "127.0.0.1:1", "https://127.0.0.1:1"),
-        (GrpcOptions("0.0.0.0:1", public_address="https://a.example:443"), "a.example:443", "https://a.example:443"),
+        (
+            GrpcOptions("127.0.0.1:1", certificate=Path("x.pem")),
+            "127.0.0.1:1",
+            "https://127.0.0.1:1",
+        ),
+        (
+            GrpcOptions("0.0.0.0:1", public_address="https://a.example:443"),
+            "a.example:443",
+            "https://a.example:443",
+        ),
         (GrpcOptions("[::]:1"), "[::1]:1", "http://[::1]:1"),
         (GrpcOptions("unix:/run/a.sock"), "unix:/run/a.sock", "unix:/run/a.sock"),
     ],
@@ -138,7 +191,10 @@ async def test_a_client_goes_on_to_the_port(anyio_backend: str) -> None:
     """If nothing answers at the interfaces before it on the card."""
     assert anyio_backend
     nowhere = f"http://{find_free_address()}"
-    app = create_app(Surface(build_test_agent(), public_url=nowhere, grpc=GrpcOptions(find_free_address())), settings=FAST_SETTINGS)
+    app = create_app(
+        Surface(build_test_agent(), public_url=nowhere, grpc=GrpcOptions(find_free_address())),
+        settings=FAST_SETTINGS,
+    )
     with serve_on_socket(app) as served:
         async with A2AClient(f"{served.base_url}/.well-known/agent-card.json") as client:
             assert isinstance(await client.send("x"), Task)

@@ -39,16 +39,37 @@ def anyio_backend() -> str:
 
 
 def test_a_port_belongs_to_one_surface() -> None:
-    """Two surfaces on one port, and one port for several surfaces, are refused when the app is made."""
-    one, other = (Surface(build_test_agent(), path, grpc=GrpcOptions("127.0.0.1:50051")) for path in ("/one", "/other"))
-    with pytest.raises(ValueError, match=r"'/other'.*'/one' .*listens on 127\.0\.0\.1:50051; a port belongs to one surface"):
+    """Two surfaces on one port, and one port for several surfaces, are refused when the app is
+    made.
+    """
+    one, other = (
+        Surface(build_test_agent(), path, grpc=GrpcOptions("127.0.0.1:50051"))
+        for path in ("/one", "/other")
+    )
+    with pytest.raises(
+        ValueError,
+        match=r"'/other'.*'/one' .*listens on 127\.0\.0\.1:50051; a port belongs to one surface",
+    ):
         create_app(one, other)
     with pytest.raises(Exception, match="there are 2 surfaces, and a port belongs to one"):
-        create_app(Surface(build_test_agent(), "/one"), Surface(build_test_agent(), "/other"), grpc="127.0.0.1:50051")
+        create_app(
+            Surface(build_test_agent(), "/one"),
+            Surface(build_test_agent(), "/other"),
+            grpc="127.0.0.1:50051",
+        )
 
 
 @pytest.mark.parametrize(
-    "address", ["50051", "127.0.0.1", "http://127.0.0.1:50051", "127.0.0.1:0", "127.0.0.1:70000", "host:1/path", "unix:relative"]
+    "address",
+    [
+        "50051",
+        "127.0.0.1",
+        "http://127.0.0.1:50051",
+        "127.0.0.1:0",
+        "127.0.0.1:70000",
+        "host:1/path",
+        "unix:relative",
+    ],
 )
 def test_an_address_is_checked(address: str) -> None:
     """Port 0 too: the card names the port."""
@@ -68,23 +89,36 @@ async def test_a_used_port_is_refused() -> None:
         await client.send("x")
         address = client.address
         with pytest.raises((ListenError, ExceptionGroup)) as caught:
-            async with run_app(create_app(Surface(build_test_agent(), grpc=GrpcOptions(address)), settings=FAST_SETTINGS)):
+            async with run_app(
+                create_app(
+                    Surface(build_test_agent(), grpc=GrpcOptions(address)), settings=FAST_SETTINGS
+                )
+            ):
                 pass
         assert "cannot be listened on; stop what runs there" in describe(caught.value)
     shared = GrpcOptions(find_free_address(), reuse_port=True)
-    async with serve_agent(build_test_agent(), shared), run_app(create_app(Surface(build_test_agent(), grpc=shared), settings=FAST_SETTINGS)):
+    async with (
+        serve_agent(build_test_agent(), shared),
+        run_app(create_app(Surface(build_test_agent(), grpc=shared), settings=FAST_SETTINGS)),
+    ):
         pass
 
 
 def describe(error: BaseException) -> str:
     """Return the texts of an error, and of those in its group."""
-    return "; ".join(map(describe, error.exceptions)) if isinstance(error, BaseExceptionGroup) else str(error)
+    return (
+        "; ".join(map(describe, error.exceptions))
+        if isinstance(error, BaseExceptionGroup)
+        else str(error)
+    )
 
 
 async def test_a_stopping_server_ends_streams_at_once_and_waits_for_calls() -> None:
     """A stream ends with UNAVAILABLE; a call under way gets the grace."""
     options = GrpcOptions(find_free_address(), grace=5)
-    async with run_app(create_app(Surface(build_test_agent(), grpc=options), settings=FAST_SETTINGS)) as app:
+    async with run_app(
+        create_app(Surface(build_test_agent(), grpc=options), settings=FAST_SETTINGS)
+    ) as app:
         client = CallClient(options.address)
         stream = client.stream("SendStreamingMessage", build_send("x", "wait"))
         await anext(stream)
@@ -125,9 +159,13 @@ async def test_health_is_served() -> None:
             assert await watch.read() == answer
             watch.cancel()
         with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await client.channel.unary_unary(f"{HEALTH}Check")(encode_message("grpc.health.v1.HealthCheckRequest", {"service": "x"}))
+            await client.channel.unary_unary(f"{HEALTH}Check")(
+                encode_message("grpc.health.v1.HealthCheckRequest", {"service": "x"})
+            )
         assert caught.value.code() is grpc.StatusCode.NOT_FOUND
-    async with serve_agent(build_test_agent(), GrpcOptions(find_free_address(), health=False)) as client:
+    async with serve_agent(
+        build_test_agent(), GrpcOptions(find_free_address(), health=False)
+    ) as client:
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await client.channel.unary_unary(f"{HEALTH}Check")(b"")
         assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
@@ -148,17 +186,25 @@ for name in database.get_services():
 async def test_reflection_describes_the_services() -> None:
     """To the client of grpcio-reflection, with all methods; by default it is not served."""
     python = str(interpreter("a2a-sdk-1.3.0"))
-    async with serve_agent(build_test_agent(), GrpcOptions(find_free_address(), reflection=True)) as client:
-        process = await asyncio.create_subprocess_exec(python, "-I", "-c", REFLECTION, client.address, stdout=subprocess.PIPE)
+    async with serve_agent(
+        build_test_agent(), GrpcOptions(find_free_address(), reflection=True)
+    ) as client:
+        process = await asyncio.create_subprocess_exec(
+            python, "-I", "-c", REFLECTION, client.address, stdout=subprocess.PIPE
+        )
         output, _ = await process.communicate()
         assert output.decode().splitlines() == ["lf.a2a.v1.A2AService 11", "a2a.v1.A2AService 10"]
     async with serve_agent(build_test_agent()) as client:
         with pytest.raises(grpc.aio.AioRpcError):
-            await client.channel.stream_stream("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo")(iter([b""])).read()
+            await client.channel.stream_stream(
+                "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
+            )(iter([b""])).read()
 
 
 async def test_client_certificates_name_the_callers(tmp_path: Path) -> None:
-    """Mutual TLS by the same authenticator as over HTTP; a client without a certificate, or without TLS, gets no connection."""
+    """Mutual TLS by the same authenticator as over HTTP; a client without a certificate, or without
+    TLS, gets no connection.
+    """
     authority = Authority.at(tmp_path)
     authority.server()
     files = [tmp_path / name for name in ("server.pem", "authority.pem")]
@@ -166,8 +212,14 @@ async def test_client_certificates_name_the_callers(tmp_path: Path) -> None:
     authority.client("box")
     client_pem = (tmp_path / "box.pem").read_bytes()
     roots = files[1].read_bytes()
-    async with serve_agent(build_test_agent(), options, gate=AuthGate(MtlsAuthenticator(callers={"CN=box": Identity("box")}))) as plain:
-        known = CallClient(options.address, credentials=grpc.ssl_channel_credentials(roots, client_pem, client_pem))
+    async with serve_agent(
+        build_test_agent(),
+        options,
+        gate=AuthGate(MtlsAuthenticator(callers={"CN=box": Identity("box")})),
+    ) as plain:
+        known = CallClient(
+            options.address, credentials=grpc.ssl_channel_credentials(roots, client_pem, client_pem)
+        )
         assert (await known.send("x"))["status"]["state"] == "TASK_STATE_COMPLETED"
         anonymous = CallClient(options.address, credentials=grpc.ssl_channel_credentials(roots))
         for client in (plain, anonymous):
@@ -176,11 +228,19 @@ async def test_client_certificates_name_the_callers(tmp_path: Path) -> None:
             await client.channel.close()
 
 
-async def test_renewed_certificates_need_no_restart(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """New connections get the files as they are; files that cannot be used are in the log once, and the ones before stay."""
+async def test_renewed_certificates_need_no_restart(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """New connections get the files as they are; files that cannot be used are in the log once, and
+    the ones before stay.
+    """
     old, new = (Authority.at(make_folder(tmp_path / name)) for name in ("old", "new"))
     used = make_folder(tmp_path / "used")
-    options = GrpcOptions(find_free_address(), certificate=used / "server.pem", client_authorities=used / "authority.pem")
+    options = GrpcOptions(
+        find_free_address(),
+        certificate=used / "server.pem",
+        client_authorities=used / "authority.pem",
+    )
 
     def install(authority: Authority) -> None:
         authority.server()
@@ -189,15 +249,25 @@ async def test_renewed_certificates_need_no_restart(tmp_path: Path, caplog: pyte
 
     async def connect(authority: Authority) -> str:
         authority.client("box")
-        pem, roots = ((authority.folder / name).read_bytes() for name in ("box.pem", "authority.pem"))
-        async with CallClient(options.address, credentials=grpc.ssl_channel_credentials(roots, pem, pem), use_local_subchannel_pool=1) as client:
+        pem, roots = (
+            (authority.folder / name).read_bytes() for name in ("box.pem", "authority.pem")
+        )
+        async with CallClient(
+            options.address,
+            credentials=grpc.ssl_channel_credentials(roots, pem, pem),
+            use_local_subchannel_pool=1,
+        ) as client:
             try:
                 return str((await client.send("x"))["status"]["state"])
             except CallError as error:
                 return error.failure.code
 
     install(old)
-    async with serve_agent(build_test_agent(), options, gate=AuthGate(MtlsAuthenticator(callers={"CN=box": Identity("box")}))):
+    async with serve_agent(
+        build_test_agent(),
+        options,
+        gate=AuthGate(MtlsAuthenticator(callers={"CN=box": Identity("box")})),
+    ):
         assert [await connect(old), await connect(new)] == ["TASK_STATE_COMPLETED", "UNAVAILABLE"]
         install(new)
         assert [await connect(old), await connect(new)] == ["UNAVAILABLE", "TASK_STATE_COMPLETED"]
@@ -220,7 +290,13 @@ def make_folder(folder: Path) -> Path:
 async def test_a_wrong_certificate_is_in_the_error_of_the_start(tmp_path: Path) -> None:
     """With its file."""
     (tmp_path / "server.pem").write_text("no certificate")
-    app = create_app(Surface(build_test_agent(), grpc=GrpcOptions(find_free_address(), certificate=tmp_path / "server.pem")), settings=FAST_SETTINGS)
+    app = create_app(
+        Surface(
+            build_test_agent(),
+            grpc=GrpcOptions(find_free_address(), certificate=tmp_path / "server.pem"),
+        ),
+        settings=FAST_SETTINGS,
+    )
     with pytest.raises((ListenError, ExceptionGroup)) as caught:
         async with run_app(app):
             pass
@@ -228,10 +304,17 @@ async def test_a_wrong_certificate_is_in_the_error_of_the_start(tmp_path: Path) 
 
 
 async def test_messages_beyond_the_limit_are_refused() -> None:
-    """Of 4 MB within the limit, of more than the limit, and of 100 MB; the server serves others meanwhile and afterwards."""
-    big = {**build_send("x"), "message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x" * 4_000_000}]}}
+    """Of 4 MB within the limit, of more than the limit, and of 100 MB; the server serves others
+    meanwhile and afterwards.
+    """
+    big = {
+        **build_send("x"),
+        "message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x" * 4_000_000}]},
+    }
     async with serve_agent(build_test_agent(), limits=Limits(body_bytes=5_000_000)) as client:
-        task = (await CallClient(client.address, max_receive_message_length=-1).call("SendMessage", big))["task"]
+        task = (
+            await CallClient(client.address, max_receive_message_length=-1).call("SendMessage", big)
+        )["task"]
         assert len(task["history"][0]["parts"][0]["text"]) == 4_000_000
         for size in (6_000_000, 100_000_000):
             with pytest.raises(grpc.aio.AioRpcError) as caught:
@@ -242,10 +325,14 @@ async def test_messages_beyond_the_limit_are_refused() -> None:
 
 async def test_metadata_beyond_the_limit_are_always_refused() -> None:
     """Not at random, and what is below the limit is taken."""
-    async with serve_agent(build_test_agent(), GrpcOptions(find_free_address(), metadata_bytes=16_384)) as client:
+    async with serve_agent(
+        build_test_agent(), GrpcOptions(find_free_address(), metadata_bytes=16_384)
+    ) as client:
         for _ in range(10):
             await client.send("x", metadata={"x-fill": "a" * 15_000})
-            assert (await client.fail("SendMessage", build_send("x"), {"x-fill": "a" * 17_000})).code == "RESOURCE_EXHAUSTED"
+            assert (
+                await client.fail("SendMessage", build_send("x"), {"x-fill": "a" * 17_000})
+            ).code == "RESOURCE_EXHAUSTED"
 
 
 async def test_lists_without_end_are_refused_before_they_cost_memory() -> None:
@@ -253,14 +340,18 @@ async def test_lists_without_end_are_refused_before_they_cost_memory() -> None:
     part = b"\x2a\x00" * 2_000_000
     message = b"\x0a\x01m\x20\x01" + part
     size = len(message)
-    prefix = b"\x12" + bytes([size & 0x7F | 0x80, size >> 7 & 0x7F | 0x80, size >> 14 & 0x7F | 0x80, size >> 21])
+    prefix = b"\x12" + bytes(
+        [size & 0x7F | 0x80, size >> 7 & 0x7F | 0x80, size >> 14 & 0x7F | 0x80, size >> 21]
+    )
     async with serve_agent(build_test_agent()) as client:
         failure = await client.fail("SendMessage", prefix + message)
         assert (failure.code, failure.fields) == ("INVALID_ARGUMENT", ["message.parts"])
 
 
 async def test_silent_connections_are_closed() -> None:
-    """One that never begins HTTP/2 after the handshake timeout; a hundred of them delay no other client."""
+    """One that never begins HTTP/2 after the handshake timeout; a hundred of them delay no other
+    client.
+    """
     options = GrpcOptions(find_free_address(), handshake_timeout=0.5)
     host, _, port = options.address.partition(":")
     async with serve_agent(build_test_agent(), options) as client:
@@ -290,7 +381,9 @@ def read_to_end(connection: socket.socket) -> bool:
 async def test_a_reader_that_stops_reading_delays_no_other_call() -> None:
     """Its stream waits for room; other calls are served, and the server stops within its grace."""
     began = time.monotonic()
-    async with serve_agent(build_test_agent(BlockingHandler()), GrpcOptions(find_free_address(), grace=0.5)) as client:
+    async with serve_agent(
+        build_test_agent(BlockingHandler()), GrpcOptions(find_free_address(), grace=0.5)
+    ) as client:
         slow = CallClient(client.address, **{"http2.lookahead_bytes": 1})
         call, _ = slow.open("SendStreamingMessage", build_send("20000", "count"))
         await call.initial_metadata()
@@ -336,18 +429,26 @@ choose(Pin(), ("a.example:50051", "GRPC"))
 
 
 def test_without_the_extra_nothing_changes() -> None:
-    """And who asks for a port, as an agent or as a client, is told what to install; a client takes the next interface of the card."""
-    output = subprocess.run([sys.executable, "-c", MISSING], capture_output=True, text=True, check=True).stdout
+    """And who asks for a port, as an agent or as a client, is told what to install; a client takes
+    the next interface of the card.
+    """
+    output = subprocess.run(
+        [sys.executable, "-c", MISSING], capture_output=True, text=True, check=True
+    ).stdout
     first, refused, chosen, *errors = output.splitlines()
     assert (first, chosen) == ("without", "http://a.example")
     assert "the client is pinned to GRPC" in errors[0]
     for error in (refused, *errors):
-        assert error.endswith("grpcio or protobuf is not installed; install the extra: pip install 'a2a-gen[grpc]'")
+        assert error.endswith(
+            "grpcio or protobuf is not installed; install the extra: pip install 'a2a-gen[grpc]'"
+        )
 
 
 async def test_one_connection_has_so_many_calls() -> None:
     """Others wait at their client until one has ended; another connection is not concerned."""
-    async with serve_agent(build_test_agent(), GrpcOptions(find_free_address(), calls_per_connection=1)) as client:
+    async with serve_agent(
+        build_test_agent(), GrpcOptions(find_free_address(), calls_per_connection=1)
+    ) as client:
         stream = client.stream("SendStreamingMessage", build_send("x", "wait"))
         await anext(stream)
         waiting = asyncio.create_task(client.send("x"))
@@ -361,14 +462,26 @@ async def test_one_connection_has_so_many_calls() -> None:
 
 async def test_idle_connections_are_closed() -> None:
     """The client connects again with its next call."""
-    async with serve_agent(build_test_agent(), GrpcOptions(find_free_address(), idle_timeout=0.2)) as client, asyncio.timeout(30):
+    async with (
+        serve_agent(
+            build_test_agent(), GrpcOptions(find_free_address(), idle_timeout=0.2)
+        ) as client,
+        asyncio.timeout(30),
+    ):
         for _ in range(2):
             await client.send("x")
             while client.channel.get_state() is grpc.ChannelConnectivity.READY:
                 await client.channel.wait_for_state_change(grpc.ChannelConnectivity.READY)
 
 
-@pytest.mark.parametrize("data", [b"GET / HTTP/1.1\r\nhost: x\r\n\r\n", bytes(1000), b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\xff" * 1000])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"GET / HTTP/1.1\r\nhost: x\r\n\r\n",
+        bytes(1000),
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\xff" * 1000,
+    ],
+)
 async def test_what_is_no_http_2_is_closed(data: bytes) -> None:
     """Without a word, and without harm to others."""
     async with serve_agent(build_test_agent()) as client:

@@ -1,4 +1,6 @@
-"""``a2a-gen serve`` with a gRPC port, where silent clients open more connections than the process has descriptors."""
+"""``a2a-gen serve`` with a gRPC port, where silent clients open more connections than the process
+has descriptors.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,16 @@ def test_silent_connections_leave_descriptors(tmp_path: Path) -> None:
     arguments = ("--port", str(port), "--grpc", f"127.0.0.1:{grpc_port}")
     url = f"http://127.0.0.1:{port}"
     with (
-        httpx.Client(base_url=url, trust_env=False, timeout=10, headers={"Connection": "close"}) as client,
-        run_serve(tmp_path, lambda: client.get("/livez"), httpx.TransportError, *arguments, descriptors=DESCRIPTORS),
+        httpx.Client(
+            base_url=url, trust_env=False, timeout=10, headers={"Connection": "close"}
+        ) as client,
+        run_serve(
+            tmp_path,
+            lambda: client.get("/livez"),
+            httpx.TransportError,
+            *arguments,
+            descriptors=DESCRIPTORS,
+        ),
         contextlib.ExitStack() as stack,
     ):
         for form in FORMS:
@@ -36,5 +46,7 @@ def test_silent_connections_leave_descriptors(tmp_path: Path) -> None:
                 with contextlib.suppress(ConnectionError):  # it is one too many
                     connection.sendall(form)
             assert client.get("/livez").status_code == httpx.codes.OK
-            reply = client.post("/message:send", json={"message": MESSAGE}, headers={"A2A-Version": "1.0"})
+            reply = client.post(
+                "/message:send", json={"message": MESSAGE}, headers={"A2A-Version": "1.0"}
+            )
             assert "HI" in reply.text

@@ -1,4 +1,6 @@
-"""Checks of the conformance suites over gRPC, each with the raw call that they make: 1.0 (commit 357c4a8) and 0.3 (0.3.0.beta4)."""
+"""Checks of the conformance suites over gRPC, each with the raw call that they make: 1.0 (commit
+357c4a8) and 0.3 (0.3.0.beta4).
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,20 @@ ABSENT = {
     "CancelTask": (NEW, "CancelTask", {"id": "absent"}),
     "GetTask of 0.3": (OLD, "GetTask", {"name": "tasks/absent"}),
     "CancelTask of 0.3": (OLD, "CancelTask", {"name": "tasks/absent"}),
-    "a webhook of 0.3": (OLD, "GetTaskPushNotificationConfig", {"name": "tasks/absent/pushNotificationConfigs/default"}),
+    "a webhook of 0.3": (
+        OLD,
+        "GetTaskPushNotificationConfig",
+        {"name": "tasks/absent/pushNotificationConfigs/default"},
+    ),
 }
 
 
 @pytest.mark.requirement("1.0", "10b")
 @pytest.mark.parametrize(("package", "name", "document"), ABSENT.values(), ids=ABSENT)
 async def test_an_absent_task_is_not_found(package: str, name: str, document: Json) -> None:
-    """With the reason and the domain of the protocol; with the version in the metadata, and for 0.3 without one."""
+    """With the reason and the domain of the protocol; with the version in the metadata, and for 0.3
+    without one.
+    """
     metadata = {"a2a-version": "1.0"} if package == NEW else {}
     async with serve_agent(build_test_agent()) as client:
         failure = await client.fail(name, document, metadata, package=package)
@@ -41,9 +49,15 @@ async def test_an_absent_task_is_not_found(package: str, name: str, document: Js
 
 
 @pytest.mark.parametrize(
-    ("package", "name", "document"), [(NEW, "SubscribeToTask", {"id": "absent"}), (OLD, "TaskSubscription", {"name": "tasks/absent"})]
+    ("package", "name", "document"),
+    [
+        (NEW, "SubscribeToTask", {"id": "absent"}),
+        (OLD, "TaskSubscription", {"name": "tasks/absent"}),
+    ],
 )
-async def test_a_subscription_to_an_absent_task_is_not_found(package: str, name: str, document: Json) -> None:
+async def test_a_subscription_to_an_absent_task_is_not_found(
+    package: str, name: str, document: Json
+) -> None:
     """Before the first event."""
     async with serve_agent(build_test_agent()) as client:
         with pytest.raises(CallError) as caught:
@@ -57,40 +71,65 @@ PUSH = {
     "list": (NEW, "ListTaskPushNotificationConfigs", {"taskId": "x"}),
     "delete": (NEW, "DeleteTaskPushNotificationConfig", {"taskId": "x", "id": "default"}),
     "list of 0.3": (OLD, "ListTaskPushNotificationConfig", {"parent": "tasks/x"}),
-    "delete of 0.3": (OLD, "DeleteTaskPushNotificationConfig", {"name": "tasks/x/pushNotificationConfigs/default"}),
+    "delete of 0.3": (
+        OLD,
+        "DeleteTaskPushNotificationConfig",
+        {"name": "tasks/x/pushNotificationConfigs/default"},
+    ),
 }
 
 
 @pytest.mark.parametrize(("package", "name", "document"), PUSH.values(), ids=PUSH)
-async def test_webhooks_of_an_agent_without_them_are_unimplemented(package: str, name: str, document: Json) -> None:
+async def test_webhooks_of_an_agent_without_them_are_unimplemented(
+    package: str, name: str, document: Json
+) -> None:
     """In every operation, whether the task is there or not."""
     async with serve_agent(build_test_agent(capabilities=Capabilities(streaming=True))) as client:
         failure = await client.fail(name, document, package=package)
-        assert (failure.code, failure.reason) == ("UNIMPLEMENTED", "PUSH_NOTIFICATION_NOT_SUPPORTED")
+        assert (failure.code, failure.reason) == (
+            "UNIMPLEMENTED",
+            "PUSH_NOTIFICATION_NOT_SUPPORTED",
+        )
 
 
 async def test_streams_of_an_agent_without_them_are_unimplemented() -> None:
     """Both of them, before the first event."""
     async with serve_agent(build_test_agent(capabilities=Capabilities(streaming=False))) as client:
         task = await client.send("x", "wait", returnImmediately=True)
-        for name, document in (("SendStreamingMessage", build_send("x")), ("SubscribeToTask", {"id": task["id"]})):
+        for name, document in (
+            ("SendStreamingMessage", build_send("x")),
+            ("SubscribeToTask", {"id": task["id"]}),
+        ):
             with pytest.raises(CallError) as caught:
                 [each async for each in client.stream(name, document)]
-            assert (caught.value.failure.code, caught.value.failure.reason) == ("UNIMPLEMENTED", "UNSUPPORTED_OPERATION")
+            assert (caught.value.failure.code, caught.value.failure.reason) == (
+                "UNIMPLEMENTED",
+                "UNSUPPORTED_OPERATION",
+            )
 
 
 async def test_unknown_extensions_change_nothing() -> None:
     """Two of them, in one entry."""
     async with serve_agent(build_test_agent()) as client:
-        metadata = {"a2a-version": "1.0", "a2a-extensions": "https://example.org/one,https://example.org/two"}
-        assert (await client.send("x", metadata=metadata))["status"]["state"] == "TASK_STATE_COMPLETED"
+        metadata = {
+            "a2a-version": "1.0",
+            "a2a-extensions": "https://example.org/one,https://example.org/two",
+        }
+        assert (await client.send("x", metadata=metadata))["status"][
+            "state"
+        ] == "TASK_STATE_COMPLETED"
 
 
 @pytest.mark.requirement("1.0", "10d")
 async def test_streams_have_events_with_one_payload_each() -> None:
-    """A subscription begins with the task, and a call that is canceled ends as canceled; a task that has ended has no subscription."""
+    """A subscription begins with the task, and a call that is canceled ends as canceled; a task
+    that has ended has no subscription.
+    """
     async with serve_agent(build_test_agent(BlockingHandler())) as client:
-        events = [event async for _, event in client.stream("SendStreamingMessage", build_send("3", "count"))]
+        events = [
+            event
+            async for _, event in client.stream("SendStreamingMessage", build_send("3", "count"))
+        ]
         assert events
         assert {len(each) for each in events} == {1}
         task = await client.send("x", "wait", returnImmediately=True)
@@ -102,13 +141,19 @@ async def test_streams_have_events_with_one_payload_each() -> None:
         assert await call.code() is grpc.StatusCode.CANCELLED
         await subscription.aclose()
         with pytest.raises(CallError) as caught:
-            [each async for each in client.stream("SubscribeToTask", {"id": events[0]["task"]["id"]})]
+            [
+                each
+                async for each in client.stream("SubscribeToTask", {"id": events[0]["task"]["id"]})
+            ]
         assert caught.value.failure.reason == "UNSUPPORTED_OPERATION"
 
 
 def message(**members: Json) -> Json:
     """Build a message as the suite of 0.3 sends it, with an empty configuration."""
-    return {"message": {"messageId": "m-1", "role": "ROLE_USER", "content": [{"text": "x"}], **members}, "configuration": {}}
+    return {
+        "message": {"messageId": "m-1", "role": "ROLE_USER", "content": [{"text": "x"}], **members},
+        "configuration": {},
+    }
 
 
 INVALID = {
@@ -137,16 +182,40 @@ async def test_every_method_of_0_3_is_served() -> None:
     async with serve_agent(build_test_agent()) as client:
         task = (await client.call("SendMessage", message(), package=OLD))["task"]
         name = f"tasks/{task['id']}"
-        assert (await client.call("GetTask", {"name": name, "historyLength": 1}, package=OLD))["id"] == task["id"]
+        assert (await client.call("GetTask", {"name": name, "historyLength": 1}, package=OLD))[
+            "id"
+        ] == task["id"]
         hook = f"{name}/pushNotificationConfigs/default"
-        config = {"parent": name, "configId": "default", "config": {"name": hook, "pushNotificationConfig": WEBHOOK}}
-        assert (await client.call("CreateTaskPushNotificationConfig", config, package=OLD))["name"] == hook
+        config = {
+            "parent": name,
+            "configId": "default",
+            "config": {"name": hook, "pushNotificationConfig": WEBHOOK},
+        }
+        assert (await client.call("CreateTaskPushNotificationConfig", config, package=OLD))[
+            "name"
+        ] == hook
         found = await client.call("GetTaskPushNotificationConfig", {"name": hook}, package=OLD)
         assert found["pushNotificationConfig"]["url"] == WEBHOOK["url"]
-        assert len((await client.call("ListTaskPushNotificationConfig", {"parent": name}, package=OLD))["configs"]) == 1
-        assert await client.call("DeleteTaskPushNotificationConfig", {"name": hook}, package=OLD) == {}
-        assert "configs" not in await client.call("ListTaskPushNotificationConfig", {"parent": name}, package=OLD)
+        assert (
+            len(
+                (
+                    await client.call(
+                        "ListTaskPushNotificationConfig", {"parent": name}, package=OLD
+                    )
+                )["configs"]
+            )
+            == 1
+        )
+        assert (
+            await client.call("DeleteTaskPushNotificationConfig", {"name": hook}, package=OLD) == {}
+        )
+        assert "configs" not in await client.call(
+            "ListTaskPushNotificationConfig", {"parent": name}, package=OLD
+        )
         failure = await client.fail("CancelTask", {"name": name}, package=OLD)
         assert (failure.code, failure.reason) == ("FAILED_PRECONDITION", "TASK_NOT_CANCELABLE")
-        events = [event async for _, event in client.stream("SendStreamingMessage", message(), package=OLD)]
+        events = [
+            event
+            async for _, event in client.stream("SendStreamingMessage", message(), package=OLD)
+        ]
         assert {len(each) for each in events} == {1}

@@ -33,11 +33,18 @@ async def test_a_typed_client_calls_the_port() -> None:
     address = find_free_address()
     app = create_app(*make_surfaces(ReportAgent()), settings=FAST_SETTINGS, grpc=address)
     with serve_on_socket(app) as served:
-        async with ReportAgentClient(str(served.base_url), options=ClientOptions(pin=Pin(transport=GRPC))) as client:
-            assert (await client.summarize(SummaryRequest(text="One. Two.", sentences=1))).text == "One."
+        async with ReportAgentClient(
+            str(served.base_url), options=ClientOptions(pin=Pin(transport=GRPC))
+        ) as client:
+            assert (
+                await client.summarize(SummaryRequest(text="One. Two.", sentences=1))
+            ).text == "One."
             assert [each.title async for each in client.write_report(ReportRequest(topic="Tea"))]
         async with ReportAgentClient(f"grpc://{address}") as client:
-            with pytest.raises(CardNotFoundError, match=r"pass the URL of the agent or of its card, with Pin\(transport=GRPC\)"):
+            with pytest.raises(
+                CardNotFoundError,
+                match=r"pass the URL of the agent or of its card, with Pin\(transport=GRPC\)",
+            ):
                 await client.summarize(SummaryRequest(text="One. Two.", sentences=1))
 
 
@@ -82,7 +89,11 @@ async def test_official_classes_may_leave_a_stream(tmp_path: Path) -> None:
     script.write_text(CANCEL)
     async with serve_agent(build_test_agent(handler), limits=Limits(streams=1)) as client:
         process = await asyncio.create_subprocess_exec(
-            str(interpreter("a2a-sdk-1.3.0")), str(script), client.address, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            str(interpreter("a2a-sdk-1.3.0")),
+            str(script),
+            client.address,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
         output, errors = await process.communicate()
         assert output.decode().split() == ["task", "True"] * 3, errors.decode()

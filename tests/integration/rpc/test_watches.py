@@ -22,7 +22,9 @@ def anyio_backend() -> str:
 
 
 async def test_watches_are_limited() -> None:
-    """Those of one address: the next one is refused until one of them ends, and other calls are served."""
+    """Those of one address: the next one is refused until one of them ends, and other calls are
+    served.
+    """
     request = encode_message("grpc.health.v1.HealthCheckRequest", {"service": ""})
     async with serve_agent(build_test_agent()) as client:
         open_watch = client.channel.unary_stream(f"{HEALTH}Watch")

@@ -61,7 +61,9 @@ def everything() -> Agent:
     async def greet(ctx: Context) -> str:
         return f"Hello, {ctx.text}!"
 
-    @agent.skill("picture", input_modes=("image/*",), output_modes=("image/png",), only_extended=True)
+    @agent.skill(
+        "picture", input_modes=("image/*",), output_modes=("image/png",), only_extended=True
+    )
     async def picture(_ctx: TaskContext) -> bytes:
         return b"png"
 
@@ -81,11 +83,20 @@ class Client:
 
     def request(self, *values: object, skill: str = "echo", **more: object) -> SendMessageRequest:
         """Make a request; members of the configuration and the message go by their names."""
-        said = {name: more.pop(name) for name in tuple(more) if name in SendMessageConfiguration.model_fields}
+        said = {
+            name: more.pop(name)
+            for name in tuple(more)
+            if name in SendMessageConfiguration.model_fields
+        }
         configuration = SendMessageConfiguration.model_validate(said) if said else None
         tenant = more.pop("tenant", None)
         return SendMessageRequest.model_validate(
-            {"tenant": tenant, "message": build_user_message(*values, **more), "configuration": configuration, "metadata": {"skillId": skill}}
+            {
+                "tenant": tenant,
+                "message": build_user_message(*values, **more),
+                "configuration": configuration,
+                "metadata": {"skillId": skill},
+            }
         )
 
     async def answer(self, *values: object, **more: object) -> SendMessageResponse:
@@ -106,7 +117,9 @@ class Client:
 
     async def stream(self, *values: object, **more: object) -> list[Event[StreamResponse]]:
         """Send a message and collect everything that comes of it."""
-        async with aclosing(self.service.send_streaming_message(self.request(*values, **more), self.call)) as events:
+        async with aclosing(
+            self.service.send_streaming_message(self.request(*values, **more), self.call)
+        ) as events:
             return [event async for event in events]
 
     async def subscribe(self, task_id: str) -> list[Event[StreamResponse]]:
@@ -114,13 +127,17 @@ class Client:
         return await (await self.start_subscription(task_id))
 
     async def start_subscription(self, task_id: str) -> asyncio.Task[list[Event[StreamResponse]]]:
-        """Follow a task in the background; return once its first event has arrived, or the stream has ended."""
+        """Follow a task in the background; return once its first event has arrived, or the stream
+        has ended.
+        """
         has_begun = asyncio.Event()
 
         async def collect() -> list[Event[StreamResponse]]:
             collected = []
             try:
-                async with aclosing(self.service.subscribe_to_task(SubscribeToTaskRequest(id=task_id), self.call)) as events:
+                async with aclosing(
+                    self.service.subscribe_to_task(SubscribeToTaskRequest(id=task_id), self.call)
+                ) as events:
                     async for event in events:
                         collected.append(event)
                         has_begun.set()
@@ -144,9 +161,14 @@ def serve(store: Store) -> Serve:
     async def served(agent: Agent | None = None, **surface: object) -> AsyncGenerator[Client, None]:
         mounted = Surface(agent or everything(), "/all", **surface)  # type: ignore[arg-type]  # whatever a test says
         async with Engine(
-            store, collect_skills([mounted], {mounted.agent: mounted.agent.build_dependencies()}), EngineOptions(settings=FAST_SETTINGS)
+            store,
+            collect_skills([mounted], {mounted.agent: mounted.agent.build_dependencies()}),
+            EngineOptions(settings=FAST_SETTINGS),
         ) as engine:
-            yield Client(Service(ServiceDependencies(engine, store)), CallContext(mounted, Caller("ada"), base_url="http://test/all"))
+            yield Client(
+                Service(ServiceDependencies(engine, store)),
+                CallContext(mounted, Caller("ada"), base_url="http://test/all"),
+            )
 
     return served
 

@@ -11,7 +11,13 @@ from integration.service.conftest import Client, Serve
 from a2a_contract.dialects import MESH, V0_3, V1_0
 from a2a_contract.errors import InvalidAgentResponseError, RateLimitedError
 from a2a_contract.lifecycle import State
-from a2a_contract.v1_0 import CancelTaskRequest, ListTasksRequest, Message, SendMessageConfiguration, Task
+from a2a_contract.v1_0 import (
+    CancelTaskRequest,
+    ListTasksRequest,
+    Message,
+    SendMessageConfiguration,
+    Task,
+)
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.execution import begun
 from a2a_runtime.execution.context import TaskContext
@@ -95,8 +101,12 @@ def steps() -> Steps:
 
 
 @pytest.fixture
-async def client(serve: Serve, steps: Steps, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Client, None]:
-    """A client of the agent, whose handlers have no second but an hour, so that no test depends on the time."""
+async def client(
+    serve: Serve, steps: Steps, monkeypatch: pytest.MonkeyPatch
+) -> AsyncGenerator[Client, None]:
+    """A client of the agent, whose handlers have no second but an hour, so that no test depends on
+    the time.
+    """
     monkeypatch.setattr(begun, "MAX_SECONDS", 3600.0)
     async with serve(build_agent(steps)) as client, asyncio.timeout(30):
         yield client
@@ -104,12 +114,19 @@ async def client(serve: Serve, steps: Steps, monkeypatch: pytest.MonkeyPatch) ->
 
 async def list_tasks(client: Client) -> list[Task]:
     """List all tasks."""
-    return list((await client.service.list_tasks(ListTasksRequest(), client.call)).model.tasks or ())
+    return list(
+        (await client.service.list_tasks(ListTasksRequest(), client.call)).model.tasks or ()
+    )
 
 
 @pytest.mark.parametrize("dialect", [V1_0.name, V0_3.name])
-@pytest.mark.parametrize(("skill", "sent", "text"), [("echo", "hi", "done hi"), ("echo", "message", "in words"), ("plain", "hi", "done hi")])
-async def test_a_handler_that_only_returns_replies_with_a_message(client: Client, dialect: str, skill: str, sent: str, text: str) -> None:
+@pytest.mark.parametrize(
+    ("skill", "sent", "text"),
+    [("echo", "hi", "done hi"), ("echo", "message", "in words"), ("plain", "hi", "done hi")],
+)
+async def test_a_handler_that_only_returns_replies_with_a_message(
+    client: Client, dialect: str, skill: str, sent: str, text: str
+) -> None:
     """There is no task, and the message names none; it is not in the conversation either."""
     message = await client.but(dialect=dialect).said(sent, skill=skill, context_id="c-1")
     assert (message.parts[0].text, message.task_id, message.context_id) == (text, None, "c-1")
@@ -131,8 +148,12 @@ async def test_a_handler_that_only_returns_replies_with_a_message(client: Client
         ("plain", "status", {"result": ["done status"]}),
     ],
 )
-async def test_what_needs_a_task_creates_it(client: Client, steps: Steps, skill: str, sent: str, artifacts: dict[str, list[str]]) -> None:
-    """The same call of the handler goes on in it; the task has all that was written, and streams too."""
+async def test_what_needs_a_task_creates_it(
+    client: Client, steps: Steps, skill: str, sent: str, artifacts: dict[str, list[str]]
+) -> None:
+    """The same call of the handler goes on in it; the task has all that was written, and streams
+    too.
+    """
     task = await client.send(sent, skill=skill)
     assert (State(task.status.state), artifact_texts(task)) == (State.COMPLETED, artifacts)
     assert [each.parts[0].text for each in task.history or ()] == [sent]
@@ -151,7 +172,9 @@ async def test_a_question_needs_a_task(client: Client, steps: Steps) -> None:
     assert (artifact_texts(task), steps.calls) == ({"result": ["yes"]}, 2)
 
 
-async def test_a_handler_that_takes_long_gets_a_task(client: Client, steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_handler_that_takes_long_gets_a_task(
+    client: Client, steps: Steps, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its message is then the status message of the completed task; it is called once."""
     monkeypatch.setattr(begun, "MAX_SECONDS", 0.01)
     sending = asyncio.create_task(client.send("wait"))
@@ -161,7 +184,10 @@ async def test_a_handler_that_takes_long_gets_a_task(client: Client, steps: Step
     task = await sending
     assert State(task.status.state) is State.COMPLETED
     assert task.status.message is not None
-    assert (task.status.message.parts[0].text, task.status.message.task_id) == ("late, call 1", task.id)
+    assert (task.status.message.parts[0].text, task.status.message.task_id) == (
+        "late, call 1",
+        task.id,
+    )
 
 
 @pytest.mark.parametrize(
@@ -171,23 +197,33 @@ async def test_a_handler_that_takes_long_gets_a_task(client: Client, steps: Step
         {"task_push_notification_config": {"url": "https://example.org/hook"}},
     ],
 )
-async def test_a_client_that_needs_a_task_gets_one(client: Client, options: dict[str, object]) -> None:
-    """Answers at once, notifications and repeatable requests are for tasks, so there is one from the first moment."""
+async def test_a_client_that_needs_a_task_gets_one(
+    client: Client, options: dict[str, object]
+) -> None:
+    """Answers at once, notifications and repeatable requests are for tasks, so there is one from
+    the first moment.
+    """
     assert SendMessageConfiguration.model_fields.keys() >= options.keys()
     assert (await client.send("hi", **options)).id
-    assert (await client.but(idempotency_key="k").send("hi")).id == (await client.but(idempotency_key="k").send("hi")).id
+    assert (await client.but(idempotency_key="k").send("hi")).id == (
+        await client.but(idempotency_key="k").send("hi")
+    ).id
     assert len(await list_tasks(client)) == 2
 
 
 async def test_a_rejection_is_a_task_and_a_failure_is_an_error(client: Client) -> None:
-    """A rejection has a state, which only a task can show; an exception before there is a task says nothing about the agent."""
+    """A rejection has a state, which only a task can show; an exception before there is a task says
+    nothing about the agent.
+    """
     assert State((await client.send("reject")).status.state) is State.REJECTED
     with pytest.raises(InvalidAgentResponseError) as failed:
         await client.answer("break")
     assert "hunter2" not in str(failed.value)
 
 
-async def test_a_client_that_leaves_before_there_is_a_task_stops_the_handler(client: Client, steps: Steps) -> None:
+async def test_a_client_that_leaves_before_there_is_a_task_stops_the_handler(
+    client: Client, steps: Steps
+) -> None:
     """Nothing could ever read the result."""
     sending = asyncio.create_task(client.answer("wait"))
     while not steps.calls:  # noqa: ASYNC110 - it is about to begin
@@ -198,7 +234,9 @@ async def test_a_client_that_leaves_before_there_is_a_task_stops_the_handler(cli
     assert await list_tasks(client) == []
 
 
-async def test_a_task_of_a_begun_handler_is_canceled_as_any_other(client: Client, steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_task_of_a_begun_handler_is_canceled_as_any_other(
+    client: Client, steps: Steps, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The handler sees the cancellation, although it began before its task."""
     monkeypatch.setattr(begun, "MAX_SECONDS", 0.01)
     sending = asyncio.create_task(client.send("wait"))
@@ -209,7 +247,9 @@ async def test_a_task_of_a_begun_handler_is_canceled_as_any_other(client: Client
     assert steps.canceled.is_set()
 
 
-async def test_a_task_that_cannot_be_created_is_an_error_for_caller_and_handler(serve: Serve, steps: Steps) -> None:
+async def test_a_task_that_cannot_be_created_is_an_error_for_caller_and_handler(
+    serve: Serve, steps: Steps
+) -> None:
     """Without a task the handler does not go on; a message needs none."""
     async with serve(build_agent(steps), limits=Limits(open_tasks=1)) as client:
         await client.send("wait", return_immediately=True)
@@ -222,7 +262,13 @@ def test_surfaces_that_have_only_tasks_refuse_such_skills() -> None:
     """The mesh dialect has no messages."""
     agent = Agent("x")
     agent.add("x", Steps(), answers="either", asks=False)
-    with pytest.raises(ValueError, match="answers='either', and the mesh dialect has tasks only; use answers='task', or add another dialect"):
+    with pytest.raises(
+        ValueError,
+        match=(
+            "answers='either', and the mesh dialect has tasks only; use answers='task', or add "
+            "another dialect"
+        ),
+    ):
         check_surface(Surface(agent, "/x", dialects=frozenset((MESH.name,))))
 
 

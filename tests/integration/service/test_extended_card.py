@@ -6,7 +6,12 @@ import pytest
 from integration.service.conftest import Client, Serve
 
 from a2a_contract.dialects import V0_3, V1_0
-from a2a_contract.errors import A2AError, ExtendedAgentCardNotConfiguredError, UnauthenticatedError, UnsupportedOperationError
+from a2a_contract.errors import (
+    A2AError,
+    ExtendedAgentCardNotConfiguredError,
+    UnauthenticatedError,
+    UnsupportedOperationError,
+)
 from a2a_contract.v1_0 import AgentCard, GetExtendedAgentCardRequest
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.caller import Caller
@@ -17,11 +22,19 @@ pytestmark = pytest.mark.anyio
 
 async def card(client: Client) -> AgentCard:
     """Read the card."""
-    return (await client.service.get_extended_agent_card(GetExtendedAgentCardRequest(), client.call)).model
+    return (
+        await client.service.get_extended_agent_card(GetExtendedAgentCardRequest(), client.call)
+    ).model
 
 
-@pytest.mark.parametrize(("dialect", "versions"), [(V1_0.name, ["1.0", "1.0", "0.3", "0.3"]), (V0_3.name, ["0.3.0", "0.3.0"])], ids=["1.0", "0.3"])
-async def test_authenticated_callers_see_all_skills(client: Client, dialect: str, versions: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("dialect", "versions"),
+    [(V1_0.name, ["1.0", "1.0", "0.3", "0.3"]), (V0_3.name, ["0.3.0", "0.3.0"])],
+    ids=["1.0", "0.3"],
+)
+async def test_authenticated_callers_see_all_skills(
+    client: Client, dialect: str, versions: list[str]
+) -> None:
     """With the addresses that they understand."""
     seen = await card(client.but(dialect=dialect))
     assert "picture" in {skill.id for skill in seen.skills}
@@ -43,9 +56,19 @@ async def test_an_anonymous_caller_is_refused(client: Client) -> None:
         (True, V1_0.name, ExtendedAgentCardNotConfiguredError),
         (True, V0_3.name, ExtendedAgentCardNotConfiguredError),
     ],
-    ids=["not declared, 1.0", "not declared, 0.3", "nothing more to show, 1.0", "nothing more to show, 0.3"],
+    ids=[
+        "not declared, 1.0",
+        "not declared, 0.3",
+        "nothing more to show, 1.0",
+        "nothing more to show, 0.3",
+    ],
 )
-async def test_a_missing_extended_card_is_an_error(serve: Serve, declared: bool, dialect: str, error: type[A2AError]) -> None:  # noqa: FBT001 - a table
+async def test_a_missing_extended_card_is_an_error(
+    serve: Serve,
+    declared: bool,  # noqa: FBT001 - a table
+    dialect: str,
+    error: type[A2AError],
+) -> None:
     """1.0 distinguishes an undeclared card from a declared one that is missing."""
     agent = Agent("plain", capabilities=Capabilities(extended_agent_card=declared))
 

@@ -45,14 +45,20 @@ async def test_a_client_may_have_the_answer_at_once(client: Client) -> None:
     task = await client.send("hi", skill="wait", return_immediately=True)
     assert task.status.state == State.SUBMITTED
     await client.service.cancel_task(CancelTaskRequest(id=task.id), client.call)
-    assert (await client.service.get_task(GetTaskRequest(id=task.id), client.call)).model.status.state == State.CANCELED
+    assert (
+        await client.service.get_task(GetTaskRequest(id=task.id), client.call)
+    ).model.status.state == State.CANCELED
 
 
 @pytest.mark.parametrize("at_once", [False, True], ids=["waiting", "at once"])
 async def test_a_skill_may_reply_without_a_task(client: Client, at_once: bool) -> None:  # noqa: FBT001 - a table
     """Such a skill gives one message in the conversation of the question, and nothing is stored."""
     message = await client.said("Ada", skill="greet", return_immediately=at_once, context_id="c-7")
-    assert (message.parts[0].text, message.context_id, message.task_id) == ("Hello, Ada!", "c-7", None)
+    assert (message.parts[0].text, message.context_id, message.task_id) == (
+        "Hello, Ada!",
+        "c-7",
+        None,
+    )
     assert (await client.said("Ada", skill="greet")).context_id
     assert (await client.service.list_tasks(ListTasksRequest(), client.call)).model.total_size == 0
 
@@ -63,7 +69,9 @@ async def test_a_request_that_names_no_skill_means_the_default(client: Client) -
     task = (await client.service.send_message(request, client.call)).model.task
     assert task is not None
     assert artifact_texts(task) == {"result": ["hi"]}
-    with_skill = request.model_copy(update={"message": request.message.model_copy(update={"metadata": {"skillId": "greet"}})})
+    with_skill = request.model_copy(
+        update={"message": request.message.model_copy(update={"metadata": {"skillId": "greet"}})}
+    )
     assert (await client.service.send_message(with_skill, client.call)).model.message is not None
 
 
@@ -71,11 +79,18 @@ async def test_an_unknown_skill_is_an_error_with_its_place(client: Client) -> No
     """The error says where it was named, and which there are."""
     with pytest.raises(InvalidParamsError) as raised:
         await client.send("hi", skill="nope")
-    assert raised.value.fields == (("metadata.skillId", "There is no skill 'nope'; there are echo, count, ask, wait, greet, picture"),)
+    assert raised.value.fields == (
+        (
+            "metadata.skillId",
+            "There is no skill 'nope'; there are echo, count, ask, wait, greet, picture",
+        ),
+    )
 
 
 async def test_conversations_are_made_kept_and_inferred(client: Client) -> None:
-    """A message without a conversation begins one; one that names it, or only its task, stays in it."""
+    """A message without a conversation begins one; one that names it, or only its task, stays in
+    it.
+    """
     made, kept = await client.send("hi"), await client.send("hi", context_id="mine")
     assert made.context_id
     assert kept.context_id == "mine"
@@ -84,7 +99,9 @@ async def test_conversations_are_made_kept_and_inferred(client: Client) -> None:
 
 
 async def test_a_task_is_continued_several_times_by_its_id_alone(client: Client) -> None:
-    """Answers go to the questions one after the other, and the history holds all that was said, in order."""
+    """Answers go to the questions one after the other, and the history holds all that was said, in
+    order.
+    """
     task = await client.send("go", skill="ask")
     again = await client.send("this", task_id=task.id, message_id="m-2")
     assert again.status.state == State.INPUT_REQUIRED
@@ -97,7 +114,9 @@ async def test_a_task_is_continued_several_times_by_its_id_alone(client: Client)
 async def test_an_answer_may_be_answered_at_once(client: Client) -> None:
     """A client that replies without waiting gets the task as it is after the reply."""
     task = await client.send("go", skill="ask")
-    assert (await client.send("this", task_id=task.id, return_immediately=True, history_length=1)).id == task.id
+    assert (
+        await client.send("this", task_id=task.id, return_immediately=True, history_length=1)
+    ).id == task.id
 
 
 @pytest.mark.parametrize(
@@ -109,8 +128,12 @@ async def test_an_answer_may_be_answered_at_once(client: Client) -> None:
     ],
     ids=["another conversation", "no such task", "nothing wrong"],
 )
-async def test_a_follow_up_must_fit_its_task(client: Client, members: dict[str, str], error: type[A2AError] | None, places: list[str]) -> None:
-    """A conversation that is not the task's is refused where it is named, and so is a task that is not there."""
+async def test_a_follow_up_must_fit_its_task(
+    client: Client, members: dict[str, str], error: type[A2AError] | None, places: list[str]
+) -> None:
+    """A conversation that is not the task's is refused where it is named, and so is a task that is
+    not there.
+    """
     task = await client.send("go", skill="ask")
     follow_up = client.send("this", **{"task_id": task.id, **members})
     if error is None:
@@ -130,10 +153,14 @@ async def test_a_task_that_has_ended_takes_no_message(client: Client) -> None:
 
 
 async def test_tenants_never_meet(client: Client) -> None:
-    """A task exists for the tenant that it was made for, named by the request or known of the caller, and for no other."""
+    """A task exists for the tenant that it was made for, named by the request or known of the
+    caller, and for no other.
+    """
     task = await client.send("hi", tenant="acme")
     member = client.but(caller=Caller("ada", "acme"))
-    assert (await client.service.get_task(GetTaskRequest(id=task.id, tenant="acme"), client.call)).model == task
+    assert (
+        await client.service.get_task(GetTaskRequest(id=task.id, tenant="acme"), client.call)
+    ).model == task
     assert (await member.service.get_task(GetTaskRequest(id=task.id), member.call)).model == task
     for stranger in (client, client.but(caller=Caller("ada", "other"))):
         with pytest.raises(TaskNotFoundError):
@@ -144,12 +171,23 @@ async def test_tenants_never_meet(client: Client) -> None:
         await client.send("hi", tenant="v1")
 
 
-@pytest.mark.parametrize(("wanted", "state"), [(False, State.WORKING), (True, State.CANCELED)], ids=["by default", "where wanted"])
+@pytest.mark.parametrize(
+    ("wanted", "state"),
+    [(False, State.WORKING), (True, State.CANCELED)],
+    ids=["by default", "where wanted"],
+)
 @pytest.mark.parametrize("way", ["send", "stream"])
-async def test_a_disconnect_cancels_the_task_only_if_configured(serve: Serve, way: str, wanted: bool, state: State) -> None:  # noqa: FBT001 - a table
+async def test_a_disconnect_cancels_the_task_only_if_configured(
+    serve: Serve,
+    way: str,
+    wanted: bool,  # noqa: FBT001 - a table
+    state: State,
+) -> None:
     """By default a task goes on without a client."""
     async with serve(cancel_on_disconnect=wanted) as client:
-        sending = asyncio.ensure_future(client.send("hi", skill="wait") if way == "send" else client.stream("hi", skill="wait"))
+        sending = asyncio.ensure_future(
+            client.send("hi", skill="wait") if way == "send" else client.stream("hi", skill="wait")
+        )
         await _until_working(client)
         sending.cancel()
         with suppress(asyncio.CancelledError):
@@ -176,5 +214,7 @@ async def test_a_handler_reads_the_tasks_that_a_message_refers_to(serve: Serve) 
 
     async with serve(agent) as client:
         mine, theirs = await client.send("hi"), await client.but(caller=Caller("bob")).send("hi")
-        task = await client.send("hi", skill="compare", reference_task_ids=[theirs.id, mine.id, "nope"])
+        task = await client.send(
+            "hi", skill="compare", reference_task_ids=[theirs.id, mine.id, "nope"]
+        )
         assert (task.artifacts or [])[0].parts[0].data == [mine.id]

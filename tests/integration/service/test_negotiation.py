@@ -21,13 +21,23 @@ pytestmark = pytest.mark.anyio
 
 @pytest.mark.parametrize(("length", "expected"), [(None, 5), (0, None), (2, 2), (9, 5)], ids=str)
 async def test_history_length(client: Client, length: int | None, expected: int | None) -> None:
-    """The whole history by default, none for 0 (the member is absent), the newest messages for a number; in every operation."""
+    """The whole history by default, none for 0 (the member is absent), the newest messages for a
+    number; in every operation.
+    """
     task = await client.send("go", skill="ask")
     await client.send("this", task_id=task.id)
     sent = await client.send("that", task_id=task.id, history_length=length)
-    got = (await client.service.get_task(GetTaskRequest(id=task.id, history_length=length), client.call)).model
-    listed = (await client.service.list_tasks(ListTasksRequest(history_length=length), client.call)).model.tasks[0]
-    assert [None if each.history is None else len(each.history) for each in (sent, got, listed)] == [expected] * 3
+    got = (
+        await client.service.get_task(
+            GetTaskRequest(id=task.id, history_length=length), client.call
+        )
+    ).model
+    listed = (
+        await client.service.list_tasks(ListTasksRequest(history_length=length), client.call)
+    ).model.tasks[0]
+    assert [
+        None if each.history is None else len(each.history) for each in (sent, got, listed)
+    ] == [expected] * 3
 
 
 async def test_history_is_left_out_of_the_first_answer_too(client: Client) -> None:
@@ -68,12 +78,17 @@ async def test_a_skill_gives_what_its_client_accepts(client: Client) -> None:
     """Wildcards and parameters count, and the skill's own types go before the agent's."""
     picture = Part(raw=b"1", media_type="image/jpeg; q=1")
     for accepted in (["image/png"], ["image/*"], ["*/*"], [], ["text/html", "IMAGE/PNG"]):
-        assert (await client.send(picture, skill="picture", accepted_output_modes=accepted)).status.state == State.COMPLETED
+        assert (
+            await client.send(picture, skill="picture", accepted_output_modes=accepted)
+        ).status.state == State.COMPLETED
 
 
 def extended() -> Agent:
     """Make an agent that knows two extensions and requires one of them."""
-    extensions = (AgentExtension(uri="https://x/needed", required=True), AgentExtension(uri="https://x/nice"))
+    extensions = (
+        AgentExtension(uri="https://x/needed", required=True),
+        AgentExtension(uri="https://x/nice"),
+    )
     agent = Agent("extended", capabilities=Capabilities(streaming=False, extensions=extensions))
 
     @agent.skill("echo")
@@ -89,7 +104,9 @@ async def test_a_required_extension_must_be_requested(serve: Serve) -> None:
         with pytest.raises(ExtensionSupportRequiredError) as raised:
             await client.send("hi")
         assert raised.value.details == {"extensions": "https://x/needed"}
-        knowing = client.but(extensions=("https://x/nice", "https://x/needed", "https://x/strange", "https://x/nice"))
+        knowing = client.but(
+            extensions=("https://x/nice", "https://x/needed", "https://x/strange", "https://x/nice")
+        )
         assert (await knowing.send("hi")).status.state == State.COMPLETED
         assert knowing.call.active_extensions == ("https://x/nice", "https://x/needed")
 

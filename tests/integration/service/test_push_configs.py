@@ -34,7 +34,9 @@ async def task_id(client: Client) -> str:
 
 async def put(client: Client, task_id: str | None, **members: object) -> TaskPushNotificationConfig:
     """Add a webhook."""
-    config = TaskPushNotificationConfig.model_validate({"task_id": task_id, "url": "https://a.b/hook", **members})
+    config = TaskPushNotificationConfig.model_validate(
+        {"task_id": task_id, "url": "https://a.b/hook", **members}
+    )
     return (await client.service.create_task_push_notification_config(config, client.call)).model
 
 
@@ -97,13 +99,19 @@ async def test_deleting_twice_is_as_good_as_once(client: Client, task_id: str) -
         await client.service.delete_task_push_notification_config(request, client.call)
     assert await ids(client, task_id) == ([], "")
     with pytest.raises(TaskNotFoundError):
-        await client.service.delete_task_push_notification_config(request.model_copy(update={"task_id": "nope"}), client.call)
+        await client.service.delete_task_push_notification_config(
+            request.model_copy(update={"task_id": "nope"}), client.call
+        )
 
 
 async def test_a_webhook_that_is_not_there_is_an_error(client: Client, task_id: str) -> None:
     """For this task, for an unknown task, and for a task of another owner."""
     await put(client, task_id, id="a")
-    for asker, task, config in ((client, task_id, "b"), (client, "nope", "a"), (client.but(caller=Caller("bob")), task_id, "a")):
+    for asker, task, config in (
+        (client, task_id, "b"),
+        (client, "nope", "a"),
+        (client.but(caller=Caller("bob")), task_id, "a"),
+    ):
         with pytest.raises(TaskNotFoundError):
             await get(asker, task, config)
     with pytest.raises(TaskNotFoundError):
@@ -126,20 +134,30 @@ async def test_a_message_may_bring_a_webhook(client: Client) -> None:
     assert len((await ids(client, task.id))[0]) == 1
     for _ in range(2):
         answering = client.but(idempotency_key="k")
-        await answering.send("this", task_id=task.id, message_id="m-2", task_push_notification_config=config)
+        await answering.send(
+            "this", task_id=task.id, message_id="m-2", task_push_notification_config=config
+        )
     assert len((await ids(client, task.id))[0]) == 2
 
 
-async def test_a_webhook_that_would_never_be_called_is_refused(client: Client, task_id: str) -> None:
+async def test_a_webhook_that_would_never_be_called_is_refused(
+    client: Client, task_id: str
+) -> None:
     """The error names its place, in the operation and in a message."""
 
     def check(_url: str) -> None:
         raise InvalidParamsError("Only https URLs are called")
 
-    strict = Client(Service(ServiceDependencies(client.service._engine, client.service._store, check)), client.call)
+    strict = Client(
+        Service(ServiceDependencies(client.service._engine, client.service._store, check)),
+        client.call,
+    )
     for attempt, place in (
         (put(strict, task_id), "url"),
-        (strict.send("hi", task_push_notification_config={"url": "http://a.b"}), "configuration.taskPushNotificationConfig.url"),
+        (
+            strict.send("hi", task_push_notification_config={"url": "http://a.b"}),
+            "configuration.taskPushNotificationConfig.url",
+        ),
     ):
         with pytest.raises(InvalidParamsError) as raised:
             await attempt
@@ -157,14 +175,22 @@ OWNERS = {
 
 
 @pytest.mark.parametrize(("owner", "read"), OWNERS.values(), ids=OWNERS.keys())
-async def test_a_token_is_returned_to_its_owner_only(client: Client, owner: Caller, read: str | None) -> None:
+async def test_a_token_is_returned_to_its_owner_only(
+    client: Client, owner: Caller, read: str | None
+) -> None:
     """The response to its creation has it; later only an individual owner gets it."""
     client = client.but(caller=owner)
     task_id = (await client.send("go", skill="ask")).id
     made = await put(client, task_id, id="a", token="t")  # noqa: S106 - made up
     listing = ListTaskPushNotificationConfigsRequest(task_id=task_id)
-    listed = (await client.service.list_task_push_notification_configs(listing, client.call)).model.configs or ()
-    assert (made.token, (await get(client, task_id, "a")).token, *(each.token for each in listed)) == ("t", read, read)
+    listed = (
+        await client.service.list_task_push_notification_configs(listing, client.call)
+    ).model.configs or ()
+    assert (
+        made.token,
+        (await get(client, task_id, "a")).token,
+        *(each.token for each in listed),
+    ) == ("t", read, read)
 
 
 async def test_a_task_has_so_many_webhooks_and_no_more(client: Client) -> None:
@@ -177,6 +203,12 @@ async def test_a_task_has_so_many_webhooks_and_no_more(client: Client) -> None:
     with pytest.raises(InvalidParamsError, match="at most 2 webhooks"):
         await put(client, task.id, id="b")
     with pytest.raises(InvalidParamsError, match="at most 2 webhooks"):
-        await client.send("more", skill="ask", task_id=task.id, message_id="m-2", task_push_notification_config=hook)
+        await client.send(
+            "more",
+            skill="ask",
+            task_id=task.id,
+            message_id="m-2",
+            task_push_notification_config=hook,
+        )
     await put(client, task.id, id="a", url="https://c.d/hook")
     assert len((await ids(client, task.id))[0]) == 2

@@ -85,7 +85,9 @@ def data_of(task: Task | None) -> object:
 
 
 async def test_a_handler_sees_all_of_its_request(serve: Serve) -> None:
-    """Metadata with every number as it was, what the caller takes, and the extensions that are in effect; with a task and without."""
+    """Metadata with every number as it was, what the caller takes, and the extensions that are in
+    effect; with a task and without.
+    """
     async with serve(curious()) as plain:
         client = plain.but(extensions=("https://x/strange", NICE))
         answer = (await client.service.send_message(request("tell"), client.call)).model
@@ -101,7 +103,9 @@ async def test_a_later_run_sees_the_same_request(serve: Serve) -> None:
         client = plain.but(extensions=(NICE,))
         info = (await client.service.send_message(request("later"), client.call)).model.task
         assert info is not None
-        reply = SendMessageRequest(tenant="acme", message=build_user_message("yes", task_id=info.id), metadata={"other": 1})
+        reply = SendMessageRequest(
+            tenant="acme", message=build_user_message("yes", task_id=info.id), metadata={"other": 1}
+        )
         done = (await client.service.send_message(reply, client.call)).model.task
         assert data_of(done) == {**EXPECTED, "caller": "ada", "attempt": 2}
 
@@ -109,4 +113,6 @@ async def test_a_later_run_sees_the_same_request(serve: Serve) -> None:
 async def test_an_empty_request_info_is_not_stored(serve: Serve) -> None:
     """A request with a skill only has no request info."""
     async with serve(curious()) as curious_client:
-        assert artifact_texts(await curious_client.send("go", skill="plain")) == {"result": ["True"]}
+        assert artifact_texts(await curious_client.send("go", skill="plain")) == {
+            "result": ["True"]
+        }

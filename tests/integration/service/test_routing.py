@@ -61,12 +61,16 @@ async def test_the_only_skill_takes_messages_that_name_none(serve: Serve, dialec
 
 
 @DIALECTS
-async def test_a_message_that_fits_several_skills_is_refused_with_their_names(serve: Serve, dialect: str) -> None:
+async def test_a_message_that_fits_several_skills_is_refused_with_their_names(
+    serve: Serve, dialect: str
+) -> None:
     """No skill is guessed, and the error lists those that the caller can name."""
     async with serve(build_agent()) as client:
         with pytest.raises(InvalidParamsError) as refused:
             await send_unnamed(client, dialect=dialect, caller=Caller())
-        assert refused.value.fields == (("metadata.skillId", "Name a skill; there are upper, lower"),)
+        assert refused.value.fields == (
+            ("metadata.skillId", "Name a skill; there are upper, lower"),
+        )
 
 
 @DIALECTS
@@ -76,11 +80,15 @@ async def test_the_default_skill_takes_messages_that_name_none(serve: Serve, dia
         assert selected(await send_unnamed(client, dialect=dialect)) == "hi"
     async with serve(build_agent(default=True), only=frozenset({"upper", "hidden"})) as client:
         with pytest.raises(InvalidParamsError, match="there are upper, hidden"):
-            await send_unnamed(client, dialect=dialect, caller=Caller("ada", schemes={"any": frozenset()}))
+            await send_unnamed(
+                client, dialect=dialect, caller=Caller("ada", schemes={"any": frozenset()})
+            )
 
 
 @pytest.mark.parametrize("is_async", [True, False], ids=["async", "plain"])
-async def test_a_router_selects_the_skill_by_message_and_caller(serve: Serve, *, is_async: bool) -> None:
+async def test_a_router_selects_the_skill_by_message_and_caller(
+    serve: Serve, *, is_async: bool
+) -> None:
     """Its ``None`` means the default skill; a named skill is never routed."""
     agent = build_agent(default=True)
 
@@ -98,7 +106,9 @@ async def test_a_router_selects_the_skill_by_message_and_caller(serve: Serve, *,
 
 
 async def test_a_router_cannot_select_what_the_caller_may_not_see(serve: Serve) -> None:
-    """A hidden skill does not exist; an id that no skill has is an error of the agent, not of its caller."""
+    """A hidden skill does not exist; an id that no skill has is an error of the agent, not of its
+    caller.
+    """
     agent, answers = build_agent(default=True), ["hidden", "uper"]
     agent.router(lambda _message, _caller: answers.pop(0))
     async with serve(agent) as client:
@@ -113,13 +123,19 @@ async def test_a_skill_without_brackets_has_the_name_and_the_options_of_its_deco
     agent = Agent("letters")
     agent.skill(upper)
     agent.skill(default=True)(lower)
-    assert {name: each.is_default for name, each in agent.skills.items()} == {"upper": False, "lower": True}
+    assert {name: each.is_default for name, each in agent.skills.items()} == {
+        "upper": False,
+        "lower": True,
+    }
 
 
 async def test_there_is_one_default_and_one_router() -> None:
     """A second one is refused by name, and the agent stays as it was."""
     agent = build_agent(default=True)
-    with pytest.raises(ValueError, match="'lower' and 'third' are both the default; keep default=True on one of them"):
+    with pytest.raises(
+        ValueError,
+        match="'lower' and 'third' are both the default; keep default=True on one of them",
+    ):
         agent.add("third", upper, default=True)
     assert "third" not in agent.skills
     agent.router(lambda _message, _caller: None)

@@ -36,7 +36,11 @@ async def test_a_stream_begins_with_the_task_and_ends_with_its_end(client: Clien
     events = await client.stream("3", skill="count")
     assert kinds(events)[0] == "task"
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
-    chunks = [update.artifact.parts[0].text for event in events if (update := event.data.model.artifact_update)]
+    chunks = [
+        update.artifact.parts[0].text
+        for event in events
+        if (update := event.data.model.artifact_update)
+    ]
     assert chunks == ["0", "1", "2"]
     assert states(events) == [State.SUBMITTED, State.WORKING, State.COMPLETED]
 
@@ -48,7 +52,9 @@ async def test_a_stream_of_an_answer_without_a_task_is_that_answer(client: Clien
 
 
 @pytest.mark.parametrize("dialect", [V1_0.name, V0_3.name, V0_3_PROTO.name])
-async def test_a_stream_of_a_message_ends_when_the_task_waits_for_the_caller(client: Client, dialect: str) -> None:
+async def test_a_stream_of_a_message_ends_when_the_task_waits_for_the_caller(
+    client: Client, dialect: str
+) -> None:
     """The answer is then sent as a stream of its own."""
     speaker = client.but(dialect=dialect)
     events = await speaker.stream("go", skill="ask")
@@ -59,7 +65,9 @@ async def test_a_stream_of_a_message_ends_when_the_task_waits_for_the_caller(cli
     assert states(await speaker.stream("that", task_id=task.id))[-1] == State.COMPLETED
 
 
-async def test_a_subscription_of_1_0_stays_open_while_the_task_waits_for_the_caller(client: Client) -> None:
+async def test_a_subscription_of_1_0_stays_open_while_the_task_waits_for_the_caller(
+    client: Client,
+) -> None:
     """The answer gets its own response, and all streams of the task get the same events."""
     task = await client.send("go", skill="ask")
     streams = [await client.start_subscription(task.id) for _ in range(2)]
@@ -82,11 +90,15 @@ async def test_a_closed_stream_frees_its_reader_and_leaves_the_task_alone(client
     assert len(client.service._engine.hub._buffers) == 0
     task = first.data.model.task
     assert task is not None
-    assert (await client.service.cancel_task(CancelTaskRequest(id=task.id), client.call)).model.status.state == State.CANCELED
+    assert (
+        await client.service.cancel_task(CancelTaskRequest(id=task.id), client.call)
+    ).model.status.state == State.CANCELED
 
 
 async def test_a_subscriber_gets_the_task_first_and_then_its_events(client: Client) -> None:
-    """The task is as it was at that moment, so that nothing is lost between reading and subscribing."""
+    """The task is as it was at that moment, so that nothing is lost between reading and
+    subscribing.
+    """
     task = await client.send("hi", skill="wait", return_immediately=True)
     following = await client.start_subscription(task.id)
     await client.service.cancel_task(CancelTaskRequest(id=task.id), client.call)
@@ -96,13 +108,17 @@ async def test_a_subscriber_gets_the_task_first_and_then_its_events(client: Clie
 
 
 async def test_a_stream_goes_on_after_the_last_event_that_was_seen(client: Client) -> None:
-    """No event is lost or repeated, and no task comes first; also when the task has ended, and when all was seen."""
+    """No event is lost or repeated, and no task comes first; also when the task has ended, and when
+    all was seen.
+    """
     whole = await client.stream("5", skill="count")
     task = whole[0].data.model.task
     assert task is not None
     for seen in range(len(whole) + 1):
         rest = await client.but(last_event_id=str(seen)).subscribe(task.id)
-        assert [(event.seq, event.data.json) for event in rest] == [(event.seq, event.data.json) for event in whole[seen:]]
+        assert [(event.seq, event.data.json) for event in rest] == [
+            (event.seq, event.data.json) for event in whole[seen:]
+        ]
 
 
 @pytest.mark.parametrize("dialect", [V1_0.name, V0_3.name])
@@ -124,6 +140,12 @@ async def test_a_cursor_must_be_the_number_of_an_event(client: Client, cursor: s
 async def test_errors_come_before_the_first_event(client: Client) -> None:
     """A message that is refused, and a task that is not there, begin no stream."""
     with pytest.raises(ContentTypeNotSupportedError):
-        await anext(client.service.send_streaming_message(client.request(Part(raw=b"1", media_type="a/b")), client.call))
+        await anext(
+            client.service.send_streaming_message(
+                client.request(Part(raw=b"1", media_type="a/b")), client.call
+            )
+        )
     with pytest.raises(TaskNotFoundError):
-        await anext(client.service.subscribe_to_task(SubscribeToTaskRequest(id="nope"), client.call))
+        await anext(
+            client.service.subscribe_to_task(SubscribeToTaskRequest(id="nope"), client.call)
+        )

@@ -10,7 +10,13 @@ from integration.service.conftest import Client
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_contract.errors import InvalidParamsError, TaskNotCancelableError, TaskNotFoundError
 from a2a_contract.lifecycle import State
-from a2a_contract.v1_0 import CancelTaskRequest, GetTaskRequest, ListTasksRequest, ListTasksResponse, TaskState
+from a2a_contract.v1_0 import (
+    CancelTaskRequest,
+    GetTaskRequest,
+    ListTasksRequest,
+    ListTasksResponse,
+    TaskState,
+)
 from a2a_runtime.caller import Caller
 
 pytestmark = pytest.mark.anyio
@@ -18,7 +24,9 @@ pytestmark = pytest.mark.anyio
 
 async def listed(client: Client, **filters: object) -> ListTasksResponse:
     """List tasks."""
-    return (await client.service.list_tasks(ListTasksRequest.model_validate(filters), client.call)).model
+    return (
+        await client.service.list_tasks(ListTasksRequest.model_validate(filters), client.call)
+    ).model
 
 
 async def test_a_page_has_the_newest_tasks_first_and_leads_to_the_next(client: Client) -> None:
@@ -33,7 +41,10 @@ async def test_a_page_has_the_newest_tasks_first_and_leads_to_the_next(client: C
             break
     assert sorted(seen) == sorted(ids)
     assert seen[0] == ids[-1]
-    assert b'"nextPageToken":""' in (await client.service.list_tasks(ListTasksRequest(), client.call)).json
+    assert (
+        b'"nextPageToken":""'
+        in (await client.service.list_tasks(ListTasksRequest(), client.call)).json
+    )
 
 
 async def test_artifacts_are_listed_only_on_request(client: Client) -> None:
@@ -44,12 +55,21 @@ async def test_artifacts_are_listed_only_on_request(client: Client) -> None:
 
 
 async def test_filters_narrow_a_list(client: Client) -> None:
-    """By conversation, by state, and by the time of the last status; an unspecified state is no filter."""
-    done, asking = await client.send("hi", context_id="c-1"), await client.send("hi", skill="ask", context_id="c-2")
+    """By conversation, by state, and by the time of the last status; an unspecified state is no
+    filter.
+    """
+    done, asking = (
+        await client.send("hi", context_id="c-1"),
+        await client.send("hi", skill="ask", context_id="c-2"),
+    )
     assert [task.id for task in (await listed(client, context_id="c-1")).tasks] == [done.id]
-    assert [task.id for task in (await listed(client, status=TaskState.INPUT_REQUIRED)).tasks] == [asking.id]
+    assert [task.id for task in (await listed(client, status=TaskState.INPUT_REQUIRED)).tasks] == [
+        asking.id
+    ]
     assert (await listed(client, status=TaskState.UNSPECIFIED)).total_size == 2
-    assert (await listed(client, status_timestamp_after=datetime.now(UTC) + timedelta(hours=1))).total_size == 0
+    assert (
+        await listed(client, status_timestamp_after=datetime.now(UTC) + timedelta(hours=1))
+    ).total_size == 0
     assert done.status.timestamp is not None
     assert (await listed(client, status_timestamp_after=done.status.timestamp)).total_size == 2
 
@@ -62,7 +82,12 @@ async def test_all_field_errors_are_returned_at_once(client: Client) -> None:
     )  # fmt: skip
     with pytest.raises(InvalidParamsError) as raised:
         await client.service.list_tasks(request, client.call)
-    assert [place for place, _ in raised.value.fields] == ["status", "pageSize", "historyLength", "pageToken"]
+    assert [place for place, _ in raised.value.fields] == [
+        "status",
+        "pageSize",
+        "historyLength",
+        "pageToken",
+    ]
 
 
 async def test_a_token_is_good_for_its_own_list_only(client: Client) -> None:
@@ -76,7 +101,10 @@ async def test_a_token_is_good_for_its_own_list_only(client: Client) -> None:
 
 
 async def test_a_conversation_that_is_not_there_is_an_error_in_0_3_only(client: Client) -> None:
-    """0.3 asks for that; 1.0 lists nothing. A filter that fits no task of a known conversation is no error."""
+    """0.3 asks for that; 1.0 lists nothing.
+
+    A filter that fits no task of a known conversation is no error.
+    """
     await client.send("hi", context_id="c-1")
     older = client.but(dialect=V0_3.name)
     assert (await listed(client.but(dialect=V1_0.name), context_id="nope")).tasks == []
@@ -110,7 +138,9 @@ async def test_a_task_that_runs_or_waits_is_canceled(client: Client) -> None:
     """The answer shows the end."""
     for skill in ("wait", "ask"):
         task = await client.send("hi", skill=skill, return_immediately=True)
-        assert (await client.service.cancel_task(CancelTaskRequest(id=task.id), client.call)).model.status.state == State.CANCELED
+        assert (
+            await client.service.cancel_task(CancelTaskRequest(id=task.id), client.call)
+        ).model.status.state == State.CANCELED
 
 
 @pytest.mark.parametrize("dialect", [V1_0.name, V0_3.name])
@@ -118,4 +148,6 @@ async def test_a_task_that_has_ended_is_not_canceled(client: Client, dialect: st
     """A completed and a canceled task."""
     task = await client.send("hi")
     with pytest.raises(TaskNotCancelableError):
-        await client.service.cancel_task(CancelTaskRequest(id=task.id), client.but(dialect=dialect).call)
+        await client.service.cancel_task(
+            CancelTaskRequest(id=task.id), client.but(dialect=dialect).call
+        )

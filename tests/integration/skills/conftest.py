@@ -20,7 +20,9 @@ URL = "http://agent"
 @pytest.fixture
 async def transport() -> AsyncGenerator[httpx.AsyncBaseTransport, None]:
     """A way to the agent."""
-    async with run_app(create_app(*make_surfaces(ReportAgent()), settings=FAST_SETTINGS)) as transport:
+    async with run_app(
+        create_app(*make_surfaces(ReportAgent()), settings=FAST_SETTINGS)
+    ) as transport:
         yield transport
 
 

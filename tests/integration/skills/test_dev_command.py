@@ -36,8 +36,13 @@ def port() -> int:
 
 @contextmanager
 def working_on(project: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
-    """Run the command until it serves, and end it whatever happens; what it says is in a file of the project."""
-    with (project / "said.log").open("wb") as log, subprocess.Popen([*COMMAND, str(port)], cwd=project, stdout=log, stderr=log) as process:
+    """Run the command until it serves, and end it whatever happens; what it says is in a file of
+    the project.
+    """
+    with (
+        (project / "said.log").open("wb") as log,
+        subprocess.Popen([*COMMAND, str(port)], cwd=project, stdout=log, stderr=log) as process,
+    ):
         try:
             until(lambda: is_served(port), project)
             yield process
@@ -70,17 +75,23 @@ def until(is_so: Callable[[], bool], project: Path) -> None:
 
 
 def test_calls_are_logged_by_what_they_are(hello: Path, port: int) -> None:
-    """Over JSON-RPC all calls are one path: the log names the operation, the skill and how its task ended. The port is free after SIGTERM."""
+    """Over JSON-RPC all calls are one path: the log names the operation, the skill and how its task
+    ended. The port is free after SIGTERM.
+    """
     with working_on(hello, port) as process:
         message = {"messageId": "1", "role": "ROLE_USER", "parts": [{"data": {"name": "Ada"}}]}
         call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
-        answer = httpx.post(f"http://127.0.0.1:{port}/", json=call, headers={"A2A-Version": "1.0"}, trust_env=False).json()
+        answer = httpx.post(
+            f"http://127.0.0.1:{port}/", json=call, headers={"A2A-Version": "1.0"}, trust_env=False
+        ).json()
         assert f"task completed: {answer['result']['task']['id']}, skill greet\n" in said(hello)
         assert_ends(process, signal.SIGTERM, port)
     assert "SendMessage at /, in v1_0, from anonymous\n" in said(hello)
 
 
-def test_a_port_that_is_taken_ends_the_command(hello: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_port_that_is_taken_ends_the_command(
+    hello: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nothing is built, and nothing waits for a change that would not help."""
     monkeypatch.chdir(hello)
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -90,9 +101,14 @@ def test_a_port_that_is_taken_ends_the_command(hello: Path, capsys: pytest.Captu
 
 
 def test_every_change_is_built_once(hello: Path, port: int) -> None:
-    """A schema that is named, one that is named no more, and one that is there only later: each is one build. The port is free after SIGINT."""
+    """A schema that is named, one that is named no more, and one that is there only later: each is
+    one build. The port is free after SIGINT.
+    """
     file = hello / "a2a.toml"
-    plain, more = file.read_text(), '\n[skills.more]\ndescription = "More."\noutput = "schema/more.json"\n'
+    plain, more = (
+        file.read_text(),
+        '\n[skills.more]\ndescription = "More."\noutput = "schema/more.json"\n',
+    )
     with working_on(hello, port) as process:
         file.write_text(plain + more)
         until(lambda: "more.json cannot be read" in said(hello), hello)
@@ -126,6 +142,8 @@ def builds(project: Path) -> int:
 def card(port: int) -> str:
     """The card as it is served, or nothing while it is not."""
     try:
-        return httpx.get(f"http://127.0.0.1:{port}/.well-known/agent-card.json", trust_env=False).text
+        return httpx.get(
+            f"http://127.0.0.1:{port}/.well-known/agent-card.json", trust_env=False
+        ).text
     except httpx.TransportError:
         return ""

@@ -87,7 +87,9 @@ def shows(agent: Web, url: str) -> None:
 
 
 @pytest.mark.parametrize(("card", "said"), REFUSED.values(), ids=REFUSED.keys())
-def test_hostile_cards_are_refused(folder: Path, capsys: pytest.CaptureFixture[str], card: object, said: str) -> None:
+def test_hostile_cards_are_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str], card: object, said: str
+) -> None:
     """A card that nothing can be made of ends in a sentence that says so, and in no file."""
     (folder / "card.json").write_text(card if isinstance(card, str) else json.dumps(card))
     assert main(["client", "card.json", "-o", "made"]) == 2
@@ -104,13 +106,18 @@ def test_no_card_surprises_us(card: dict[str, object]) -> None:
         where = Path(place, "card.json")
         where.write_text(json.dumps(card))
         with suppress(GeneratorError):
-            assert all(map(is_inside, remote_client.emit(read_remote_agent(str(where)), "a2a-gen client")))
+            assert all(
+                map(is_inside, remote_client.emit(read_remote_agent(str(where)), "a2a-gen client"))
+            )
 
 
 def test_skills_of_any_name(folder: Path) -> None:
     """A skill that has no name for files and methods gets a made one; it is called by its own."""
     names = ["日本", "...", "con", "x" * 300, "a\0b", "../../../x", "__init__", "class"]
-    skills = [{"id": name, "description": "Asks.", "metadata": {"input_schema": json.loads(SCHEMA)}} for name in names]
+    skills = [
+        {"id": name, "description": "Asks.", "metadata": {"input_schema": json.loads(SCHEMA)}}
+        for name in names
+    ]
     (folder / "card.json").write_text(json.dumps({"name": "Agent", "skills": skills}))
     assert main(["client", "card.json", "-o", "made"]) == 0
     assert main(["client", "card.json", "-o", "made", "--check"]) == 0
@@ -120,24 +127,37 @@ def test_skills_of_any_name(folder: Path) -> None:
 
 def test_made_names_differ(folder: Path) -> None:
     """Two skills without a word of ASCII are two methods, with a schema each."""
-    both = [{"id": skill, "metadata": {"input_schema": {"type": kind}}} for skill, kind in (("日", "object"), ("本", "string"))]
+    both = [
+        {"id": skill, "metadata": {"input_schema": {"type": kind}}}
+        for skill, kind in (("日", "object"), ("本", "string"))
+    ]
     (folder / "card.json").write_text(json.dumps({"name": "Agent", "skills": both}))
     assert main(["client", "card.json", "-o", "made"]) == 0
     assert len(list((folder / "made" / "schemas").iterdir())) == 2
 
 
-def test_schemas_come_from_the_agent_alone(agent: Web, internal: Web, capsys: pytest.CaptureFixture[str]) -> None:
-    """A card with a schema at another address is refused without a request to that address, unless the user allows it."""
+def test_schemas_come_from_the_agent_alone(
+    agent: Web, internal: Web, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A card with a schema at another address is refused without a request to that address, unless
+    the user allows it.
+    """
     shows(agent, f"{internal.url}/secret")
     assert main(["client", agent.url, "-o", "made"]) == 2
     assert f"--schemas-from {internal.url}" in capsys.readouterr().err
     assert internal.paths == []
     assert main(["client", agent.url, "-o", "made", "--schemas-from", internal.url]) == 0
-    assert f"--schemas-from {internal.url}\n" in Path("made/client.py").read_text().partition('"""')[0]
+    assert (
+        f"--schemas-from {internal.url}\n" in Path("made/client.py").read_text().partition('"""')[0]
+    )
 
 
-@pytest.mark.parametrize("path", ["/.well-known/agent-card.json", "/schema"], ids=["card", "schema"])
-def test_redirects_stay_where_they_are(agent: Web, internal: Web, capsys: pytest.CaptureFixture[str], path: str) -> None:
+@pytest.mark.parametrize(
+    "path", ["/.well-known/agent-card.json", "/schema"], ids=["card", "schema"]
+)
+def test_redirects_stay_where_they_are(
+    agent: Web, internal: Web, capsys: pytest.CaptureFixture[str], path: str
+) -> None:
     """A redirect to another host is not followed; one to another path is."""
     shows(agent, "/schema")
     agent.answers["/schema"] = SCHEMA

@@ -1,4 +1,6 @@
-"""Plain generators as handlers: they stream from a thread, wait for their reader, and are closed with it."""
+"""Plain generators as handlers: they stream from a thread, wait for their reader, and are closed
+with it.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,11 @@ async def test_typed_functions_and_dependencies_stream_too() -> None:
     assert [part.data for artifact in task.artifacts or [] for part in artifact.parts] == [0, 2, 4]
 
 
-@pytest.mark.parametrize("error", [ValueError("no"), SystemExit(1), StopIteration()], ids=["ValueError", "SystemExit", "StopIteration"])
+@pytest.mark.parametrize(
+    "error",
+    [ValueError("no"), SystemExit(1), StopIteration()],
+    ids=["ValueError", "SystemExit", "StopIteration"],
+)
 async def test_an_exception_fails_the_task(error: BaseException) -> None:
     """Chunks from before stay, and the process goes on."""
 

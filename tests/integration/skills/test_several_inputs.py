@@ -48,13 +48,26 @@ def build_agent() -> Agent:
     agent.provide(options=lambda: Options(100))
 
     @agent.skill
-    async def add(a: int, b: Annotated[int, Field(ge=0)], ctx: SkillContext, calculator: Calculator, options: Options) -> int:
+    async def add(
+        a: int,
+        b: Annotated[int, Field(ge=0)],
+        ctx: SkillContext,
+        calculator: Calculator,
+        options: Options,
+    ) -> int:
         """Add two numbers."""
         assert ctx.task_id
         return calculator.add(a, b, options.bonus)
 
     @agent.skill("move-by")
-    def move_by(name: str, /, dx: int = 1, *, corner: Point, tags: list[str] = []) -> dict[str, int]:  # noqa: B006 - as some write it
+    def move_by(
+        name: str,
+        /,
+        dx: int = 1,
+        *,
+        corner: Point,
+        tags: list[str] = [],  # noqa: B006 - as some write it
+    ) -> dict[str, int]:
         """Move in a thread."""
         tags.append(name)
         return {"x": corner.x + dx, "tags": len(tags)}
@@ -70,20 +83,32 @@ def build_agent() -> Agent:
 
 async def call(agent: Agent, skill: str, value: object) -> Task:
     """Call a skill with a JSON value, or a text."""
-    async with run_app(create_app(agent)) as transport, A2AClient("http://agent", transport=transport) as client:
+    async with (
+        run_app(create_app(agent)) as transport,
+        A2AClient("http://agent", transport=transport) as client,
+    ):
         answer = await client.send(value, options=SendOptions(skill=skill))
     assert isinstance(answer, Task)
     return answer
 
 
 def test_the_schema_has_a_member_per_parameter() -> None:
-    """Dependencies and the context are none; defaults make members optional; a single value stays what it is."""
+    """Dependencies and the context are none; defaults make members optional; a single value stays
+    what it is.
+    """
     skills = build_agent().skills
     add, move = skills["add"].input_schema, skills["move-by"].input_schema
     assert add is not None
     assert move is not None
-    assert (add["type"], add["required"], add["additionalProperties"]) == ("object", ["a", "b"], False)
-    assert add["properties"] == {"a": {"title": "A", "type": "integer"}, "b": {"minimum": 0, "title": "B", "type": "integer"}}
+    assert (add["type"], add["required"], add["additionalProperties"]) == (
+        "object",
+        ["a", "b"],
+        False,
+    )
+    assert add["properties"] == {
+        "a": {"title": "A", "type": "integer"},
+        "b": {"minimum": 0, "title": "B", "type": "integer"},
+    }
     assert add["title"] == "AddInput"
     assert move["required"] == ["name", "corner"]
     assert list(move["properties"]) == ["name", "dx", "corner", "tags"]
@@ -102,7 +127,15 @@ async def test_functions_of_several_values_are_called() -> None:
     assert (shouted.artifacts or [])[0].parts[0].text == "ADA1"
 
 
-@pytest.mark.parametrize("value", [{"a": 1}, {"a": 1, "b": -1}, {"a": 1, "b": 2, "options": {"bonus": 5}}, {"a": 1, "b": 2, "calculator": 1}])
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"a": 1},
+        {"a": 1, "b": -1},
+        {"a": 1, "b": 2, "options": {"bonus": 5}},
+        {"a": 1, "b": 2, "calculator": 1},
+    ],
+)
 async def test_other_members_are_refused(value: object) -> None:
     """A caller gives each member that it must, and never a dependency."""
     with pytest.raises(InvalidParamsError):
@@ -137,8 +170,17 @@ async def whole(corner: Point, dx: int) -> int:
 @pytest.mark.parametrize(
     ("function", "problem"),
     [
-        (misspelt, "parameter 'optoins' is a member of its input, and nearly the dependency 'options'; correct it"),
-        (before, r"parameter 'options' became a member of its input, and is a dependency too; call agent.provide\(options=…\) before"),
+        (
+            misspelt,
+            (
+                "parameter 'optoins' is a member of its input, and nearly the dependency "
+                "'options'; correct it"
+            ),
+        ),
+        (
+            before,
+            r"parameter 'options' became a member of its input, and is a dependency too; call agent.provide\(options=…\) before",
+        ),
         (no_data, "parameter 'machine' is not a dependency; declare it"),
         (bare, "parameter 'b' is not a dependency; declare it"),
         (whole, "parameter 'dx' is not a dependency; declare it .* a model is the whole input"),

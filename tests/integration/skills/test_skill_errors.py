@@ -8,7 +8,16 @@ from collections.abc import AsyncGenerator, AsyncIterator
 import httpx
 import pytest
 from integration.skills.conftest import REPORT, URL
-from report_agent.contract import Approval, Chapter, ReportAgentClient, ReportRequest, Summary, SummaryRequest, make_surfaces, skills
+from report_agent.contract import (
+    Approval,
+    Chapter,
+    ReportAgentClient,
+    ReportRequest,
+    Summary,
+    SummaryRequest,
+    make_surfaces,
+    skills,
+)
 from report_agent.handlers import ReportAgent
 
 from a2a_contract.dialects import V0_3, V1_0
@@ -35,7 +44,9 @@ class Choosy(ReportAgent):
         assert request.text
         ctx.reject(fields=WRONG)
 
-    async def write_report(self, request: ReportRequest, ctx: SkillContext) -> AsyncIterator[Chapter]:
+    async def write_report(
+        self, request: ReportRequest, ctx: SkillContext
+    ) -> AsyncIterator[Chapter]:
         """Write one chapter, and then think."""
         await ctx.progress(0.5)
         yield Chapter(title=request.topic, text="")
@@ -52,7 +63,9 @@ async def choosy() -> AsyncGenerator[httpx.AsyncBaseTransport, None]:
 @pytest.mark.parametrize("dialect", [V1_0.name, V0_3.name])
 async def test_a_refusal_names_its_places(choosy: httpx.AsyncBaseTransport, dialect: str) -> None:
     """The task is rejected, and callers get every place, in every dialect."""
-    async with ReportAgentClient(URL, transport=choosy, options=ClientOptions(pin=Pin(dialect))) as client:
+    async with ReportAgentClient(
+        URL, transport=choosy, options=ClientOptions(pin=Pin(dialect))
+    ) as client:
         with pytest.raises(RejectedError, match="text: is rude") as refused:
             await client.summarize(SummaryRequest(text="x"))
         assert refused.value.fields == WRONG
@@ -60,12 +73,18 @@ async def test_a_refusal_names_its_places(choosy: httpx.AsyncBaseTransport, dial
         assert refused.value.task.status.state == State.REJECTED
 
 
-async def test_over_plain_http_it_is_an_error_of_the_input(choosy: httpx.AsyncBaseTransport) -> None:
+async def test_over_plain_http_it_is_an_error_of_the_input(
+    choosy: httpx.AsyncBaseTransport,
+) -> None:
     """It looks like any other input that is refused."""
     async with httpx.AsyncClient(base_url=URL, transport=choosy) as http:
         answer = await http.post("/skills/summarize", json={"text": "x"})
     assert answer.status_code == 400
-    places = [each["fieldViolations"] for each in answer.json()["error"]["details"] if "fieldViolations" in each]
+    places = [
+        each["fieldViolations"]
+        for each in answer.json()["error"]["details"]
+        if "fieldViolations" in each
+    ]
     assert places == [[{"field": place, "description": text} for place, text in WRONG]]
 
 
@@ -73,13 +92,19 @@ async def test_a_refusal_without_places_has_none(transport: httpx.AsyncBaseTrans
     """A rejection for another reason has no field errors."""
     async with ReportAgentClient(URL, transport=transport) as client:
         with pytest.raises(RejectedError) as refused:
-            await client.publish(REPORT, on_ask=lambda _: Approval(approved=False, by="Ada", remark="too short"))
+            await client.publish(
+                REPORT, on_ask=lambda _: Approval(approved=False, by="Ada", remark="too short")
+            )
     assert refused.value.fields == ()
 
 
 async def test_places_are_those_of_the_input(transport: httpx.AsyncBaseTransport) -> None:
-    """Field errors of the handler have paths in the input, like those of the client's validation."""
-    unchecked = SkillContract(skills.SUMMARIZE.id, TypedSchema[object](object, {}), skills.SUMMARIZE.output)
+    """Field errors of the handler have paths in the input, like those of the client's
+    validation.
+    """
+    unchecked = SkillContract(
+        skills.SUMMARIZE.id, TypedSchema[object](object, {}), skills.SUMMARIZE.output
+    )
     async with ReportAgentClient(URL, transport=transport) as client:
         with pytest.raises(InvalidParamsError) as refused:
             await client._call(unchecked, {"text": ""}, {})
@@ -97,7 +122,9 @@ async def test_a_call_ends_with_its_deadline(choosy: httpx.AsyncBaseTransport) -
 
 
 async def test_time_for_answers_counts(transport: httpx.AsyncBaseTransport) -> None:
-    """A question that takes too long to answer ends the call; an answer's own error stays what it is."""
+    """A question that takes too long to answer ends the call; an answer's own error stays what it
+    is.
+    """
 
     async def slow(_: PendingQuestion) -> object:
         await asyncio.sleep(60)
@@ -117,4 +144,14 @@ async def test_a_deadline_that_is_kept_changes_nothing(transport: httpx.AsyncBas
     """Calls that are done in time give what they give."""
     async with ReportAgentClient(URL, transport=transport) as client:
         assert (await client.summarize(SummaryRequest(text="One. Two."), timeout=30)).sentences == 2
-        assert len([each async for each in client.write_report(ReportRequest(topic="tea", chapters=2), timeout=30)]) == 2
+        assert (
+            len(
+                [
+                    each
+                    async for each in client.write_report(
+                        ReportRequest(topic="tea", chapters=2), timeout=30
+                    )
+                ]
+            )
+            == 2
+        )

@@ -32,12 +32,21 @@ PUBLISH = Message(
 
 
 @pytest.mark.parametrize("dialect", [V1_0.name, V0_3.name])
-async def test_wrong_answers_leave_the_task_open(transport: httpx.AsyncBaseTransport, dialect: str) -> None:
-    """An answer that does not fit is refused with its places, what models cannot say included; the right one goes on."""
-    async with A2AClient(URL, transport=transport, options=ClientOptions(pin=Pin(dialect))) as client:
+async def test_wrong_answers_leave_the_task_open(
+    transport: httpx.AsyncBaseTransport, dialect: str
+) -> None:
+    """An answer that does not fit is refused with its places, what models cannot say included; the
+    right one goes on.
+    """
+    async with A2AClient(
+        URL, transport=transport, options=ClientOptions(pin=Pin(dialect))
+    ) as client:
         task = await client.send(PUBLISH)
         assert isinstance(task, Task)
-        for wrong, place in (({"approved": 1, "by": "Ada"}, "approved"), ({"approved": False, "by": "Ada"}, "remark")):
+        for wrong, place in (
+            ({"approved": 1, "by": "Ada"}, "approved"),
+            ({"approved": False, "by": "Ada"}, "remark"),
+        ):
             with pytest.raises(InvalidParamsError) as refused:
                 await client.send(wrong, task=task)
             assert [each for each, _ in refused.value.fields] == [f"message.parts[0].data.{place}"]
@@ -48,16 +57,22 @@ async def test_wrong_answers_leave_the_task_open(transport: httpx.AsyncBaseTrans
 
 
 async def test_a_question_survives_a_restart(tmp_path: Path) -> None:
-    """The agent is stopped after it has asked; the next one checks the answer by the same schema, and goes on."""
+    """The agent is stopped after it has asked; the next one checks the answer by the same schema,
+    and goes on.
+    """
     store = f"sqlite:///{tmp_path / 'tasks.db'}"
     async with (
-        run_app(create_app(*make_surfaces(ReportAgent()), store=store, settings=FAST_SETTINGS)) as transport,
+        run_app(
+            create_app(*make_surfaces(ReportAgent()), store=store, settings=FAST_SETTINGS)
+        ) as transport,
         A2AClient(URL, transport=transport) as client,
     ):
         task = await client.send(PUBLISH)
         assert isinstance(task, Task)
     async with (
-        run_app(create_app(*make_surfaces(ReportAgent()), store=store, settings=FAST_SETTINGS)) as transport,
+        run_app(
+            create_app(*make_surfaces(ReportAgent()), store=store, settings=FAST_SETTINGS)
+        ) as transport,
         A2AClient(URL, transport=transport) as client,
     ):
         assert parse_question(await client.get(task)).schema is not None
@@ -78,22 +93,35 @@ async def test_a_callback_gets_the_question(transport: httpx.AsyncBaseTransport)
 
     async with ReportAgentClient(URL, transport=transport) as client:
         assert (await client.publish(REPORT, on_ask=approve)).approved_by == "Ada"
-        assert (questions[0].text, questions[0].detail) == ("May “Tea” be published?", {"chapters": 1})
+        assert (questions[0].text, questions[0].detail) == (
+            "May “Tea” be published?",
+            {"chapters": 1},
+        )
         with pytest.raises(RejectedError, match="Ada has not approved: no"):
-            await client.publish(REPORT, on_ask=lambda _: Approval(approved=False, by="Ada", remark="no"))
+            await client.publish(
+                REPORT, on_ask=lambda _: Approval(approved=False, by="Ada", remark="no")
+            )
 
 
 async def test_a_dictionary_is_checked_as_the_model_is(transport: httpx.AsyncBaseTransport) -> None:
-    """Its keys are the names in the JSON; what does not match is refused before it is sent, with its place."""
+    """Its keys are the names in the JSON; what does not match is refused before it is sent, with
+    its place.
+    """
     async with ReportAgentClient(URL, transport=transport) as client:
-        assert (await client.publish(REPORT.model_dump(by_alias=True), on_ask=lambda _: Approval(approved=True, by="Ada"))).approved_by == "Ada"
+        assert (
+            await client.publish(
+                REPORT.model_dump(by_alias=True), on_ask=lambda _: Approval(approved=True, by="Ada")
+            )
+        ).approved_by == "Ada"
         with pytest.raises(InvalidParamsError) as refused:
             await client.publish({**REPORT.model_dump(by_alias=True), "title": 5})
         assert [place for place, _ in refused.value.fields] == ["title"]
 
 
 async def test_a_question_that_nobody_answers(transport: httpx.AsyncBaseTransport) -> None:
-    """Without a callback the call says that it was asked; with an answer that does not fit, it says what is wrong before it is sent."""
+    """Without a callback the call says that it was asked; with an answer that does not fit, it says
+    what is wrong before it is sent.
+    """
     async with ReportAgentClient(URL, transport=transport) as client:
         with pytest.raises(InputRequiredError, match="May “Tea” be published"):
             await client.publish(REPORT)

@@ -22,53 +22,112 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_openapi_describes_the_plain_calls(http: httpx.AsyncClient) -> None:
-    """The document of the app has an operation for every skill, with its schemas, what it may ask first, and examples that fit."""
+    """The document of the app has an operation for every skill, with its schemas, what it may ask
+    first, and examples that fit.
+    """
     paths = (await http.get("/schema/openapi.json")).json()["paths"]
-    assert {path for path in paths if path.startswith("/skills/")} == {"/skills/summarize", "/skills/write-report", "/skills/publish"}
-    calls = {path.rpartition("/")[2]: item["post"] for path, item in paths.items() if path.startswith("/skills/")}
-    assert calls["summarize"]["requestBody"]["content"]["application/json"]["schema"]["required"] == ["text"]
+    assert {path for path in paths if path.startswith("/skills/")} == {
+        "/skills/summarize",
+        "/skills/write-report",
+        "/skills/publish",
+    }
+    calls = {
+        path.rpartition("/")[2]: item["post"]
+        for path, item in paths.items()
+        if path.startswith("/skills/")
+    }
+    assert calls["summarize"]["requestBody"]["content"]["application/json"]["schema"][
+        "required"
+    ] == ["text"]
     assert {name: sorted(call["responses"]) for name, call in calls.items()} == {
         "summarize": ["200", "400", "default"],
         "write-report": ["200", "400", "default"],
         "publish": ["200", "202", "400", "default"],
     }
-    assert calls["write-report"]["responses"]["200"]["content"]["application/json"]["schema"]["items"]["title"] == "Chapter"
-    assert [each["name"] for each in calls["publish"]["parameters"]] == ["Idempotency-Key", "taskId"]
+    assert (
+        calls["write-report"]["responses"]["200"]["content"]["application/json"]["schema"]["items"][
+            "title"
+        ]
+        == "Chapter"
+    )
+    assert [each["name"] for each in calls["publish"]["parameters"]] == [
+        "Idempotency-Key",
+        "taskId",
+    ]
 
 
 @pytest.mark.parametrize("dialect", [V1_0, V0_3, MESH], ids=["1.0", "0.3", "mesh"])
 async def test_responses_match_openapi(dialect: Dialect) -> None:
-    """Questions, outputs and errors of the plain calls fit the schemas of the document, in the form of every dialect."""
-    surface = Surface(make_agent(ReportAgent()), dialects=frozenset((dialect.name,)), only=frozenset(("summarize",)))
-    async with run_app(create_app(surface, settings=FAST_SETTINGS)) as transport, httpx.AsyncClient(base_url=URL, transport=transport) as http:
+    """Questions, outputs and errors of the plain calls fit the schemas of the document, in the form
+    of every dialect.
+    """
+    surface = Surface(
+        make_agent(ReportAgent()),
+        dialects=frozenset((dialect.name,)),
+        only=frozenset(("summarize",)),
+    )
+    async with (
+        run_app(create_app(surface, settings=FAST_SETTINGS)) as transport,
+        httpx.AsyncClient(base_url=URL, transport=transport) as http,
+    ):
         document = (await http.get("/schema/openapi.json")).json()
         responses = document["paths"]["/skills/summarize"]["post"]["responses"]
-        for body, status in (({"text": "One. Two."}, "200"), ({"text": "", "sentences": 0}, "400"), (5, "400"), ([{}], "400")):
+        for body, status in (
+            ({"text": "One. Two."}, "200"),
+            ({"text": "", "sentences": 0}, "400"),
+            (5, "400"),
+            ([{}], "400"),
+        ):
             answer = await http.post("/skills/summarize", json=body)
             assert str(answer.status_code) == status
             schema = responses[status]["content"]["application/json"]["schema"]
-            SchemaValidator(document["components"]["schemas"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema).check(answer.json())
+            SchemaValidator(
+                document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+                if "$ref" in schema
+                else schema
+            ).check(answer.json())
 
 
 async def test_a_question_matches_openapi(http: httpx.AsyncClient) -> None:
     """The first question of a skill has the form in the document."""
     call = (await http.get("/schema/openapi.json")).json()["paths"]["/skills/publish"]["post"]
     answer = await http.post("/skills/publish", json=REPORT.model_dump())
-    SchemaValidator(call["responses"]["202"]["content"]["application/json"]["schema"]).check(answer.json())
+    SchemaValidator(call["responses"]["202"]["content"]["application/json"]["schema"]).check(
+        answer.json()
+    )
 
 
 async def test_examples_that_fit_are_in_the_document() -> None:
-    """Of the examples of a skill those are shown that are inputs; a skill that takes text takes plain text too."""
+    """Of the examples of a skill those are shown that are inputs; a skill that takes text takes
+    plain text too.
+    """
     agent = Agent("texts", description="Takes texts.", version="1.0.0")
 
     async def nothing(_: Context) -> str:
         return ""
 
-    agent.add("say", nothing, description="Say it.", examples=("Hello",), contract=SkillContract("say", TEXT, TEXT))
-    agent.add("sum", nothing, description="Sum up.", examples=("Sum it up", '{"text": "x"}', '{"text": 1}'), contract=skills.SUMMARIZE)
-    async with run_app(create_app(agent, settings=FAST_SETTINGS)) as transport, httpx.AsyncClient(base_url=URL, transport=transport) as http:
+    agent.add(
+        "say",
+        nothing,
+        description="Say it.",
+        examples=("Hello",),
+        contract=SkillContract("say", TEXT, TEXT),
+    )
+    agent.add(
+        "sum",
+        nothing,
+        description="Sum up.",
+        examples=("Sum it up", '{"text": "x"}', '{"text": 1}'),
+        contract=skills.SUMMARIZE,
+    )
+    async with (
+        run_app(create_app(agent, settings=FAST_SETTINGS)) as transport,
+        httpx.AsyncClient(base_url=URL, transport=transport) as http,
+    ):
         paths = (await http.get("/schema/openapi.json")).json()["paths"]
-    said, summed = (paths[f"/skills/{name}"]["post"]["requestBody"]["content"] for name in ("say", "sum"))
+    said, summed = (
+        paths[f"/skills/{name}"]["post"]["requestBody"]["content"] for name in ("say", "sum")
+    )
     assert [(kind, media["examples"]["example1"]) for kind, media in said.items()] == [
         ("application/json", {"value": "Hello"}),
         ("text/plain", {"value": "Hello"}),
@@ -82,7 +141,9 @@ async def test_examples_that_fit_are_in_the_document() -> None:
     [({"text": "", "colour": 1}, {"text", "colour"}), ({}, {"text"}), (5, {"body"})],
     ids=["members", "one that is missing", "the whole"],
 )
-async def test_places_are_those_of_the_body(http: httpx.AsyncClient, body: object, places: set[str]) -> None:
+async def test_places_are_those_of_the_body(
+    http: httpx.AsyncClient, body: object, places: set[str]
+) -> None:
     """Errors of plain HTTP have paths in the body."""
     answer = await http.post("/skills/summarize", json=body)
     _, detail = answer.json()["error"]["details"]

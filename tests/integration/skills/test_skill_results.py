@@ -10,7 +10,16 @@ from contextlib import aclosing
 import httpx
 import pytest
 from integration.skills.conftest import REPORT, URL
-from report_agent.contract import Chapter, Publication, Report, ReportAgentClient, ReportRequest, Summary, SummaryRequest, make_surfaces
+from report_agent.contract import (
+    Chapter,
+    Publication,
+    Report,
+    ReportAgentClient,
+    ReportRequest,
+    Summary,
+    SummaryRequest,
+    make_surfaces,
+)
 from report_agent.handlers import ReportAgent
 from typing_extensions import override
 
@@ -35,7 +44,9 @@ class Careless(ReportAgent):
         return Summary(text=request.text, sentences=-1)
 
     @override
-    async def write_report(self, request: ReportRequest, ctx: SkillContext) -> AsyncIterator[Chapter]:
+    async def write_report(
+        self, request: ReportRequest, ctx: SkillContext
+    ) -> AsyncIterator[Chapter]:
         """Give a chapter that is one, and one that is none; for one topic, never end."""
         yield Chapter(title="a", text="b")
         try:
@@ -53,13 +64,19 @@ class Careless(ReportAgent):
 
 @pytest.mark.parametrize("skill", ["summarize", "publish"])
 async def test_wrong_output_is_a_failed_task(caplog: pytest.LogCaptureFixture, skill: str) -> None:
-    """The caller gets a failed task with a fixed text; the log says which skill, which place, and what is wrong there."""
+    """The caller gets a failed task with a fixed text; the log says which skill, which place, and
+    what is wrong there.
+    """
     async with (
         run_app(create_app(*make_surfaces(Careless()), settings=FAST_SETTINGS)) as transport,
         ReportAgentClient(URL, transport=transport) as client,
     ):
         with caplog.at_level(logging.ERROR), pytest.raises(FailedError, match="failed to do this"):
-            await (client.summarize(SummaryRequest(text="a")) if skill == "summarize" else client.publish(REPORT))
+            await (
+                client.summarize(SummaryRequest(text="a"))
+                if skill == "summarize"
+                else client.publish(REPORT)
+            )
     (record,) = [each for each in caplog.records if "does not match" in each.getMessage()]
     assert skill in record.getMessage()
     assert ("sentences" if skill == "summarize" else "approvedBy") in record.getMessage()
@@ -73,7 +90,9 @@ async def test_a_wrong_chunk_ends_the_stream() -> None:
         ReportAgentClient(URL, transport=transport) as client,
     ):
         with pytest.raises(FailedError):
-            got.extend([chapter async for chapter in client.write_report(ReportRequest(topic="tea"))])
+            got.extend(
+                [chapter async for chapter in client.write_report(ReportRequest(topic="tea"))]
+            )
         async with aclosing(client.write_report(ReportRequest(topic="tea"))) as chapters:
             assert await anext(chapters) == Chapter(title="a", text="b")
 
@@ -94,6 +113,14 @@ async def test_progress_is_reported(transport: httpx.AsyncBaseTransport) -> None
     """A callback gets the fraction and the text of each update, in order."""
     updates: list[Progress] = []
     async with ReportAgentClient(URL, transport=transport) as client:
-        chapters = [chapter async for chapter in client.write_report(ReportRequest(topic="tea", chapters=2), on_progress=updates.append)]
+        chapters = [
+            chapter
+            async for chapter in client.write_report(
+                ReportRequest(topic="tea", chapters=2), on_progress=updates.append
+            )
+        ]
     assert len(chapters) == 2
-    assert updates == [Progress(0.0, "Writing chapter 1 of 2"), Progress(0.5, "Writing chapter 2 of 2")]
+    assert updates == [
+        Progress(0.0, "Writing chapter 1 of 2"),
+        Progress(0.5, "Writing chapter 2 of 2"),
+    ]

@@ -1,4 +1,6 @@
-"""Values of every kind go through a skill and come back as they were: as input, output, chunk and reply, in every dialect, and by plain HTTP."""
+"""Values of every kind go through a skill and come back as they were: as input, output, chunk and
+reply, in every dialect, and by plain HTTP.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,10 @@ VALUES: dict[str, tuple[JsonObject, list[object]]] = {
     "one word": ({"const": "yes"}, ["yes"]),
     "text or null": ({"type": ["string", "null"]}, ["x", "null", None]),
     "a text elsewhere": ({"$ref": "#/$defs/T", "$defs": {"T": {"type": "string"}}}, ["hello", "1"]),
-    "text or object": ({"oneOf": [{"type": "string"}, {"type": "object"}]}, ["hello", '{"x":1}', {"x": 1}]),
+    "text or object": (
+        {"oneOf": [{"type": "string"}, {"type": "object"}]},
+        ["hello", '{"x":1}', {"x": 1}],
+    ),
     "anything": ({}, ["hello", "1", None, {"a": None}, 10**40, 1.5, [], True]),
     "numbers": ({"type": "integer"}, [3, 10**30]),
     "lists": ({"type": "array"}, [["a"], [], [None]]),
@@ -49,7 +54,9 @@ DIALECTS = [V1_0.name, V0_3.name, V0_3_PROTO.name]
 class Whatever(SkillClient):
     """A client for skills that are made here."""
 
-    async def call(self, skill: SkillContract[object, object], value: object, reply: object = None) -> object:
+    async def call(
+        self, skill: SkillContract[object, object], value: object, reply: object = None
+    ) -> object:
         """Call a skill, and answer what it asks with a value."""
         return await self._call(skill, value, {"on_ask": lambda _: reply})
 
@@ -94,10 +101,17 @@ async def agent_of(
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize(("schema", "values"), VALUES.values(), ids=VALUES)
-async def test_values_come_back_as_they_were(schema: JsonObject, values: list[object], dialect: str) -> None:
-    """A text that looks like JSON stays a text, null stays null, and large integers keep their digits."""
+async def test_values_come_back_as_they_were(
+    schema: JsonObject, values: list[object], dialect: str
+) -> None:
+    """A text that looks like JSON stays a text, null stays null, and large integers keep their
+    digits.
+    """
     options = ClientOptions(pin=Pin(dialect))
-    async with agent_of(schema) as (transport, (once, streamed, asking)), Whatever(URL, transport=transport, options=options) as client:
+    async with (
+        agent_of(schema) as (transport, (once, streamed, asking)),
+        Whatever(URL, transport=transport, options=options) as client,
+    ):
         for value in values:
             assert await client.call(once, value) == value
             assert await client.stream(streamed, value) == [value, value]
@@ -105,29 +119,50 @@ async def test_values_come_back_as_they_were(schema: JsonObject, values: list[ob
 
 
 @pytest.mark.parametrize(("schema", "values"), VALUES.values(), ids=VALUES)
-async def test_plain_http_takes_and_gives_the_same(schema: JsonObject, values: list[object]) -> None:
+async def test_plain_http_takes_and_gives_the_same(
+    schema: JsonObject, values: list[object]
+) -> None:
     """The body is the value, whatever it is."""
-    async with agent_of(schema) as (transport, _), httpx.AsyncClient(base_url=URL, transport=transport) as http:
+    async with (
+        agent_of(schema) as (transport, _),
+        httpx.AsyncClient(base_url=URL, transport=transport) as http,
+    ):
         for value in values:
-            answer = await http.post("/skills/echo", content=to_json(value), headers={"content-type": "application/json"})
+            answer = await http.post(
+                "/skills/echo", content=to_json(value), headers={"content-type": "application/json"}
+            )
             assert (answer.status_code, answer.json()) == (200, value)
 
 
 @pytest.mark.parametrize(
-    ("text", "value"), [("a", "a"), ("1", "1"), ('"a"', "a"), ("null", "null")], ids=["a word", "a number that is one", "JSON", "null that is one"]
+    ("text", "value"),
+    [("a", "a"), ("1", "1"), ('"a"', "a"), ("null", "null")],
+    ids=["a word", "a number that is one", "JSON", "null that is one"],
 )
 async def test_plain_text_is_a_value_of_its_schema(text: str, value: str) -> None:
-    """A text that is no JSON but fits the schema is the value: users type replies without quotes."""
-    async with agent_of({"enum": ["a", "1", "null"]}) as (transport, (once, _, _)), Whatever(URL, transport=transport) as client:
-        said = Message(message_id="m", role=Role.USER, parts=[Part(text=text)], metadata={"skillId": "echo"})
+    """A text that is no JSON but fits the schema is the value: users type replies without
+    quotes.
+    """
+    async with (
+        agent_of({"enum": ["a", "1", "null"]}) as (transport, (once, _, _)),
+        Whatever(URL, transport=transport) as client,
+    ):
+        said = Message(
+            message_id="m", role=Role.USER, parts=[Part(text=text)], metadata={"skillId": "echo"}
+        )
         assert parse_output(once.output, await client.untyped.send(said)) == value
 
 
 async def test_a_refusal_names_the_place_inside_the_branch_of_a_union() -> None:
-    """The tag picks the branch: over the protocol, over plain HTTP and in the typed client, which refuses before it sends."""
+    """The tag picks the branch: over the protocol, over plain HTTP and in the typed client, which
+    refuses before it sends.
+    """
     wrong = {"payment": {"kind": "card", "card": {"pan": "12"}}}
     reason = ("payment.card.pan", 'the value does not match "^[0-9]{12,19}$"')
-    async with agent_of(PAYMENT) as (transport, (once, _, _)), Whatever(URL, transport=transport) as client:
+    async with (
+        agent_of(PAYMENT) as (transport, (once, _, _)),
+        Whatever(URL, transport=transport) as client,
+    ):
         with pytest.raises(InvalidParamsError) as refused:
             await client.call(once, wrong)
         assert tuple(refused.value.fields) == (reason,)
@@ -137,8 +172,15 @@ async def test_a_refusal_names_the_place_inside_the_branch_of_a_union() -> None:
         assert tuple(refused.value.fields) == (reason,)
         async with httpx.AsyncClient(base_url=URL, transport=transport) as http:
             answer = await http.post("/skills/echo", json=wrong)
-        places = [each["fieldViolations"] for each in answer.json()["error"]["details"] if "fieldViolations" in each]
-        assert (answer.status_code, places) == (400, [[{"field": reason[0], "description": reason[1]}]])
+        places = [
+            each["fieldViolations"]
+            for each in answer.json()["error"]["details"]
+            if "fieldViolations" in each
+        ]
+        assert (answer.status_code, places) == (
+            400,
+            [[{"field": reason[0], "description": reason[1]}]],
+        )
 
 
 class Wrapped(SkillModel):
@@ -152,10 +194,25 @@ class Wrapped(SkillModel):
 
 async def test_types_of_the_protocol_keep_its_form() -> None:
     """Absent members of a part are left out; null stays where the schema of the skill allows it."""
-    form = TypedSchema[Wrapped](Wrapped, {"type": "object", "properties": {"part": {"type": "object", "properties": {"raw": {"type": "string"}}}}})
-    document = {"part": {"text": "x"}, "remark": None, "note": None, "more": None, "deep": {"a": None}}
+    form = TypedSchema[Wrapped](
+        Wrapped,
+        {
+            "type": "object",
+            "properties": {"part": {"type": "object", "properties": {"raw": {"type": "string"}}}},
+        },
+    )
+    document = {
+        "part": {"text": "x"},
+        "remark": None,
+        "note": None,
+        "more": None,
+        "deep": {"a": None},
+    }
     assert form.serialize(form.parse(document)) == document
-    assert form.serialize(Wrapped(part=Part(text="x"), remark=None)) == {"part": {"text": "x"}, "remark": None}
+    assert form.serialize(Wrapped(part=Part(text="x"), remark=None)) == {
+        "part": {"text": "x"},
+        "remark": None,
+    }
 
 
 class Slow(httpx.AsyncBaseTransport):
@@ -168,19 +225,35 @@ class Slow(httpx.AsyncBaseTransport):
         """Answer."""
         if request.method == "GET":
             interface = {"url": URL, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
-            facts = {"description": "", "version": "1", "capabilities": {}, "skills": [], "defaultInputModes": [], "defaultOutputModes": []}
-            return httpx.Response(200, json={"name": "slow", "supportedInterfaces": [interface], **facts})
+            facts = {
+                "description": "",
+                "version": "1",
+                "capabilities": {},
+                "skills": [],
+                "defaultInputModes": [],
+                "defaultOutputModes": [],
+            }
+            return httpx.Response(
+                200, json={"name": "slow", "supportedInterfaces": [interface], **facts}
+            )
         body = await request.aread()
         call: dict[str, object] = httpx.Response(200, content=body).json()
         self.calls.append(str(call["method"]))
         state = State.COMPLETED if len(self.calls) > 2 else State.WORKING
-        task = {"id": "t", "contextId": "c", "status": {"state": str(state)}, "artifacts": [{"artifactId": "result", "parts": [{"text": "done"}]}]}
+        task = {
+            "id": "t",
+            "contextId": "c",
+            "status": {"state": str(state)},
+            "artifacts": [{"artifactId": "result", "parts": [{"text": "done"}]}],
+        }
         result: object = {"task": task} if len(self.calls) == 1 else task
         return httpx.Response(200, json={"jsonrpc": "2.0", "id": call["id"], "result": result})
 
 
 async def test_a_working_task_is_polled() -> None:
-    """An agent without streams that returns a working task is polled until the task ends; no callback is called."""
+    """An agent without streams that returns a working task is polled until the task ends; no
+    callback is called.
+    """
     slow = Slow()
     async with Whatever(URL, transport=slow) as client:
         skill: SkillContract[object, object] = SkillContract("plain", TEXT, TEXT)  # type: ignore[arg-type]
@@ -200,7 +273,10 @@ async def test_an_error_in_a_callback_cancels_the_task(*, ends: bool) -> None:
             raise KeyError("mine")
         return await asyncio.Event().wait()
 
-    async with agent_of({"type": "string"}) as (transport, (_, _, asking)), Whatever(URL, transport=transport) as client:
+    async with (
+        agent_of({"type": "string"}) as (transport, (_, _, asking)),
+        Whatever(URL, transport=transport) as client,
+    ):
         with pytest.raises((KeyError, TimeoutError)):
             async with asyncio.timeout(1):
                 await client._call(asking, "x", {"on_ask": fails})

@@ -116,7 +116,10 @@ async def count(words: list[str]) -> int:
 @pytest.fixture
 async def http() -> AsyncGenerator[httpx.AsyncClient, None]:
     """Plain HTTP to the agent."""
-    async with run_app(create_app(agent, settings=FAST_SETTINGS)) as transport, httpx.AsyncClient(base_url=URL, transport=transport) as http:
+    async with (
+        run_app(create_app(agent, settings=FAST_SETTINGS)) as transport,
+        httpx.AsyncClient(base_url=URL, transport=transport) as http,
+    ):
         yield http
 
 
@@ -127,29 +130,65 @@ WISH = {"destination": "Rome", "day": "2026-02-03"}
     ("skill", "sent", "output"),
     [
         ("book", WISH, {"number": "Rome-10-1", "note": None, "is_group": False}),
-        ("search", WISH, [{"number": "a2a-handler", "note": None, "is_group": False}, {"number": "Rome", "note": "cheap", "is_group": False}]),
-        ("follow", {**WISH, "seats": 2}, [{"number": "0", "note": None, "is_group": True}, {"number": "7", "note": None, "is_group": False}]),
+        (
+            "search",
+            WISH,
+            [
+                {"number": "a2a-handler", "note": None, "is_group": False},
+                {"number": "Rome", "note": "cheap", "is_group": False},
+            ],
+        ),
+        (
+            "follow",
+            {**WISH, "seats": 2},
+            [
+                {"number": "0", "note": None, "is_group": True},
+                {"number": "7", "note": None, "is_group": False},
+            ],
+        ),
         ("count", ["a", "b"], 2),
     ],
 )
-async def test_functions_take_and_return_models(http: httpx.AsyncClient, skill: str, sent: object, output: object) -> None:
-    """The input is a model, also a strict one; models, dicts and lists of both are written as the type of the output, with computed members."""
+async def test_functions_take_and_return_models(
+    http: httpx.AsyncClient, skill: str, sent: object, output: object
+) -> None:
+    """The input is a model, also a strict one; models, dicts and lists of both are written as the
+    type of the output, with computed members.
+    """
     answer = await http.post(f"/skills/{skill}", json=sent)
     assert (answer.status_code, answer.json()) == (200, output)
 
 
-async def test_an_input_that_does_not_match_is_refused_before_there_is_a_task(http: httpx.AsyncClient) -> None:
+async def test_an_input_that_does_not_match_is_refused_before_there_is_a_task(
+    http: httpx.AsyncClient,
+) -> None:
     """Every error is listed, in every dialect."""
     answer = await http.post("/skills/book", json={"destination": "Ro", "seats": "2"})
     fields = {each["field"] for each in answer.json()["error"]["details"][1]["fieldViolations"]}
     assert (answer.status_code, fields) == (400, {"destination", "day", "seats"})
-    params = {"message": {"kind": "message", "messageId": "m", "role": "user", "parts": [{"kind": "data", "data": {"destination": "Rome"}}]}}
-    said = (await http.post("/", json={"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": params})).json()
-    assert (said["error"]["code"], said["error"]["data"]["fields"][0]["field"]) == (-32602, "message.parts[0].data.day")
+    params = {
+        "message": {
+            "kind": "message",
+            "messageId": "m",
+            "role": "user",
+            "parts": [{"kind": "data", "data": {"destination": "Rome"}}],
+        }
+    }
+    said = (
+        await http.post(
+            "/", json={"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": params}
+        )
+    ).json()
+    assert (said["error"]["code"], said["error"]["data"]["fields"][0]["field"]) == (
+        -32602,
+        "message.parts[0].data.day",
+    )
     assert (await http.get("/tasks", headers={"A2A-Version": "1.0"})).json()["tasks"] == []
 
 
-async def test_an_output_that_does_not_match_fails_the_task(http: httpx.AsyncClient, caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_output_that_does_not_match_fails_the_task(
+    http: httpx.AsyncClient, caplog: pytest.LogCaptureFixture
+) -> None:
     """The log names the skill and the member; the caller reads that the agent failed."""
     assert (await http.post("/skills/broken", json=WISH)).status_code == 500
     assert "skill broken: output does not match its schema: number:" in caplog.text
@@ -157,7 +196,9 @@ async def test_an_output_that_does_not_match_fails_the_task(http: httpx.AsyncCli
 
 async def test_questions_have_typed_answers(http: httpx.AsyncClient) -> None:
     """The schema of the answer is that of its type, and refuses others."""
-    question = (await http.post("/skills/cancel", content="R-1", headers={"Content-Type": "text/plain"})).json()
+    question = (
+        await http.post("/skills/cancel", content="R-1", headers={"Content-Type": "text/plain"})
+    ).json()
     assert question["question"]["schema"]["required"] == ["approved"]
     path = f"/skills/cancel?taskId={question['taskId']}"
     assert (await http.post(path, json={"approved": "yes!"})).status_code == 400
@@ -165,11 +206,18 @@ async def test_questions_have_typed_answers(http: httpx.AsyncClient) -> None:
 
 
 async def test_the_card_and_the_openapi_document_have_the_schemas(http: httpx.AsyncClient) -> None:
-    """As for skills with files: the extension of the card names each schema, its address serves it, and calls are documented."""
+    """As for skills with files: the extension of the card names each schema, its address serves it,
+    and calls are documented.
+    """
     card = (await http.get("/.well-known/agent-card.json", headers={"A2A-Version": "1.0"})).json()
-    (extension,) = [each for each in card["capabilities"]["extensions"] if each["uri"] == SKILL_SCHEMAS.uri]
+    (extension,) = [
+        each for each in card["capabilities"]["extensions"] if each["uri"] == SKILL_SCHEMAS.uri
+    ]
     skills = extension["params"]["skills"]
-    assert {name: (each["streaming"], *sorted(each.keys() - {"streaming"})) for name, each in skills.items()} == {
+    assert {
+        name: (each["streaming"], *sorted(each.keys() - {"streaming"}))
+        for name, each in skills.items()
+    } == {
         "book": (False, "input", "output"),
         "search": (False, "input", "output"),
         "follow": (True, "input", "output"),
@@ -177,9 +225,14 @@ async def test_the_card_and_the_openapi_document_have_the_schemas(http: httpx.As
         "count": (False, "input", "output"),
     }
     served = (await http.get(skills["book"]["input"]["url"])).json()
-    assert (served["$id"], served["required"]) == ("urn:a2a-gen:travel%20agent:book:input", ["destination", "day"])
+    assert (served["$id"], served["required"]) == (
+        "urn:a2a-gen:travel%20agent:book:input",
+        ["destination", "day"],
+    )
     paths = (await http.get("/schema/openapi.json")).json()["paths"]
-    assert paths["/skills/book"]["post"]["requestBody"]["content"]["application/json"]["schema"]["properties"].keys() == {
+    assert paths["/skills/book"]["post"]["requestBody"]["content"]["application/json"]["schema"][
+        "properties"
+    ].keys() == {
         "destination",
         "day",
         "seats",
@@ -199,12 +252,16 @@ NAME = f"{__name__}:agent"
 
 
 def test_the_contract_is_written_down(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """From the files a typed client is built that calls the agent, and a later change of a function is a breaking change."""
+    """From the files a typed client is built that calls the agent, and a later change of a function
+    is a breaking change.
+    """
     assert main(["schema", NAME]) == 0
     assert main(["schema", NAME, "--check"]) == 0
     assert main(["schema", NAME, "-o", "other"]) == 0
     old = (folder / "other" / "schema" / "types.json").read_text()
-    (folder / "other" / "schema" / "types.json").write_text(old.replace('"destination"', '"target"'))
+    (folder / "other" / "schema" / "types.json").write_text(
+        old.replace('"destination"', '"target"')
+    )
     assert main(["schema", NAME, "-o", "other", "--check"]) == 1
     capsys.readouterr()
     assert main(["diff", "other", "contract"]) == 1
@@ -212,7 +269,11 @@ def test_the_contract_is_written_down(folder: Path, capsys: pytest.CaptureFixtur
     build_in(folder / "contract")
     contract: Any = importlib.import_module("travel_agent_contract")
     with serve_on_socket(create_app(agent, settings=FAST_SETTINGS)) as socket:
-        assert asyncio.run(call_agent(contract, str(socket.base_url))) == ("Rome-10-2", ["0", "7"], "R-1: True")
+        assert asyncio.run(call_agent(contract, str(socket.base_url))) == (
+            "Rome-10-2",
+            ["0", "7"],
+            "R-1: True",
+        )
 
 
 def build_in(folder: Path) -> None:
@@ -227,20 +288,31 @@ async def call_agent(contract: Any, url: str) -> tuple[object, object, object]: 
         wish = contract.BookFlight(destination="Rome", day=date(2026, 2, 3), seats=2)
         booked = await client.book(wish)
         positions = [each.number async for each in client.follow(wish)]
-        return booked.number, positions, await client.cancel("R-1", on_ask=lambda _question: contract.Approval(approved=True))
+        return (
+            booked.number,
+            positions,
+            await client.cancel("R-1", on_ask=lambda _question: contract.Approval(approved=True)),
+        )
 
 
-def test_a_project_that_a_person_wrote_is_not_overwritten(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_project_that_a_person_wrote_is_not_overwritten(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The error names the file and two ways to go on."""
     (folder / "contract").mkdir()
     (folder / "contract" / "a2a.toml").write_text("[agent]\n")
     assert main(["schema", NAME]) == 2
-    assert "contract/a2a.toml: written by hand; choose another folder with -o, or remove the file" in capsys.readouterr().err
+    assert (
+        "contract/a2a.toml: written by hand; choose another folder with -o, or remove the file"
+        in capsys.readouterr().err
+    )
     assert main(["schema", f"{__name__}:nothing"]) == 2
 
 
 async def test_a_plain_call_that_fails_names_the_skills_and_the_members() -> None:
-    """A skill that is not there, one without types, and a body that is no JSON: each says what there is."""
+    """A skill that is not there, one without types, and a body that is no JSON: each says what
+    there is.
+    """
     agent = Agent("a")
     agent.add("greet", lambda ctx: ctx.text)
 
@@ -249,10 +321,19 @@ async def test_a_plain_call_that_fails_names_the_skills_and_the_members() -> Non
         return a + b
 
     plain = {"Content-Type": "text/plain"}
-    async with run_app(create_app(agent)) as transport, httpx.AsyncClient(transport=transport, base_url=URL) as client:
-        absent, untyped, text = [await client.post(f"/skills/{skill}", content="ten", headers=plain) for skill in ("nope", "greet", "add")]
+    async with (
+        run_app(create_app(agent)) as transport,
+        httpx.AsyncClient(transport=transport, base_url=URL) as client,
+    ):
+        absent, untyped, text = [
+            await client.post(f"/skills/{skill}", content="ten", headers=plain)
+            for skill in ("nope", "greet", "add")
+        ]
     assert absent.json()["error"]["message"] == "There is no such skill. Skills with a path: add"
-    assert untyped.json()["error"]["message"] == "This skill has no types, so it has no path; send it a message. Skills with a path: add"
+    assert (
+        untyped.json()["error"]["message"]
+        == "This skill has no types, so it has no path; send it a message. Skills with a path: add"
+    )
     assert 'This is no JSON; the skill takes an object with \\"a\\", [\\"b\\"]' in text.text
 
 
@@ -261,7 +342,11 @@ async def test_a_bare_client_sends_json(http: httpx.AsyncClient) -> None:
     async with A2AClient(URL, transport=http._transport) as client:
         answer = await client.send(WISH)
         assert not isinstance(answer, Message)
-        assert (answer.artifacts or [])[0].parts[0].data == {"number": "Rome-10-1", "note": None, "is_group": False}
+        assert (answer.artifacts or [])[0].parts[0].data == {
+            "number": "Rome-10-1",
+            "note": None,
+            "is_group": False,
+        }
 
 
 async def no_output(request: BookFlight):  # type: ignore[no-untyped-def]  # noqa: ANN201 - which is the point
@@ -318,33 +403,65 @@ async def no_schema(request: BookFlight) -> threading.Thread:
     ("function", "error"),
     [
         (no_output, "its input is typed, and its output is not; annotate what it returns"),
-        (hidden_type, "the annotation 'OrderedDict.* of 'request' cannot be resolved; define or import the type at the top"),
+        (
+            hidden_type,
+            (
+                "the annotation 'OrderedDict.* of 'request' cannot be resolved; define or import "
+                "the type at the top"
+            ),
+        ),
         (message_input, "'message' is a Message; take the context, and read ctx.message"),
-        (wrong_stream, "it yields, but is annotated with .*Booking.*; annotate it with AsyncIterator"),
-        (plain_generator, "it yields, but is annotated with .*Booking.*; annotate it with Iterator"),
-        (no_chunks, r"annotated with .*AsyncIterator.*, but does not yield; yield chunks, or annotate what it returns"),
-        (plain_class, "the annotation .*Prices.* of 'request' is neither data nor a context; make it a dataclass"),
-        (sequence, "the annotation .*Sequence.* of 'numbers' is neither data nor a context; .*list"),
+        (
+            wrong_stream,
+            "it yields, but is annotated with .*Booking.*; annotate it with AsyncIterator",
+        ),
+        (
+            plain_generator,
+            "it yields, but is annotated with .*Booking.*; annotate it with Iterator",
+        ),
+        (
+            no_chunks,
+            r"annotated with .*AsyncIterator.*, but does not yield; yield chunks, or annotate what it returns",
+        ),
+        (
+            plain_class,
+            (
+                "the annotation .*Prices.* of 'request' is neither data nor a context; make it a "
+                "dataclass"
+            ),
+        ),
+        (
+            sequence,
+            "the annotation .*Sequence.* of 'numbers' is neither data nor a context; .*list",
+        ),
         (no_schema, "output has no JSON Schema: .*; use a Pydantic model"),
     ],
 )
-def test_what_has_no_contract_is_refused_when_it_is_declared(function: Callable[..., object], error: str) -> None:
+def test_what_has_no_contract_is_refused_when_it_is_declared(
+    function: Callable[..., object], error: str
+) -> None:
     """The error names the skill, the problem and the cure."""
     with pytest.raises(TypeError, match=f"skill 'x': {error}"):
         Agent("a").add("x", function)
 
 
 def test_other_parameters_are_dependencies() -> None:
-    """A parameter that is neither the context nor a dependency is refused, also behind a typed input."""
+    """A parameter that is neither the context nor a dependency is refused, also behind a typed
+    input.
+    """
     refusing = Agent("a")
     refusing.add("x", unknown_parameter)
-    with pytest.raises(ValueError, match=r"parameter 'database' is not a dependency; declare it with agent.provide"):
+    with pytest.raises(
+        ValueError, match=r"parameter 'database' is not a dependency; declare it with agent.provide"
+    ):
         create_app(refusing)
 
 
 def test_types_of_answers_need_a_typed_input() -> None:
     """An untyped handler asks with a schema, so types would say nothing."""
-    with pytest.raises(TypeError, match="asks: types of answers need a typed input; annotate it, or use asks=True"):
+    with pytest.raises(
+        TypeError, match="asks: types of answers need a typed input; annotate it, or use asks=True"
+    ):
         Agent("a").add("x", lambda ctx: ctx.text, asks=[Approval])
 
 

@@ -1,4 +1,6 @@
-"""Agents on a store made of a storage: what survives a restart, what a storage may do wrong, and who sees what."""
+"""Agents on a store made of a storage: what survives a restart, what a storage may do wrong, and
+who sees what.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from a2a_contract.errors import IdempotencyConflictError, InvalidParamsError, TaskNotFoundError, UnsupportedOperationError
+from a2a_contract.errors import (
+    IdempotencyConflictError,
+    InvalidParamsError,
+    TaskNotFoundError,
+    UnsupportedOperationError,
+)
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime.errors import StoreInUseError, StoreUnavailableError
@@ -27,7 +34,14 @@ from a2a_runtime.stores.simple.reserved import PREFIX
 from a2a_runtime.stores.simple.restored import LOST
 from a2a_runtime.testing.agent import artifact_texts, run_agent
 from a2a_runtime.testing.dict_storage import DictStorage
-from a2a_runtime.testing.store_contract.case import SCOPE, append_artifact, build_new_task, create_task, get_artifact_texts, load_task
+from a2a_runtime.testing.store_contract.case import (
+    SCOPE,
+    append_artifact,
+    build_new_task,
+    create_task,
+    get_artifact_texts,
+    load_task,
+)
 
 from .storages import Partly, opened
 
@@ -48,7 +62,9 @@ async def test_an_unfinished_task_fails_when_it_is_read_after_a_crash() -> None:
     storage = DictStorage()
     async with opened(storage) as store:
         task = await create_task(store, build_new_task(process="p-1"))
-        await store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING, chunks=(append_artifact("a", "part"),)))
+        await store.update_task(
+            SCOPE, task.key, TaskChange(state=State.WORKING, chunks=(append_artifact("a", "part"),))
+        )
         crashed = copy.deepcopy(storage)
     await crashed.update_context(PROCESS_CONTEXT, {})
     for before in (State.WORKING, State.FAILED):
@@ -56,9 +72,17 @@ async def test_an_unfinished_task_fails_when_it_is_read_after_a_crash() -> None:
             assert await store.load_task(SCOPE._replace(owner="eve"), task.wire_id) is None
             assert await stored_state(crashed, task.wire_id) is before
             found = await load_task(store, task)
-            assert (found.state, found.last_seq, found.skill, found.dialect) == (State.FAILED, 4, task.skill, task.dialect)
+            assert (found.state, found.last_seq, found.skill, found.dialect) == (
+                State.FAILED,
+                4,
+                task.skill,
+                task.dialect,
+            )
             assert found.task.model.status.message is not None
-            assert (found.task.model.status.message.parts[0].text, get_artifact_texts(found)) == (LOST, {"a": ["part"]})
+            assert (found.task.model.status.message.parts[0].text, get_artifact_texts(found)) == (
+                LOST,
+                {"a": ["part"]},
+            )
             assert await stored_state(crashed, task.wire_id) is State.FAILED
 
 
@@ -70,7 +94,9 @@ async def stored_state(storage: DictStorage, task_id: str) -> State:
 
 
 async def test_answers_and_results_of_a_suspended_task_survive() -> None:
-    """The next process replays them; they are gone from the storage as soon as the task has ended."""
+    """The next process replays them; they are gone from the storage as soon as the task has
+    ended.
+    """
     storage, calls = DictStorage(), list[str]()
 
     async def compute() -> int:
@@ -88,8 +114,16 @@ async def test_answers_and_results_of_a_suspended_task_survive() -> None:
     async with run_agent(handler, store=SimpleStore(storage)) as one, asyncio.timeout(30):
         assert State((await one.engine.load(one.scope, task.id)).state) is State.INPUT_REQUIRED
         done = await one.answer(task, "b")
-    assert (artifact_texts(done), calls, done.metadata) == ({"result": ["42 a b"]}, ["computed"], None)
-    records = [value for name, value in (await stored_metadata(storage, task.id)).items() if name.startswith(f"{PREFIX}record/")]
+    assert (artifact_texts(done), calls, done.metadata) == (
+        {"result": ["42 a b"]},
+        ["computed"],
+        None,
+    )
+    records = [
+        value
+        for name, value in (await stored_metadata(storage, task.id)).items()
+        if name.startswith(f"{PREFIX}record/")
+    ]
     assert records
     assert set(records) == {None}
 
@@ -102,10 +136,16 @@ async def test_a_task_without_an_owner_belongs_to_no_caller() -> None:
         found = await storage.load_task(ours.wire_id)
         assert found is not None
         foreign = await storage.create_task("c-1", (found.history or [])[0])
-        for metadata in ({}, {f"{PREFIX}task": {"scope": list(SCOPE)}}, {f"{PREFIX}task": None, f"{PREFIX}progress": "x"}):
+        for metadata in (
+            {},
+            {f"{PREFIX}task": {"scope": list(SCOPE)}},
+            {f"{PREFIX}task": None, f"{PREFIX}progress": "x"},
+        ):
             await storage.update_task(foreign.id, task_metadata=metadata)
             assert await store.load_task(SCOPE, foreign.id) is None
-            assert [task.wire_id for task in (await store.list_tasks(SCOPE, TaskQuery())).tasks] == [ours.wire_id]
+            assert [
+                task.wire_id for task in (await store.list_tasks(SCOPE, TaskQuery())).tasks
+            ] == [ours.wire_id]
             with pytest.raises(TaskNotFoundError):
                 await store.request_cancel(SCOPE, foreign.id)
             assert await store.delete_task(SCOPE, foreign.id) is False
@@ -120,27 +160,50 @@ async def test_data_of_a_conversation_belong_to_their_scope() -> None:
         async with opened(storage) as store:
             await store.update_context(SCOPE, "c-1", {"mine": 1})
             await store.update_context(eve, "c-1", {"mine": 2})
-            assert [await store.load_context(scope, "c-1") for scope in (SCOPE, eve)] == [{"mine": 1}, {"mine": 2}]
+            assert [await store.load_context(scope, "c-1") for scope in (SCOPE, eve)] == [
+                {"mine": 1},
+                {"mine": 2},
+            ]
             await store.delete_context(SCOPE, "c-1")
-            assert [await store.load_context(scope, "c-1") for scope in (SCOPE, eve)] == [None, {"mine": 2}]
+            assert [await store.load_context(scope, "c-1") for scope in (SCOPE, eve)] == [
+                None,
+                {"mine": 2},
+            ]
     stored = await storage.load_context("c-1")
     assert isinstance(stored, dict)
     assert stored["theirs"] == 1
 
 
 async def test_idempotency_keys_carry_their_scope_and_survive() -> None:
-    """A repeated request finds its task in the next process; the key of another owner is another key."""
+    """A repeated request finds its task in the next process; the key of another owner is another
+    key.
+    """
     storage = DictStorage()
     async with opened(storage) as store:
-        first = await store.create_task(SCOPE, build_new_task(context_id="fresh-1", idempotency_key=KEY))
-        other = await store.create_task(SCOPE._replace(owner="eve"), build_new_task(context_id="fresh-1", idempotency_key=KEY))
+        first = await store.create_task(
+            SCOPE, build_new_task(context_id="fresh-1", idempotency_key=KEY)
+        )
+        other = await store.create_task(
+            SCOPE._replace(owner="eve"), build_new_task(context_id="fresh-1", idempotency_key=KEY)
+        )
         await store.update_task(SCOPE, first.stored.key, TaskChange(state=State.COMPLETED))
         assert first.stored.wire_id != other.stored.wire_id
     async with opened(storage) as store:
-        again = await store.create_task(SCOPE, build_new_task(context_id="fresh-2", idempotency_key=KEY))
-        assert (again.is_new, again.stored.wire_id, again.stored.state) == (False, first.stored.wire_id, State.COMPLETED)
+        again = await store.create_task(
+            SCOPE, build_new_task(context_id="fresh-2", idempotency_key=KEY)
+        )
+        assert (again.is_new, again.stored.wire_id, again.stored.state) == (
+            False,
+            first.stored.wire_id,
+            State.COMPLETED,
+        )
         with pytest.raises(IdempotencyConflictError):
-            await store.create_task(SCOPE, build_new_task(context_id="fresh-3", idempotency_key=replace(KEY, request_hash=b"hash-2")))
+            await store.create_task(
+                SCOPE,
+                build_new_task(
+                    context_id="fresh-3", idempotency_key=replace(KEY, request_hash=b"hash-2")
+                ),
+            )
 
 
 async def test_a_creation_that_was_cut_in_half_is_repeated_with_its_key() -> None:
@@ -154,7 +217,10 @@ async def test_a_creation_that_was_cut_in_half_is_repeated_with_its_key() -> Non
         created = await store.create_task(SCOPE, build_new_task(idempotency_key=KEY))
         assert created.is_new
         page = await store.list_tasks(SCOPE, TaskQuery())
-        assert ([task.wire_id for task in page.tasks], page.total_size) == ([created.stored.wire_id], 1)
+        assert ([task.wire_id for task in page.tasks], page.total_size) == (
+            [created.stored.wire_id],
+            1,
+        )
 
 
 def _fail_with(error: Exception) -> Callable[..., Any]:
@@ -166,7 +232,9 @@ def _fail_with(error: Exception) -> Callable[..., Any]:
 
 @pytest.mark.parametrize("is_written", [True, False], ids=["written", "not written"])
 async def test_a_write_of_unknown_outcome_is_applied_once(is_written: bool) -> None:  # noqa: FBT001 - a parameter of pytest
-    """The storage tells, by the counters of the task; nothing is appended twice and nothing is lost."""
+    """The storage tells, by the counters of the task; nothing is appended twice and nothing is
+    lost.
+    """
     storage, failures = DictStorage(), [1]
     write = storage.update_task
 
@@ -186,7 +254,10 @@ async def test_a_write_of_unknown_outcome_is_applied_once(is_written: bool) -> N
     async with run_agent(handler, store=SimpleStore(storage)) as one, asyncio.timeout(30):
         task = await one.send("go")
         events = await one.collect_events(task)
-        assert (artifact_texts(task), [event.seq for event in events]) == ({"result": ["a", "b", "c"]}, list(range(1, len(events) + 1)))
+        assert (artifact_texts(task), [event.seq for event in events]) == (
+            {"result": ["a", "b", "c"]},
+            list(range(1, len(events) + 1)),
+        )
     in_storage = await storage.load_task(task.id)
     assert in_storage is not None
     assert artifact_texts(in_storage) == {"result": ["a", "b", "c"]}
@@ -205,14 +276,20 @@ async def test_a_cancelled_writer_does_not_part_memory_and_storage() -> None:
     async with opened(storage) as store:
         task = await create_task(store)
         storage.update_task = wait_and_write  # type: ignore[method-assign]
-        writing = asyncio.create_task(store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING)))
+        writing = asyncio.create_task(
+            store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING))
+        )
         await entered.wait()
         writing.cancel()
         await asyncio.wait([writing])
         release.set()
         await store.update_task(SCOPE, task.key, TaskChange(chunks=(append_artifact("a", "1"),)))
         found = await load_task(store, task)
-        assert (found.state, found.last_seq, await stored_state(storage, task.wire_id)) == (State.WORKING, 3, State.WORKING)
+        assert (found.state, found.last_seq, await stored_state(storage, task.wire_id)) == (
+            State.WORKING,
+            3,
+            State.WORKING,
+        )
 
 
 async def test_a_reader_does_not_fail_a_task_that_is_being_created() -> None:
@@ -258,10 +335,14 @@ async def test_reserved_metadata_is_refused_and_never_leaves() -> None:
         task = await one.send("go")
         bodies = [event.body for event in await one.collect_events(task)]
         page = await one.engine.store.list_tasks(one.scope, TaskQuery(include_artifacts=True))
-        assert not any(PREFIX.encode() in body for body in (*bodies, task.to_json(), page.tasks[0].task.json))
+        assert not any(
+            PREFIX.encode() in body for body in (*bodies, task.to_json(), page.tasks[0].task.json)
+        )
         assert any(name.startswith(PREFIX) for name in await stored_metadata(storage, task.id))
         with pytest.raises(InvalidParamsError, match=r"a2a-gen/task.*reserved"):
-            await one.engine.store.create_task(one.scope, replace(build_new_task(), metadata={f"{PREFIX}task": 1}))
+            await one.engine.store.create_task(
+                one.scope, replace(build_new_task(), metadata={f"{PREFIX}task": 1})
+            )
 
 
 class Failing(DictStorage):
@@ -288,7 +369,9 @@ class Failing(DictStorage):
 @pytest.mark.parametrize("outage", [1, 2, 3])
 @pytest.mark.parametrize("can_delete", [True, False])
 async def test_an_outage_leaves_no_task_without_an_owner(outage: int, can_delete: bool) -> None:  # noqa: FBT001 - a table
-    """It is deleted, or rejected, as soon as the storage answers again; one under a key waits for its message."""
+    """It is deleted, or rejected, as soon as the storage answers again; one under a key waits for
+    its message.
+    """
     storage = Failing()
     names = [name for name in OPTIONAL if can_delete or name != "delete_task"]
     part = Partly(*names)
@@ -313,7 +396,9 @@ async def test_an_outage_leaves_no_task_without_an_owner(outage: int, can_delete
 
 
 async def test_a_list_is_that_of_the_owner_in_pages() -> None:
-    """The tasks of others do not count, also when they fill pages of the storage; old ones come from the storage."""
+    """The tasks of others do not count, also when they fill pages of the storage; old ones come
+    from the storage.
+    """
     storage, eve = DictStorage(), SCOPE._replace(owner="eve")
     async with opened(storage) as store:
         for number in range(130):
@@ -331,7 +416,9 @@ async def test_a_list_is_that_of_the_owner_in_pages() -> None:
         assert (await store.list_tasks(SCOPE, TaskQuery(state=State.SUBMITTED))).total_size == 0
 
 
-async def test_a_token_that_the_storage_cannot_read_is_no_outage(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_token_that_the_storage_cannot_read_is_no_outage(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """A client has made it."""
     token = encode_page_token(("nonsense", 0, 1), None, None, None)
     async with opened(DictStorage()) as store:
@@ -349,7 +436,9 @@ async def test_a_token_that_the_storage_cannot_read_is_no_outage(caplog: pytest.
     ],
     ids=["list", "delete"],
 )
-async def test_what_a_storage_lacks_is_unsupported(missing: str, call: Callable[[SimpleStore], Any]) -> None:
+async def test_what_a_storage_lacks_is_unsupported(
+    missing: str, call: Callable[[SimpleStore], Any]
+) -> None:
     """Not an empty list."""
     async with opened(Partly(*(name for name in OPTIONAL if name != missing))) as store:
         await create_task(store)
@@ -357,14 +446,19 @@ async def test_what_a_storage_lacks_is_unsupported(missing: str, call: Callable[
             await call(store)
 
 
-async def test_without_contexts_their_data_live_in_the_process(caplog: pytest.LogCaptureFixture) -> None:
+async def test_without_contexts_their_data_live_in_the_process(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """The start says what the storage lacks."""
     caplog.set_level(logging.INFO)
     async with opened(Partly()) as store:
         await store.update_context(SCOPE, "c-1", {"k": 1})
         assert await store.load_context(SCOPE, "c-1") == {"k": 1}
     assert "Partly keeps tasks for one process only" in caplog.text
-    assert "without list_tasks, delete_task, delete_context, get_version, load_context, update_context" in caplog.text
+    assert (
+        "without list_tasks, delete_task, delete_context, get_version, load_context, update_context"
+        in caplog.text
+    )
 
 
 async def test_webhooks_of_an_earlier_process_are_gone_and_new_ones_can_be_added() -> None:
@@ -385,14 +479,19 @@ async def test_a_second_process_is_refused() -> None:
     """Until the first has closed; a record of a process that is gone is no obstacle."""
     storage = DictStorage()
     async with opened(storage):
-        with pytest.raises(StoreInUseError, match=rf"process {os.getpid()} on .* uses it; run one process, or use Postgres"):
+        with pytest.raises(
+            StoreInUseError,
+            match=rf"process {os.getpid()} on .* uses it; run one process, or use Postgres",
+        ):
             await SimpleStore(storage).open()
     async with opened(storage):
         record = await storage.load_context(PROCESS_CONTEXT)
     ended = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
     await ended.wait()
     assert isinstance(record, dict)
-    await storage.update_context(PROCESS_CONTEXT, {**record, "pid": ended.pid, "token": "other", "until": 2**60})
+    await storage.update_context(
+        PROCESS_CONTEXT, {**record, "pid": ended.pid, "token": "other", "until": 2**60}
+    )
     async with opened(storage):
         found = ProcessRecord(**(await storage.load_context(PROCESS_CONTEXT)))  # type: ignore[arg-type]
         assert found.pid == os.getpid()

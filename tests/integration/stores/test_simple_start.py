@@ -46,17 +46,23 @@ async def test_surfaces_that_choose_task_ids_are_refused_at_start() -> None:
     async def work(_ctx: TaskContext) -> str:
         return "done"
 
-    with pytest.raises(UnsupportedStoreError, match=r"decide.*answers='either'.*use answers='task'"):
+    with pytest.raises(
+        UnsupportedStoreError, match=r"decide.*answers='either'.*use answers='task'"
+    ):
         AgentRuntime((Surface(agent),), SimpleStore(DictStorage()), Settings())
     with pytest.raises(UnsupportedStoreError, match=r"mesh dialect choose the ids"):
         AgentRuntime((Surface(mesh, dialects=("mesh",)),), SimpleStore(DictStorage()), Settings())
-    runtime = AgentRuntime((Surface(mesh),), SimpleStore(DictStorage()), Settings(runs_on="workers"))
+    runtime = AgentRuntime(
+        (Surface(mesh),), SimpleStore(DictStorage()), Settings(runs_on="workers")
+    )
     with pytest.raises(UnsupportedStoreError, match=r"SimpleStore: no queue for workers"):
         await runtime.__aenter__()
 
 
 async def test_an_app_is_served_on_a_storage() -> None:
-    """Over HTTP: a task survives a restart of the app, and a list that the storage cannot make is refused as the protocol wants it."""
+    """Over HTTP: a task survives a restart of the app, and a list that the storage cannot make is
+    refused as the protocol wants it.
+    """
     storage = Partly("delete_task")
     agent = Agent("one", "does things", version="1")
 
@@ -64,29 +70,47 @@ async def test_an_app_is_served_on_a_storage() -> None:
     async def echo(ctx: TaskContext) -> str:
         return ctx.text
 
-    async with run_app(create_app(agent, store=SimpleStore(storage))) as transport, A2AClient("http://test", transport=transport) as client:
+    async with (
+        run_app(create_app(agent, store=SimpleStore(storage))) as transport,
+        A2AClient("http://test", transport=transport) as client,
+    ):
         sent = await client.send("hello")
         assert isinstance(sent, Task)
         with pytest.raises(UnsupportedOperationError):
             _ = [task async for task in client.list()]
-    async with run_app(create_app(agent, store=SimpleStore(storage))) as transport, A2AClient("http://test", transport=transport) as client:
+    async with (
+        run_app(create_app(agent, store=SimpleStore(storage))) as transport,
+        A2AClient("http://test", transport=transport) as client,
+    ):
         assert artifact_texts(await client.get(sent)) == {"result": ["hello"]}
 
 
 async def test_a_bare_storage_is_refused_with_the_way_to_use_it() -> None:
     """And an object without the three methods is no storage."""
-    with pytest.raises(UnsupportedStoreError, match=r"DictStorage: not a store; wrap it, SimpleStore\(DictStorage\(…\)\)"):
+    with pytest.raises(
+        UnsupportedStoreError,
+        match=r"DictStorage: not a store; wrap it, SimpleStore\(DictStorage\(…\)\)",
+    ):
         validate_store(DictStorage())
-    with pytest.raises(UnsupportedStoreError, match=r"Task: not a storage; add load_task, create_task, update_task"):
+    with pytest.raises(
+        UnsupportedStoreError, match=r"Task: not a storage; add load_task, create_task, update_task"
+    ):
         SimpleStore(Task.model_construct())
 
 
 @pytest.mark.parametrize(
     ("store", "is_shared"),
-    [("postgresql+asyncpg://user@host/db", True), ("sqlite+aiosqlite:///tasks.db", False), (SimpleStore(DictStorage()), False)],
+    [
+        ("postgresql+asyncpg://user@host/db", True),
+        ("sqlite+aiosqlite:///tasks.db", False),
+        (SimpleStore(DictStorage()), False),
+    ],
     ids=["postgres of SQLAlchemy", "sqlite of SQLAlchemy", "storage"],
 )
-def test_several_processes_need_a_store_that_they_share(store: SimpleStore | str, is_shared: bool) -> None:  # noqa: FBT001 - a parameter of pytest
+def test_several_processes_need_a_store_that_they_share(
+    store: SimpleStore | str,
+    is_shared: bool,  # noqa: FBT001 - a parameter of pytest
+) -> None:
     """`a2a-gen serve --workers` is refused on a storage."""
     agent = Agent("one", "does things", version="1")
 
@@ -134,15 +158,32 @@ def folder(tmp_path: Path) -> Path:
 async def test_a_project_names_its_own_storage(folder: Path) -> None:
     """By the name of an object; its tasks survive the app."""
     project = load_project(folder, {})
-    apps = [create_app(*project.surfaces, store=project.settings.store, settings=project.settings) for _ in range(2)]
-    async with run_app(apps[0]) as transport, A2AClient("http://test", transport=transport) as client:
+    apps = [
+        create_app(*project.surfaces, store=project.settings.store, settings=project.settings)
+        for _ in range(2)
+    ]
+    async with (
+        run_app(apps[0]) as transport,
+        A2AClient("http://test", transport=transport) as client,
+    ):
         sent = await client.send("hello")
         assert isinstance(sent, Task)
-    async with run_app(apps[1]) as transport, A2AClient("http://test", transport=transport) as client:
+    async with (
+        run_app(apps[1]) as transport,
+        A2AClient("http://test", transport=transport) as client,
+    ):
         assert artifact_texts(await client.get(sent)) == {"result": ["hello"]}
 
 
-@pytest.mark.parametrize("address", ["sqlite+aiosqlite:///tasks.db", "postgresql+asyncpg://user@host/db", "postgres://user@host/db", "memory"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "sqlite+aiosqlite:///tasks.db",
+        "postgresql+asyncpg://user@host/db",
+        "postgres://user@host/db",
+        "memory",
+    ],
+)
 async def test_addresses_in_a_project(folder: Path, address: str) -> None:
     """As SQLAlchemy writes them too; what is none is refused with its place."""
     (folder / "a2a.toml").write_text(PROJECT % address)
@@ -152,7 +193,9 @@ async def test_addresses_in_a_project(folder: Path, address: str) -> None:
         load_project(folder, {})
 
 
-async def test_commands_leave_a_storage_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_commands_leave_a_storage_alone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`a2a-gen db` works on files and databases, and says so."""
     monkeypatch.chdir(folder)
     monkeypatch.delenv("A2A_STORE", raising=False)

@@ -31,7 +31,13 @@ STATES = {1: State.SUBMITTED, 2: State.WORKING, 3: State.COMPLETED}
 def start(path: Path, fault: str = "") -> subprocess.Popen[str]:
     """Start a writing process."""
     environment = {**os.environ, FAULT_VARIABLE: fault, "PYTHONPATH": os.pathsep.join(sys.path)}
-    return subprocess.Popen([sys.executable, str(WRITING), str(path)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, str(WRITING), str(path)],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def read_acknowledged(process: subprocess.Popen[str]) -> dict[str, int]:
@@ -43,7 +49,10 @@ def read_acknowledged(process: subprocess.Popen[str]) -> dict[str, int]:
 
 def versions(lines: Iterable[str]) -> dict[str, int]:
     """Read the last version of each task; half a line says nothing."""
-    return {wire_id: int(version) for wire_id, version in (line.split() for line in lines if line.endswith("\n"))}
+    return {
+        wire_id: int(version)
+        for wire_id, version in (line.split() for line in lines if line.endswith("\n"))
+    }
 
 
 async def load_all_tasks(store: SqliteStore) -> dict[str, StoredTask]:
@@ -51,7 +60,9 @@ async def load_all_tasks(store: SqliteStore) -> dict[str, StoredTask]:
     tasks: dict[str, StoredTask] = {}
     token = ""
     while True:
-        page = await store.list_tasks(SCOPE, TaskQuery(page_size=100, page_token=token, include_artifacts=True))
+        page = await store.list_tasks(
+            SCOPE, TaskQuery(page_size=100, page_token=token, include_artifacts=True)
+        )
         tasks |= {task.wire_id: task for task in page.tasks}
         token = page.next_page_token
         if not token:
@@ -81,8 +92,20 @@ async def check_file(path: Path, acknowledged: dict[str, int]) -> None:
         await store.close()
 
 
-@pytest.mark.parametrize("fault", ["begun:20", "call done:97", "before commit:1", "before commit:33", "after commit:1", "after commit:33"])
-async def test_a_process_that_dies_at_a_point_loses_nothing_acknowledged(tmp_path: Path, fault: str) -> None:
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "begun:20",
+        "call done:97",
+        "before commit:1",
+        "before commit:33",
+        "after commit:1",
+        "after commit:33",
+    ],
+)
+async def test_a_process_that_dies_at_a_point_loses_nothing_acknowledged(
+    tmp_path: Path, fault: str
+) -> None:
     """At any point of a write, acknowledged changes are kept, and the current change is atomic."""
     path = tmp_path / "tasks.db"
     process = start(path, fault)
@@ -114,7 +137,9 @@ async def test_a_process_killed_again_and_again_loses_nothing_acknowledged(tmp_p
 
 
 async def test_a_second_process_is_refused_while_the_first_runs(tmp_path: Path) -> None:
-    """The error contains the file and a fix; after a kill of the first process, the file is free."""
+    """The error contains the file and a fix; after a kill of the first process, the file is
+    free.
+    """
     path = tmp_path / "tasks.db"
     process = start(path)
     assert process.stdout is not None
@@ -128,7 +153,9 @@ async def test_a_second_process_is_refused_while_the_first_runs(tmp_path: Path) 
     await second.close()
 
 
-async def test_an_attached_store_reads_and_deletes_beside_the_running_process(tmp_path: Path) -> None:
+async def test_an_attached_store_reads_and_deletes_beside_the_running_process(
+    tmp_path: Path,
+) -> None:
     """A command may list and delete tasks while the process writes."""
     path = tmp_path / "tasks.db"
     process = start(path)

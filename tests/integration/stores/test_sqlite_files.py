@@ -1,4 +1,6 @@
-"""Files of SQLite stores beside other programs: what they are called, who holds them, and what others do to them."""
+"""Files of SQLite stores beside other programs: what they are called, who holds them, and what
+others do to them.
+"""
 
 # ruff: noqa: ASYNC240 - nothing else runs in these tests during file access
 
@@ -31,7 +33,9 @@ db.execute("BEGIN")
 print(db.execute("SELECT count(*) FROM tasks").fetchone()[0], flush=True)
 sys.stdin.read()
 """
-EMPTY_LOG = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('PRAGMA wal_checkpoint (TRUNCATE)')"
+EMPTY_LOG = (
+    "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('PRAGMA wal_checkpoint (TRUNCATE)')"
+)
 VACUUM = "import sqlite3, sys; sqlite3.connect(sys.argv[1], isolation_level=None).execute('VACUUM')"
 
 
@@ -49,7 +53,12 @@ async def open_store(path: Path) -> AsyncIterator[SqliteStore]:
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
     """Read a database in another program, in a transaction that stays open."""
-    with subprocess.Popen([sys.executable, "-c", READER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as reader:
+    with subprocess.Popen(
+        [sys.executable, "-c", READER, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as reader:
         assert reader.stdout is not None
         assert reader.stdout.readline() == "1\n"
         yield
@@ -65,12 +74,21 @@ def list_locks(path: Path) -> list[str]:
     """List the POSIX locks that this process has on a file, which SQLite keeps there."""
     inode = f":{path.stat().st_ino} "
     lines = Path("/proc/locks").read_text(encoding="ascii").splitlines()
-    return sorted(line.partition(":")[2] for line in lines if "POSIX" in line and f" {os.getpid()} " in line and inode in line)
+    return sorted(
+        line.partition(":")[2]
+        for line in lines
+        if "POSIX" in line and f" {os.getpid()} " in line and inode in line
+    )
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no locks of open files")
-async def test_a_file_in_use_is_refused_by_any_name_and_without_its_lock_file(tmp_path: Path) -> None:
-    """Also while another program reads it. Neither the attempt nor its end takes a lock of SQLite away, and then the file is free."""
+async def test_a_file_in_use_is_refused_by_any_name_and_without_its_lock_file(
+    tmp_path: Path,
+) -> None:
+    """Also while another program reads it.
+
+    Neither the attempt nor its end takes a lock of SQLite away, and then the file is free.
+    """
     path, link = tmp_path / "tasks.db", tmp_path / "linked" / "other.db"
     link.parent.mkdir()
     async with open_store(path) as store:
@@ -107,12 +125,16 @@ except Exception as error:
 
 def run_in_process(path: Path) -> str:
     """Open a store in another process, and return its error."""
-    return subprocess.run([sys.executable, "-c", OPENING, str(path)], check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        [sys.executable, "-c", OPENING, str(path)], check=True, capture_output=True, text=True
+    ).stdout
 
 
 @contextmanager
 def reading_nothing(path: Path) -> Iterator[None]:
-    """Read a database in this process, in a transaction that stays open: a reader is no process that runs on the file."""
+    """Read a database in this process, in a transaction that stays open: a reader is no process
+    that runs on the file.
+    """
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("BEGIN")
         db.execute("SELECT count(*) FROM tasks").fetchone()
@@ -121,7 +143,9 @@ def reading_nothing(path: Path) -> Iterator[None]:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not show the index of a log")
 @pytest.mark.parametrize(("companion", "left"), [("", 4096), ("-wal", 0), ("-wal", 30_000)])
-async def test_a_file_that_was_cut_is_noticed_at_once(tmp_path: Path, companion: str, left: int) -> None:
+async def test_a_file_that_was_cut_is_noticed_at_once(
+    tmp_path: Path, companion: str, left: int
+) -> None:
     """Reads and writes are refused from the next batch on, as for a file that was removed."""
     path = tmp_path / "tasks.db"
     async with open_store(path) as store:
@@ -174,10 +198,21 @@ def read_version(path: Path) -> int:
 
 @pytest.mark.parametrize(
     "words",
-    ["check", "vacuum", "forget --owner ada --yes", "tasks list", "tasks show t-1", "tasks delete t-1", "contexts delete c-1", "upgrade"],
+    [
+        "check",
+        "vacuum",
+        "forget --owner ada --yes",
+        "tasks list",
+        "tasks show t-1",
+        "tasks delete t-1",
+        "contexts delete c-1",
+        "upgrade",
+    ],
 )
 def test_commands_leave_the_file_of_an_older_release_as_it_is(older_file: Path, words: str) -> None:
-    """Its process could not start again on the new schema; when it has stopped, the file is upgraded."""
+    """Its process could not start again on the new schema; when it has stopped, the file is
+    upgraded.
+    """
     before, url = read_version(older_file), f"sqlite:///{older_file}"
     lock = FileLock(older_file)
     lock.acquire()
@@ -186,7 +221,9 @@ def test_commands_leave_the_file_of_an_older_release_as_it_is(older_file: Path, 
     assert (refused.exit_code, read_version(older_file)) == (2, before)
     if words != "upgrade":
         fix = "stop that process and run a2a-gen db upgrade, or use the a2a-gen of its release"
-        assert refused.stderr.endswith(f"an older release runs on it (schema {before}, this release has {before + 1}); {fix}\n")
+        assert refused.stderr.endswith(
+            f"an older release runs on it (schema {before}, this release has {before + 1}); {fix}\n"
+        )
     assert "Traceback" not in refused.output
     CliRunner().invoke(command, [*words.split(), "--store", url])
     assert read_version(older_file) == before + 1
@@ -196,7 +233,10 @@ async def test_a_lock_file_that_cannot_be_written_is_an_error_with_a_fix(tmp_pat
     """As in a folder of another user."""
     path = tmp_path / "tasks.db"
     path.with_name("tasks.db.lock").mkdir()
-    with pytest.raises(StoreUnavailableError, match=r"tasks\.db\.lock: Is a directory; make the file and its folder writable for this user$"):
+    with pytest.raises(
+        StoreUnavailableError,
+        match=r"tasks\.db\.lock: Is a directory; make the file and its folder writable for this user$",
+    ):
         await SqliteStore(path).open()
 
 
@@ -204,5 +244,8 @@ async def test_a_lock_file_that_cannot_be_written_is_an_error_with_a_fix(tmp_pat
 async def test_a_folder_that_may_not_be_written_is_an_error_with_a_fix(tmp_path: Path) -> None:
     """The error names the lock file, which comes first."""
     tmp_path.chmod(0o500)
-    with pytest.raises(StoreUnavailableError, match=r"tasks\.db\.lock: Permission denied; make the file and its folder writable for this user$"):
+    with pytest.raises(
+        StoreUnavailableError,
+        match=r"tasks\.db\.lock: Permission denied; make the file and its folder writable for this user$",
+    ):
         await SqliteStore(tmp_path / "tasks.db").open()

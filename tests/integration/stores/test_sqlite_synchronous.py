@@ -1,4 +1,6 @@
-"""The setting that says whether a commit of a SQLite file waits for the disk, from where it is written to the connection."""
+"""The setting that says whether a commit of a SQLite file waits for the disk, from where it is
+written to the connection.
+"""
 
 from __future__ import annotations
 
@@ -35,20 +37,32 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     ("mode", "environment", "number"),
-    [("full", {}, 2), ("normal", {}, 1), ("normal", {"A2A_SQLITE_SYNCHRONOUS": "full"}, 2), ("full", {"A2A_SQLITE_SYNCHRONOUS": "normal"}, 1)],
+    [
+        ("full", {}, 2),
+        ("normal", {}, 1),
+        ("normal", {"A2A_SQLITE_SYNCHRONOUS": "full"}, 2),
+        ("full", {"A2A_SQLITE_SYNCHRONOUS": "normal"}, 1),
+    ],
 )
-async def test_the_store_of_a_project_has_its_mode(project: Path, mode: str, environment: dict[str, str], number: int) -> None:
+async def test_the_store_of_a_project_has_its_mode(
+    project: Path, mode: str, environment: dict[str, str], number: int
+) -> None:
     """That of the environment takes precedence over that of the file."""
     (project / "a2a.toml").write_text(PROJECT.format(folder=project, mode=mode))
     found = load_project(project, environment)
     async with AgentRuntime(found.surfaces, settings=found.settings) as runtime:
         store = runtime.store
         assert isinstance(store, SqliteStore)
-        assert await store._write(lambda db: db.execute("PRAGMA synchronous").fetchone()[0]) == number
+        assert (
+            await store._write(lambda db: db.execute("PRAGMA synchronous").fetchone()[0]) == number
+        )
 
 
 def test_an_unknown_mode_is_refused_at_its_line(project: Path) -> None:
     """The error lists the modes that there are."""
     (project / "a2a.toml").write_text(PROJECT.format(folder=project, mode="off"))
-    with pytest.raises(ProjectConfigError, match=r"a2a.toml:3: sqlite_synchronous: unknown value; use one of full, normal$"):
+    with pytest.raises(
+        ProjectConfigError,
+        match=r"a2a.toml:3: sqlite_synchronous: unknown value; use one of full, normal$",
+    ):
         load_project(project, {})

@@ -24,9 +24,14 @@ async def write(store: SqliteStore, writer: int) -> None:
     """Run one task after another."""
     for n in range(100_000):
         message = Message(message_id=f"{writer}-{n}", role=Role.USER, parts=[Part(text="go")])
-        task = (await store.create_task(SCOPE, NewTask(f"c-{writer}", message, "echo", CANONICAL.name))).stored
+        task = (
+            await store.create_task(SCOPE, NewTask(f"c-{writer}", message, "echo", CANONICAL.name))
+        ).stored
         acknowledge(task.wire_id, task.version)
-        for change in (TaskChange(state=State.WORKING, messages=[message]), TaskChange(state=State.COMPLETED, chunks=[write_artifact(RESULT)])):
+        for change in (
+            TaskChange(state=State.WORKING, messages=[message]),
+            TaskChange(state=State.COMPLETED, chunks=[write_artifact(RESULT)]),
+        ):
             acknowledge(task.wire_id, (await store.update_task(SCOPE, task.key, change)).version)
 
 

@@ -1,4 +1,6 @@
-"""`a2a-gen call`, `stream`, `tasks` and `card show` with our own agent on a socket, in every dialect and over every binding."""
+"""`a2a-gen call`, `stream`, `tasks` and `card show` with our own agent on a socket, in every
+dialect and over every binding.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,13 @@ from a2a_contract.v1_0 import Artifact, Part
 from a2a_gen.entry import main
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.authentication import Identity
-from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, BasicAuthenticator, User, digest_key, hash_password
+from a2a_runtime.auth.authenticators import (
+    ApiKeyAuthenticator,
+    BasicAuthenticator,
+    User,
+    digest_key,
+    hash_password,
+)
 from a2a_runtime.auth.gate import AuthGate, PresenceGate
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.interfaces import GrpcOptions
@@ -34,7 +42,11 @@ WAITING = BlockingHandler()
 async def hostile(_ctx: TaskContext) -> Artifact:
     """Send what steers terminals, in a text, in data and in the name of a file."""
     name = "../../\x1b[31m.bashrc"
-    parts = [Part(text=HOSTILE), Part(data={"x": HOSTILE}), Part(raw=b"rm -rf", filename=name, media_type="\x1b[m")]
+    parts = [
+        Part(text=HOSTILE),
+        Part(data={"x": HOSTILE}),
+        Part(raw=b"rm -rf", filename=name, media_type="\x1b[m"),
+    ]
     return Artifact(artifact_id="a", parts=parts)
 
 
@@ -72,9 +84,13 @@ def url(grpc_address: str) -> Iterator[str]:
     agent = build_test_agent(WAITING)
     for handler in (hostile, reject):
         agent.add(handler.__name__, handler)
-    agent.add("double", double, input_modes=("application/json",), output_modes=("application/json",))
+    agent.add(
+        "double", double, input_modes=("application/json",), output_modes=("application/json",)
+    )
     agent.add("size", size, input_modes=("*/*",))
-    with serve_on_socket(create_app(Surface(agent, grpc=GrpcOptions(grpc_address)), settings=FAST_SETTINGS)) as client:
+    with serve_on_socket(
+        create_app(Surface(agent, grpc=GrpcOptions(grpc_address)), settings=FAST_SETTINGS)
+    ) as client:
         yield str(client.base_url).rstrip("/")
 
 
@@ -90,7 +106,9 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
-def test_results_are_printed_in_every_dialect_over_every_binding(url: str, way: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+def test_results_are_printed_in_every_dialect_over_every_binding(
+    url: str, way: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
     """A task, a message and a stream give the same text, whichever way the agent is called."""
     assert main(["call", url, "echo", "two", "words", *way]) == 0
     assert main(["call", url, "greet", "Ada", *way]) == 0
@@ -98,7 +116,9 @@ def test_results_are_printed_in_every_dialect_over_every_binding(url: str, way: 
     assert capsys.readouterr() == ("two words\nHello, Ada!\n0123\n", "")
 
 
-def test_an_interface_without_its_card(url: str, grpc_address: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_interface_without_its_card(
+    url: str, grpc_address: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A gRPC address has no card, and --no-card reads none."""
     assert main(["call", f"grpc://{grpc_address}", "echo", "one"]) == 0
     assert main(["stream", f"grpc://{grpc_address}", "count", "3"]) == 0
@@ -108,7 +128,13 @@ def test_an_interface_without_its_card(url: str, grpc_address: str, capsys: pyte
 
 def test_a_mesh_agent(capsys: pytest.CaptureFixture[str]) -> None:
     """A producer of a mesh is called as any other agent."""
-    surface = Surface(build_test_agent(), "/agents/echo", dialects=frozenset({"mesh"}), gate=PresenceGate(), only=frozenset({"echo"}))
+    surface = Surface(
+        build_test_agent(),
+        "/agents/echo",
+        dialects=frozenset({"mesh"}),
+        gate=PresenceGate(),
+        only=frozenset({"echo"}),
+    )
     with serve_on_socket(create_app(surface, settings=FAST_SETTINGS)) as client:
         mesh_url = str(client.base_url.join("/agents/echo"))
         assert main(["call", mesh_url, "--auto", "hi", "--token", "any", "--dialect", "mesh"]) == 0
@@ -118,8 +144,12 @@ def test_a_mesh_agent(capsys: pytest.CaptureFixture[str]) -> None:
         assert "--dialect mesh" in capsys.readouterr().err
 
 
-def test_data_and_files(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """JSON and files are sent from arguments and files; files of a result are saved under new names, or named."""
+def test_data_and_files(
+    url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """JSON and files are sent from arguments and files; files of a result are saved under new
+    names, or named.
+    """
     (tmp_path / "data.json").write_text('{"a": null}')
     (tmp_path / "photo.png").write_bytes(b"12345")
     assert main(["call", url, "double", "--data", f"@{tmp_path / 'data.json'}"]) == 0
@@ -127,7 +157,20 @@ def test_data_and_files(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["call", url, "size", "--file", str(tmp_path / "photo.png")]) == 0
     assert capsys.readouterr().out == "photo.png image/png 5\n"
     for _ in range(2):
-        assert main(["call", url, "picture", "--file", str(tmp_path / "photo.png"), "--output", str(tmp_path)]) == 0
+        assert (
+            main(
+                [
+                    "call",
+                    url,
+                    "picture",
+                    "--file",
+                    str(tmp_path / "photo.png"),
+                    "--output",
+                    str(tmp_path),
+                ]
+            )
+            == 0
+        )
     assert [Path(line).read_bytes() for line in capsys.readouterr().out.split()] == [b"png", b"png"]
     assert main(["call", url, "picture", "--file", str(tmp_path / "photo.png")]) == 0
     assert "not saved; pass --output FOLDER" in capsys.readouterr().err
@@ -144,18 +187,28 @@ def test_json_is_that_of_the_protocol(url: str, capsys: pytest.CaptureFixture[st
     assert task["artifacts"][0]["parts"] == [{"text": "x"}]
     assert main(["stream", url, "count", "2", "--json"]) == 0
     events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert {name for event in events for name in event} == {"task", "statusUpdate", "artifactUpdate"}
+    assert {name for event in events for name in event} == {
+        "task",
+        "statusUpdate",
+        "artifactUpdate",
+    }
     assert events[-1]["task"]["status"]["state"] == "TASK_STATE_COMPLETED"
 
 
-def test_a_hostile_agent_does_not_steer_the_terminal(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Control, bidirectional and invisible characters arrive as escapes in every output, and file names stay in their folder."""
+def test_a_hostile_agent_does_not_steer_the_terminal(
+    url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Control, bidirectional and invisible characters arrive as escapes in every output, and file
+    names stay in their folder.
+    """
     assert main(["call", url, "hostile", "x", "--output", str(tmp_path)]) == 0
     text = capsys.readouterr().out
     assert text.startswith(SAFE)
     assert main(["stream", url, "hostile", "x", "--json"]) == 0
     listed = capsys.readouterr().out
-    assert json.loads(listed.splitlines()[-1])["task"]["artifacts"][0]["parts"][0]["text"] == HOSTILE
+    assert (
+        json.loads(listed.splitlines()[-1])["task"]["artifacts"][0]["parts"][0]["text"] == HOSTILE
+    )
     assert main(["call", url, "reject", "x"]) == 2
     refused = capsys.readouterr().err
     assert SAFE.replace("\\u000d", "") in refused or SAFE in refused
@@ -197,16 +250,22 @@ def test_exit_codes_tell_the_end_of_a_task(url: str, capsys: pytest.CaptureFixtu
         (["tasks", "list"], "Missing argument 'URL'"),
         (["stream", "{url}", "echo", "x", "--auth", "key="], "has no secret"),
     ],
-    ids=lambda value: "".join(filter(str.isalnum, " ".join(value))) if isinstance(value, list) else "",
+    ids=lambda value: (
+        "".join(filter(str.isalnum, " ".join(value))) if isinstance(value, list) else ""
+    ),
 )
-def test_usage_and_configuration_end_with_one(url: str, words: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_usage_and_configuration_end_with_one(
+    url: str, words: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Before anything is sent, with the cure in the message."""
     assert main([word.replace("{url}", url) for word in words]) == 1
     assert problem in capsys.readouterr().err
 
 
 def test_questions_in_a_script(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Answers come from options; a question without one ends with 2 and the command that answers it."""
+    """Answers come from options; a question without one ends with 2 and the command that answers
+    it.
+    """
     assert main(["call", url, "ask", "go", "--answer", "blue"]) == 0
     assert capsys.readouterr().out == "You said blue\n"
     assert main(["call", url, "ask", "go"]) == 2
@@ -214,7 +273,10 @@ def test_questions_in_a_script(url: str, capsys: pytest.CaptureFixture[str]) -> 
     assert "the agent asks: What?" in error
     task = error.partition("--task ")[2].split()[0]
     assert main(["call", url, "ask", "go", "--json"]) == 2
-    assert json.loads(capsys.readouterr().out)["task"]["status"]["state"] == "TASK_STATE_INPUT_REQUIRED"
+    assert (
+        json.loads(capsys.readouterr().out)["task"]["status"]["state"]
+        == "TASK_STATE_INPUT_REQUIRED"
+    )
     assert main(["tasks", "follow", url, task]) == 2
     assert main(["call", url, "--task", task, "green"]) == 0
     assert capsys.readouterr().out == "You said green\n"
@@ -224,7 +286,9 @@ def test_the_prompt_of_a_terminal(url: str) -> None:
     """The prompt shows the question, reads the answer, and progress is shown there too."""
     reader, terminal = pty.openpty()
     command = [sys.executable, "-m", "a2a_gen", "call", url, "ask", "go"]
-    process = subprocess.Popen(command, stdin=terminal, stderr=terminal, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, stdin=terminal, stderr=terminal, stdout=subprocess.PIPE, text=True
+    )
     os.close(terminal)
     seen = b""
     while b"answer" not in seen:
@@ -236,7 +300,9 @@ def test_the_prompt_of_a_terminal(url: str) -> None:
     assert (process.returncode, output) == (0, "You said red\n")
 
 
-def test_tasks_are_listed_read_followed_and_canceled(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tasks_are_listed_read_followed_and_canceled(
+    url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A call that does not wait prints the id, with which the other commands go on."""
     assert main(["call", url, "wait", "long", "--no-wait"]) == 0
     task = capsys.readouterr().out.strip()
@@ -271,7 +337,9 @@ def test_the_card(url: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.fixture(scope="module")
 def guarded_url() -> Iterator[str]:
-    """The URL of an agent that wants a token or a key, and has a skill that only its callers see."""
+    """The URL of an agent that wants a token or a key, and has a skill that only its callers
+    see.
+    """
     users = BasicAuthenticator({"ada": User(hash_password("s:ecret"), Identity("ada"))})
     gate = AuthGate(ApiKeyAuthenticator({digest_key(KEY): Identity("ada")}), users)
     agent = build_test_agent(WAITING)
@@ -301,7 +369,9 @@ def test_credentials(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """From options, files and the environment, so that none has to be an argument; the card of such a caller has more skills."""
+    """From options, files and the environment, so that none has to be an argument; the card of such
+    a caller has more skills.
+    """
     files = {"{key}": f"{KEY}\n", "{headers}": f"X-API-Key: {KEY}\n", "{user}": "ada:s:ecret\n"}
     for name, text in files.items():
         (tmp_path / name.strip("{}")).write_text(text)
@@ -313,8 +383,12 @@ def test_credentials(
     assert "skill insider: " in capsys.readouterr().out
 
 
-def test_a_token_of_the_environment(guarded_url: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is sent, refused there, and in no message; without credentials the message names the options."""
+def test_a_token_of_the_environment(
+    guarded_url: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is sent, refused there, and in no message; without credentials the message names the
+    options.
+    """
     monkeypatch.setenv("A2A_CALL_TOKEN", "hidden-token")
     assert main(["call", guarded_url, "echo", "x"]) == 2
     assert main(["card", guarded_url, "--auth", "other=hidden-token"]) == 0

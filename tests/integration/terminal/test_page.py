@@ -44,11 +44,20 @@ def url() -> Iterator[str]:
         yield str(client.base_url).rstrip("/")
 
 
-@pytest.mark.parametrize(("command", "output"), EXAMPLES, ids=[str(number) for number, _ in enumerate(EXAMPLES, 1)])
+@pytest.mark.parametrize(
+    ("command", "output"), EXAMPLES, ids=[str(number) for number, _ in enumerate(EXAMPLES, 1)]
+)
 def test_commands_of_the_page_run(url: str, command: str, output: str) -> None:
     """Each prints what stands below it."""
     folder = Path(sys.executable).parent
     environment = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
     line = command.replace("http://127.0.0.1:8000", url)
-    done = subprocess.run(["/bin/sh", "-c", line], env=environment, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        ["/bin/sh", "-c", line],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert (done.returncode, done.stdout.rstrip(), done.stderr) == (0, output.rstrip(), "")

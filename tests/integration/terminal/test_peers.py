@@ -41,4 +41,6 @@ def test_its_card(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     """It is shown with all interfaces."""
     assert main(["card", url]) == 0
     output = capsys.readouterr().out
-    assert [binding for binding in ("JSONRPC", "HTTP+JSON", "GRPC") if f"{binding} 1.0" not in output] == []
+    assert [
+        binding for binding in ("JSONRPC", "HTTP+JSON", "GRPC") if f"{binding} 1.0" not in output
+    ] == []

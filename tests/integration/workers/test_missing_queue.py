@@ -1,4 +1,6 @@
-"""The tables of the queue are dropped while a process serves: what it answers, what it logs, and how they come back."""
+"""The tables of the queue are dropped while a process serves: what it answers, what it logs, and
+how they come back.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,10 @@ from a2a_runtime.testing.agent import CALLER, FAST_SETTINGS, InProcessAgent
 pytestmark = pytest.mark.anyio
 
 PAGE = Path(__file__).parents[3] / "docs" / "scaling.md"
-DROP_TABLES = "DROP TABLE procrastinate_jobs, procrastinate_events, procrastinate_periodic_defers, procrastinate_workers CASCADE"
+DROP_TABLES = (
+    "DROP TABLE procrastinate_jobs, procrastinate_events, procrastinate_periodic_defers, "
+    "procrastinate_workers CASCADE"
+)
 
 
 async def execute(url: str, statement: str) -> None:
@@ -29,8 +34,12 @@ async def execute(url: str, statement: str) -> None:
     await connection.close()
 
 
-async def test_a_process_without_the_tables_of_the_queue_is_not_ready(postgres_url: str, caplog: pytest.LogCaptureFixture) -> None:
-    """Messages get an unavailable error, the log has one line, and the command that creates the tables says what stands in its way."""
+async def test_a_process_without_the_tables_of_the_queue_is_not_ready(
+    postgres_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Messages get an unavailable error, the log has one line, and the command that creates the
+    tables says what stands in its way.
+    """
     agent = Agent("a")
 
     @agent.skill("echo", runs_on="workers")
@@ -44,14 +53,22 @@ async def test_a_process_without_the_tables_of_the_queue_is_not_ready(postgres_u
         assert await web.find_faults() == {}
         await execute(postgres_url, DROP_TABLES)
         for _ in range(3):
-            with pytest.raises(StoreUnavailableError, match="the tables for workers are missing; run `a2a-gen db upgrade`"):
+            with pytest.raises(
+                StoreUnavailableError,
+                match="the tables for workers are missing; run `a2a-gen db upgrade`",
+            ):
                 await one.start("in between")
             assert await web.find_faults() == {"store": "the tables of its queue are missing"}
         assert [record.levelname for record in caplog.records] == ["WARNING"]
         assert "run `a2a-gen db upgrade`" in caplog.messages[0]
-        with pytest.raises(UnsupportedStoreError, match=r"others of its parts are left .*; drop them as docs/scaling\.md says"):
+        with pytest.raises(
+            UnsupportedStoreError,
+            match=r"others of its parts are left .*; drop them as docs/scaling\.md says",
+        ):
             await upgrade_queue(postgres_url)
-        (remove,) = re.findall(r"```sql\n(DO \$\$.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+        (remove,) = re.findall(
+            r"```sql\n(DO \$\$.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL
+        )
         await execute(postgres_url, remove)
         assert await upgrade_queue(postgres_url) == ["procrastinate"]
         assert await web.find_faults() == {}

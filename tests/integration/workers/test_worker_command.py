@@ -1,4 +1,6 @@
-"""``a2a-gen worker`` as a process: what it prints, its probes, its end, and the starts that it refuses; the tables that it needs."""
+"""``a2a-gen worker`` as a process: what it prints, its probes, its end, and the starts that it
+refuses; the tables that it needs.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,14 @@ def start_worker(project: Path, store: str, *options: str) -> subprocess.Popen[s
     """Start the command."""
     command = [sys.executable, "-m", "a2a_gen", "worker", "maths:agent", "--store", store, *options]
     environment = {**os.environ, "A2A_SHUTDOWN_GRACE": "0"}
-    return subprocess.Popen(command, cwd=project, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command,
+        cwd=project,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def read_until(process: subprocess.Popen[str], last: str) -> list[str]:
@@ -79,7 +88,9 @@ def request(url: str) -> tuple[int, object]:
 
 
 @pytest.mark.slow
-async def test_the_command_says_what_it_serves_and_stops_gracefully(project: Path, postgres_url: str) -> None:
+async def test_the_command_says_what_it_serves_and_stops_gracefully(
+    project: Path, postgres_url: str
+) -> None:
     """It runs tasks of the skills on workers, answers its probes, and ends with 0 on SIGTERM."""
     process = start_worker(project, postgres_url, "--port", "0")
     try:
@@ -93,20 +104,32 @@ async def test_the_command_says_what_it_serves_and_stops_gracefully(project: Pat
     finally:
         process.send_signal(signal.SIGTERM)
     _, rest = await asyncio.to_thread(process.communicate, timeout=60)
-    assert (process.returncode, rest.strip()) == (0, "worker: stopping; running handlers have their grace time")
+    assert (process.returncode, rest.strip()) == (
+        0,
+        "worker: stopping; running handlers have their grace time",
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("store", "options", "text"),
     [
-        ("memory", (), 'MemoryStore: no queue for workers, which this store does not have; set store = "postgresql://…" (A2A_STORE)'),
+        (
+            "memory",
+            (),
+            (
+                "MemoryStore: no queue for workers, which this store does not have; set store = "
+                '"postgresql://…" (A2A_STORE)'
+            ),
+        ),
         ("postgresql://agent@127.0.0.1:1/none", (), "127.0.0.1:1/none: unavailable"),
         ("POSTGRES", ("--queue", "sms"), "worker: no skill runs on workers; set runs_on"),
     ],
     ids=["memory", "no database", "no such queue"],
 )
-async def test_a_start_that_cannot_work_ends_with_its_cure(project: Path, store: str, options: tuple[str, ...], text: str, postgres_url: str) -> None:
+async def test_a_start_that_cannot_work_ends_with_its_cure(
+    project: Path, store: str, options: tuple[str, ...], text: str, postgres_url: str
+) -> None:
     """One line and an exit code, no traceback."""
     process = start_worker(project, postgres_url if store == "POSTGRES" else store, *options)
     _, errors = await asyncio.to_thread(process.communicate, timeout=60)
@@ -116,7 +139,9 @@ async def test_a_start_that_cannot_work_ends_with_its_cure(project: Path, store:
 
 
 def test_an_agent_is_worked_for_wherever_apps_mount_it() -> None:
-    """At the root of an app of agents, and at its path in the app of a host: a task belongs to the surface that has accepted it."""
+    """At the root of an app of agents, and at its path in the app of a host: a task belongs to the
+    surface that has accepted it.
+    """
     agent = Agent("maths")
 
     @agent.skill("add")
@@ -124,7 +149,11 @@ def test_an_agent_is_worked_for_wherever_apps_mount_it() -> None:
         return "0"
 
     worked_for = {each.storage_key for each in find_plugin("maths:agent", agent).surfaces}
-    assert worked_for == {each.storage_key for app in (create_app(agent), A2APlugin(agent)) for each in find_plugin("maths:app", app).surfaces}
+    assert worked_for == {
+        each.storage_key
+        for app in (create_app(agent), A2APlugin(agent))
+        for each in find_plugin("maths:app", app).surfaces
+    }
 
 
 def test_probes_follow_the_state_of_the_worker() -> None:
@@ -149,7 +178,9 @@ async def test_a_probe_outlives_senseless_requests() -> None:
         assert (await asyncio.to_thread(request, f"http://127.0.0.1:{port}/livez"))[0] == 200
 
 
-async def test_the_upgrade_brings_older_tables_of_the_engine_up_to_date(postgres_databases: DatabaseFactory) -> None:
+async def test_the_upgrade_brings_older_tables_of_the_engine_up_to_date(
+    postgres_databases: DatabaseFactory,
+) -> None:
     """Only the steps that are missing are applied; tables of another program are left to it."""
     folder = files("procrastinate").joinpath("sql", "migrations")
     steps = sorted(each.name for each in folder.iterdir() if each.name.endswith(".sql"))
@@ -159,7 +190,9 @@ async def test_the_upgrade_brings_older_tables_of_the_engine_up_to_date(postgres
     for name in steps[:-2]:
         await connection.execute(folder.joinpath(name).read_text(encoding="utf-8"))
     assert await upgrade_queue(url) == []
-    await connection.executemany("INSERT INTO a2a_queue_steps (name) VALUES ($1)", [(name,) for name in steps[:-2]])
+    await connection.executemany(
+        "INSERT INTO a2a_queue_steps (name) VALUES ($1)", [(name,) for name in steps[:-2]]
+    )
     await connection.close()
     assert await upgrade_queue(url) == steps[-2:]
     assert await upgrade_queue(url) == []
@@ -167,5 +200,8 @@ async def test_the_upgrade_brings_older_tables_of_the_engine_up_to_date(postgres
     async def echo(_ctx: object) -> str:
         return "done"
 
-    async with run_agent(echo, store=PostgresStore(url), worker_store=PostgresStore(url)) as one, asyncio.timeout(30):
+    async with (
+        run_agent(echo, store=PostgresStore(url), worker_store=PostgresStore(url)) as one,
+        asyncio.timeout(30),
+    ):
         assert (await one.send("hi")).artifacts

@@ -20,7 +20,10 @@ def said(folder: Path, schema: object) -> list[Problem]:
     return list(check(library))
 
 
-@pytest.mark.parametrize("pattern", ["(?<!x)(a*)*b", "(?=a)b", "a(?!b)", "(?<=a)b", r"(a)\1", r"(?<n>a)\k<n>", r"\\(?=x)"])
+@pytest.mark.parametrize(
+    "pattern",
+    ["(?<!x)(a*)*b", "(?=a)b", "a(?!b)", "(?<=a)b", r"(a)\1", r"(?<n>a)\k<n>", r"\\(?=x)"],
+)
 @pytest.mark.parametrize("place", ["/pattern", "/$defs/Inner/pattern", "/properties/a/not/pattern"])
 def test_patterns_with_lookaround_yield_warnings(tmp_path: Path, pattern: str, place: str) -> None:
     """Each warning names the place of the pattern; the schema is used all the same."""
@@ -38,7 +41,10 @@ def test_names_of_members_may_be_patterns(tmp_path: Path) -> None:
     assert problem.place.pointer == "/patternProperties/^(?!a)~1"
 
 
-@pytest.mark.parametrize("pattern", ["^(a+)+$", r"\(\?=x\)", "[(?=x)]", "(?:a|b)", "(?<name>a)", r"\d{2}", r"[\]](a)", r"\\d"])
+@pytest.mark.parametrize(
+    "pattern",
+    ["^(a+)+$", r"\(\?=x\)", "[(?=x)]", "(?:a|b)", "(?<name>a)", r"\d{2}", r"[\]](a)", r"\\d"],
+)
 def test_other_patterns_yield_no_warning(tmp_path: Path, pattern: str) -> None:
     """A text, a class or a group may resemble a lookaround."""
     assert said(tmp_path, {"type": "string", "pattern": pattern}) == []
@@ -47,17 +53,51 @@ def test_other_patterns_yield_no_warning(tmp_path: Path, pattern: str) -> None:
 @pytest.mark.parametrize(
     ("schema", "pointer", "text", "cure", "level"),
     [
-        ({"type": "string", "nullable": True}, "/nullable", "OpenAPI 3.0", 'write "type": ["string", "null"]', Level.ERROR),
-        ({"properties": {"a": {"enum": [1], "nullable": True}}}, "/properties/a/nullable", "OpenAPI 3.0", '{"type": "null"}', Level.ERROR),
-        ({"type": "object", "requierd": ["a"]}, "/requierd", "not a keyword", "did you mean required?", Level.WARNING),
-        ({"$defs": {"A": {"additionalproperties": False}}}, "/$defs/A/additionalproperties", "no effect", "additionalProperties", Level.WARNING),
+        (
+            {"type": "string", "nullable": True},
+            "/nullable",
+            "OpenAPI 3.0",
+            'write "type": ["string", "null"]',
+            Level.ERROR,
+        ),
+        (
+            {"properties": {"a": {"enum": [1], "nullable": True}}},
+            "/properties/a/nullable",
+            "OpenAPI 3.0",
+            '{"type": "null"}',
+            Level.ERROR,
+        ),
+        (
+            {"type": "object", "requierd": ["a"]},
+            "/requierd",
+            "not a keyword",
+            "did you mean required?",
+            Level.WARNING,
+        ),
+        (
+            {"$defs": {"A": {"additionalproperties": False}}},
+            "/$defs/A/additionalproperties",
+            "no effect",
+            "additionalProperties",
+            Level.WARNING,
+        ),
         ({"tyep": "string"}, "/tyep", "no effect", "did you mean type?", Level.WARNING),
-        ({"type": "integer", "minimun": 1}, "/minimun", "no effect", "did you mean minimum?", Level.WARNING),
+        (
+            {"type": "integer", "minimun": 1},
+            "/minimun",
+            "no effect",
+            "did you mean minimum?",
+            Level.WARNING,
+        ),
     ],
     ids=["nullable", "nullable enum", "requierd", "another case", "swapped", "replaced"],
 )
-def test_keywords_without_effect_are_reported(tmp_path: Path, schema: dict[str, object], pointer: str, text: str, cure: str, level: Level) -> None:
-    """A keyword of another format is refused, a misspelt one is warned of; both messages have the cure."""
+def test_keywords_without_effect_are_reported(
+    tmp_path: Path, schema: dict[str, object], pointer: str, text: str, cure: str, level: Level
+) -> None:
+    """A keyword of another format is refused, a misspelt one is warned of; both messages have the
+    cure.
+    """
     (problem,) = said(tmp_path, schema)
     assert (problem.place.pointer, problem.level) == (pointer, level)
     assert text in problem.text
@@ -82,6 +122,12 @@ def test_other_words_yield_no_warning(tmp_path: Path, schema: object) -> None:
 
 def test_a_schema_of_draft_4_is_refused(tmp_path: Path) -> None:
     """Its keywords mean something else in later drafts; the fix names them."""
-    (problem,) = said(tmp_path, {"$schema": "http://json-schema.org/draft-04/schema#", "id": "http://x.example/s"})
-    assert (problem.place.pointer, problem.rule, problem.level) == ("/$schema", "A2A-K06", Level.ERROR)
+    (problem,) = said(
+        tmp_path, {"$schema": "http://json-schema.org/draft-04/schema#", "id": "http://x.example/s"}
+    )
+    assert (problem.place.pointer, problem.rule, problem.level) == (
+        "/$schema",
+        "A2A-K06",
+        Level.ERROR,
+    )
     assert problem.cure.startswith("name draft-07; write $id for id")

@@ -19,7 +19,9 @@ OBJECT = {"type": "object", "properties": {"a": {"type": "string"}}, "required":
 
 
 def members(folder: Path, schema: Json) -> dict[str, str]:
-    """Make the types of a schema, and give the annotations of every class, and the types of every alias."""
+    """Make the types of a schema, and give the annotations of every class, and the types of every
+    alias.
+    """
     (folder / "made.json").write_text(json.dumps(schema))
     library = Library(folder)
     target = library.resolve("made.json", SchemaRef("made.json"))
@@ -31,7 +33,11 @@ def members(folder: Path, schema: Json) -> dict[str, str]:
             match node:
                 case ast.ClassDef(name=name, body=body, bases=[ast.Name(id=base)]):
                     found[name] = base
-                    found |= {f"{name}.{ast.unparse(each.target)}": ast.unparse(each.annotation) for each in body if isinstance(each, ast.AnnAssign)}
+                    found |= {
+                        f"{name}.{ast.unparse(each.target)}": ast.unparse(each.annotation)
+                        for each in body
+                        if isinstance(each, ast.AnnAssign)
+                    }
                 case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(args=[_, value])):
                     found[name] = ast.unparse(value)
     return found
@@ -51,12 +57,37 @@ def members(folder: Path, schema: Json) -> dict[str, str]:
         ({"const": "x"}, "Literal['x']"),
         ({"type": ["integer", "null"]}, "int | None"),
         ({"type": "array", "items": {"type": "boolean"}}, "list[bool]"),
-        ({"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "items": False, "minItems": 2}, "tuple[str, int]"),
-        ({"type": "array", "prefixItems": [{"type": "string"}] * 10, "items": {"type": "integer"}}, "list[str | int]"),
+        (
+            {
+                "type": "array",
+                "prefixItems": [{"type": "string"}, {"type": "integer"}],
+                "items": False,
+                "minItems": 2,
+            },
+            "tuple[str, int]",
+        ),
+        (
+            {
+                "type": "array",
+                "prefixItems": [{"type": "string"}] * 10,
+                "items": {"type": "integer"},
+            },
+            "list[str | int]",
+        ),
         ({"type": "array", "prefixItems": [True, {"minimum": 1}]}, "list[Json]"),
-        ({"type": "array", "prefixItems": [{"type": "string"}], "items": False, "minItems": 2}, "list[str]"),
+        (
+            {"type": "array", "prefixItems": [{"type": "string"}], "items": False, "minItems": 2},
+            "list[str]",
+        ),
         ({"type": "object", "additionalProperties": {"type": "integer"}}, "dict[str, int]"),
-        ({"type": "object", "patternProperties": {"^a": {"type": "string"}}, "additionalProperties": False}, "dict[str, str]"),
+        (
+            {
+                "type": "object",
+                "patternProperties": {"^a": {"type": "string"}},
+                "additionalProperties": False,
+            },
+            "dict[str, str]",
+        ),
         ({"type": "object"}, "dict[str, object]"),
         ({}, "Json"),
         (True, "Json"),
@@ -68,23 +99,59 @@ def members(folder: Path, schema: Json) -> dict[str, str]:
         ({"allOf": [{"type": "string"}, {"const": "dog"}]}, "Literal['dog']"),
         ({"allOf": [{"enum": ["a", "b", "c"]}, {"enum": ["b", "c", "d"]}]}, "Literal['b', 'c']"),
         ({"allOf": [{"type": "number"}, {"type": "integer"}]}, "int"),
-        ({"allOf": [{"type": ["string", "integer", "null"]}, {"type": ["integer", "null"]}]}, "int | None"),
-        ({"allOf": [{"anyOf": [{"type": "string"}, {"type": "boolean"}]}, {"type": "boolean"}]}, "bool"),
-        ({"anyOf": [{"type": "string"}, {"type": "integer"}], "oneOf": [{"const": "x"}, {"type": "array"}]}, "Literal['x']"),
-        ({"allOf": [{"type": "array", "items": {"type": "number"}}, {"items": {"type": "integer"}}]}, "list[int]"),
-        ({"type": "object", "allOf": [{"additionalProperties": {"type": "string"}}]}, "dict[str, str]"),
+        (
+            {"allOf": [{"type": ["string", "integer", "null"]}, {"type": ["integer", "null"]}]},
+            "int | None",
+        ),
+        (
+            {"allOf": [{"anyOf": [{"type": "string"}, {"type": "boolean"}]}, {"type": "boolean"}]},
+            "bool",
+        ),
+        (
+            {
+                "anyOf": [{"type": "string"}, {"type": "integer"}],
+                "oneOf": [{"const": "x"}, {"type": "array"}],
+            },
+            "Literal['x']",
+        ),
+        (
+            {
+                "allOf": [
+                    {"type": "array", "items": {"type": "number"}},
+                    {"items": {"type": "integer"}},
+                ]
+            },
+            "list[int]",
+        ),
+        (
+            {"type": "object", "allOf": [{"additionalProperties": {"type": "string"}}]},
+            "dict[str, str]",
+        ),
         ({"$ref": "#/$defs/Word", "enum": ["x"]}, "Literal['x']"),
         ({"allOf": [{"$ref": "#/$defs/Addr"}], "description": "Where it goes."}, "Addr"),
         ({"allOf": [{"$ref": "#/$defs/Addr"}, {"minProperties": 1}]}, "Addr"),
-        ({"allOf": [{"type": ["object", "null"]}, {"properties": {"a": {"type": "string"}}}]}, "MadeMember | None"),
+        (
+            {"allOf": [{"type": ["object", "null"]}, {"properties": {"a": {"type": "string"}}}]},
+            "MadeMember | None",
+        ),
         ({"$ref": "a2a:v1_0#/$defs/Part"}, "Part"),
     ],
     ids=lambda value: "" if isinstance(value, str) else json.dumps(value),
 )
 def test_types_say_what_types_can_say(tmp_path: Path, schema: Json, written: str) -> None:
-    """A member's type takes everything that its schema takes, and as little more as Python allows."""
+    """A member's type takes everything that its schema takes, and as little more as Python
+    allows.
+    """
     definitions: Json = {"Word": {"type": "string"}, "Addr": OBJECT}
-    found = members(tmp_path, {"type": "object", "properties": {"member": schema}, "required": ["member"], "$defs": definitions})
+    found = members(
+        tmp_path,
+        {
+            "type": "object",
+            "properties": {"member": schema},
+            "required": ["member"],
+            "$defs": definitions,
+        },
+    )
     assert found["Made.member"] == written
 
 
@@ -94,41 +161,115 @@ TEXT, INTEGER = {"type": "string"}, {"type": "integer"}
 @pytest.mark.parametrize(
     ("schema", "written"),
     [
-        ({"prefixItems": [TEXT, INTEGER], "items": False}, "tuple[()] | tuple[str] | tuple[str, int]"),
-        ({"prefixItems": [TEXT, INTEGER], "items": False, "minItems": 1}, "tuple[str] | tuple[str, int]"),
-        ({"prefixItems": [TEXT, INTEGER], "maxItems": 1}, "tuple[()] | tuple[str]"),
-        ({"prefixItems": [TEXT], "minItems": 1}, "Annotated[tuple[str, *tuple[Json, ...]], RestItems()]"),
-        ({"prefixItems": [TEXT], "items": INTEGER}, "tuple[()] | Annotated[tuple[str, *tuple[int, ...]], RestItems()]"),
-        ({"items": [TEXT], "additionalItems": INTEGER, "minItems": 1}, "Annotated[tuple[str, *tuple[int, ...]], RestItems()]"),
-        ({"allOf": [{"prefixItems": [TEXT, True]}, {"items": {"type": ["string", "integer"]}, "minItems": 2}]}, None),
         (
-            {"allOf": [{"type": "array", "prefixItems": [TEXT]}, {"type": "array", "prefixItems": [True, INTEGER], "items": False}]},
+            {"prefixItems": [TEXT, INTEGER], "items": False},
+            "tuple[()] | tuple[str] | tuple[str, int]",
+        ),
+        (
+            {"prefixItems": [TEXT, INTEGER], "items": False, "minItems": 1},
+            "tuple[str] | tuple[str, int]",
+        ),
+        ({"prefixItems": [TEXT, INTEGER], "maxItems": 1}, "tuple[()] | tuple[str]"),
+        (
+            {"prefixItems": [TEXT], "minItems": 1},
+            "Annotated[tuple[str, *tuple[Json, ...]], RestItems()]",
+        ),
+        (
+            {"prefixItems": [TEXT], "items": INTEGER},
+            "tuple[()] | Annotated[tuple[str, *tuple[int, ...]], RestItems()]",
+        ),
+        (
+            {"items": [TEXT], "additionalItems": INTEGER, "minItems": 1},
+            "Annotated[tuple[str, *tuple[int, ...]], RestItems()]",
+        ),
+        (
+            {
+                "allOf": [
+                    {"prefixItems": [TEXT, True]},
+                    {"items": {"type": ["string", "integer"]}, "minItems": 2},
+                ]
+            },
+            None,
+        ),
+        (
+            {
+                "allOf": [
+                    {"type": "array", "prefixItems": [TEXT]},
+                    {"type": "array", "prefixItems": [True, INTEGER], "items": False},
+                ]
+            },
             "tuple[()] | tuple[str] | tuple[str, int]",
         ),
     ],
     ids=json.dumps,
 )
-def test_tuples_have_every_length(tmp_path: Path, schema: dict[str, Json], written: str | None) -> None:
-    """Items of an array with types of their own are a tuple, of every length that the schema accepts."""
-    found = members(tmp_path, {"type": "object", "properties": {"member": {"type": "array", **schema}}, "required": ["member"]})
+def test_tuples_have_every_length(
+    tmp_path: Path, schema: dict[str, Json], written: str | None
+) -> None:
+    """Items of an array with types of their own are a tuple, of every length that the schema
+    accepts.
+    """
+    found = members(
+        tmp_path,
+        {
+            "type": "object",
+            "properties": {"member": {"type": "array", **schema}},
+            "required": ["member"],
+        },
+    )
     assert found["Made.member"] == "MadeMemberTuple"
-    assert found["MadeMemberTuple"] == (written or "tuple[()] | tuple[str] | Annotated[tuple[str, str | int, *tuple[str | int, ...]], RestItems()]")
+    assert found["MadeMemberTuple"] == (
+        written
+        or (
+            "tuple[()] | tuple[str] | Annotated[tuple[str, str | int, *tuple[str | int, ...]], "
+            "RestItems()]"
+        )
+    )
 
 
 @pytest.mark.parametrize(
     ("rest", "member", "written"),
     [
         ({"allOf": [{"properties": {"b": {"type": "integer"}}, "required": ["b"]}]}, "b", "int"),
-        ({"if": {"required": ["a"]}, "then": {"properties": {"b": {"type": "integer"}}}}, "b", "Json | None"),
-        ({"oneOf": [{"properties": {"b": {"const": "x"}}}, {"properties": {"b": {"const": "y"}}}]}, "b", "Literal['x', 'y'] | None"),
-        ({"oneOf": [{"properties": {"b": {"const": "x"}}}, {"required": ["c"]}]}, "b", "Json | None"),
-        ({"if": {"required": ["a"]}, "then": {"properties": {"b": {"type": "integer"}}}, "unevaluatedProperties": False}, "b", "int | None"),
+        (
+            {"if": {"required": ["a"]}, "then": {"properties": {"b": {"type": "integer"}}}},
+            "b",
+            "Json | None",
+        ),
+        (
+            {
+                "oneOf": [
+                    {"properties": {"b": {"const": "x"}}},
+                    {"properties": {"b": {"const": "y"}}},
+                ]
+            },
+            "b",
+            "Literal['x', 'y'] | None",
+        ),
+        (
+            {"oneOf": [{"properties": {"b": {"const": "x"}}}, {"required": ["c"]}]},
+            "b",
+            "Json | None",
+        ),
+        (
+            {
+                "if": {"required": ["a"]},
+                "then": {"properties": {"b": {"type": "integer"}}},
+                "unevaluatedProperties": False,
+            },
+            "b",
+            "int | None",
+        ),
         ({"required": ["a", "c"]}, "c", "Json"),
     ],
     ids=["allOf", "then", "every branch", "one branch", "then, sealed", "required alone"],
 )
-def test_what_is_combined_is_one_class(tmp_path: Path, rest: dict[str, Json], member: str, written: str) -> None:
-    """Keywords that add members to an object add them to its class; conditional members are typed only where no other type is possible."""
+def test_what_is_combined_is_one_class(
+    tmp_path: Path, rest: dict[str, Json], member: str, written: str
+) -> None:
+    """Keywords that add members to an object add them to its class; conditional members are typed
+    only where no other type is possible.
+    """
     found = members(tmp_path, {**OBJECT, **rest})
     assert {name for name in found if "." not in name} == {"Made"}
     assert found[f"Made.{member}"] == written
@@ -136,7 +277,13 @@ def test_what_is_combined_is_one_class(tmp_path: Path, rest: dict[str, Json], me
 
 def test_recursion_ends(tmp_path: Path) -> None:
     """A type may hold itself, also in the midst of what it is combined with."""
-    schema = {**OBJECT, "properties": {"a": {"type": "string"}, "next": {"allOf": [{"$ref": "#"}, {"properties": {"b": {"type": "string"}}}]}}}
+    schema = {
+        **OBJECT,
+        "properties": {
+            "a": {"type": "string"},
+            "next": {"allOf": [{"$ref": "#"}, {"properties": {"b": {"type": "string"}}}]},
+        },
+    }
     found = members(tmp_path, schema)
     assert found["Made.next"].startswith("MadeNext")
     assert found["MadeNext.next"].startswith(("MadeNext", "'MadeNext", "Optional['MadeNext"))

@@ -17,10 +17,20 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-def build_credentials(*headers: tuple[str, str], query: str = "", client: str = "192.0.2.1") -> Credentials:
+def build_credentials(
+    *headers: tuple[str, str], query: str = "", client: str = "192.0.2.1"
+) -> Credentials:
     """Build the credentials of a request."""
     raw = [(name.lower().encode(), value.encode("latin-1")) for name, value in headers]
-    return Credentials({"type": "http", "headers": raw, "query_string": query.encode(), "scheme": "https", "client": (client, 1)})  # type: ignore[typeddict-item]  # as much of a scope as is read
+    return Credentials(
+        {
+            "type": "http",
+            "headers": raw,
+            "query_string": query.encode(),
+            "scheme": "https",
+            "client": (client, 1),
+        }
+    )  # type: ignore[typeddict-item]  # as much of a scope as is read
 
 
 def build_bearer(token: str) -> Credentials:

@@ -9,8 +9,20 @@ from unit.auth.conftest import build_bearer, build_credentials
 
 from a2a_contract.errors import PermissionDeniedError
 from a2a_runtime.auth.authentication import Credentials, Identity, InvalidCredentialsError
-from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, KeyLocation, MtlsAuthenticator, digest_key
-from a2a_runtime.auth.gate import ANONYMOUS, AuthGate, ChallengeError, InsufficientScopeError, PresenceGate, SchemeRequirement
+from a2a_runtime.auth.authenticators import (
+    ApiKeyAuthenticator,
+    KeyLocation,
+    MtlsAuthenticator,
+    digest_key,
+)
+from a2a_runtime.auth.gate import (
+    ANONYMOUS,
+    AuthGate,
+    ChallengeError,
+    InsufficientScopeError,
+    PresenceGate,
+    SchemeRequirement,
+)
 from a2a_runtime.auth.jwt_tokens import ClaimNames, JwtAuthenticator
 from a2a_runtime.caller import Caller
 from a2a_runtime.testing.token_issuer import TokenIssuer
@@ -19,7 +31,12 @@ pytestmark = pytest.mark.anyio
 
 ISSUER = TokenIssuer()
 TOKENS = JwtAuthenticator(ISSUER.keys(), ISSUER.validation())
-KEYS = ApiKeyAuthenticator({digest_key("k-ada"): Identity("ada", "acme", frozenset({"read"})), digest_key("k-eve"): Identity("eve")})
+KEYS = ApiKeyAuthenticator(
+    {
+        digest_key("k-ada"): Identity("ada", "acme", frozenset({"read"})),
+        digest_key("k-eve"): Identity("eve"),
+    }
+)
 PROXY = MtlsAuthenticator(["192.0.2.0/28"])
 KEY = ("X-API-Key", "k-ada")
 CERTIFICATE = (("X-SSL-Client-Verify", "SUCCESS"), ("X-SSL-Client-S-DN", "CN=box"))
@@ -41,7 +58,11 @@ async def test_any_scheme_is_enough_without_requirements() -> None:
     gate = AuthGate(TOKENS, KEYS)
     assert (await admit(gate, build_token_header())).subject == "bearer:ada"
     by_key = await admit(gate, KEY)
-    assert (by_key.subject, by_key.tenant, by_key.schemes) == ("apiKey:ada", "acme", {"apiKey": {"read"}})
+    assert (by_key.subject, by_key.tenant, by_key.schemes) == (
+        "apiKey:ada",
+        "acme",
+        {"apiKey": {"read"}},
+    )
 
 
 async def test_subjects_may_be_shared() -> None:
@@ -55,7 +76,10 @@ REFUSED: dict[str, tuple[tuple[tuple[str, str], ...], str, str]] = {
     "wrong token": (
         (("Authorization", "Bearer x"),),
         "The token is not valid",
-        'Bearer error="invalid_token", error_description="The token is not valid", ApiKey in="header", name="X-API-Key"',
+        (
+            'Bearer error="invalid_token", error_description="The token is not valid", ApiKey '
+            'in="header", name="X-API-Key"'
+        ),
     ),
     "wrong key": ((("X-API-Key", "nope"),), "The API key is unknown", "Bearer error="),
     "key twice": ((KEY, KEY), "The header X-API-Key occurs more than once", "Bearer error="),
@@ -65,7 +89,9 @@ REFUSED: dict[str, tuple[tuple[tuple[str, str], ...], str, str]] = {
 
 
 @pytest.mark.parametrize(("headers", "message", "challenge"), REFUSED.values(), ids=REFUSED.keys())
-async def test_a_challenge_names_the_schemes(headers: tuple[tuple[str, str], ...], message: str, challenge: str) -> None:
+async def test_a_challenge_names_the_schemes(
+    headers: tuple[tuple[str, str], ...], message: str, challenge: str
+) -> None:
     """With the reason, and without the rejected credentials."""
     with pytest.raises(ChallengeError) as raised:
         await admit(AuthGate(TOKENS, KEYS), *headers)
@@ -141,7 +167,9 @@ WRONG: dict[str, tuple[tuple[object, ...], list[SchemeRequirement] | None, str]]
 
 
 @pytest.mark.parametrize(("authenticators", "require", "said"), WRONG.values(), ids=WRONG.keys())
-def test_an_invalid_gate_is_rejected(authenticators: tuple[object, ...], require: list[SchemeRequirement] | None, said: str) -> None:
+def test_an_invalid_gate_is_rejected(
+    authenticators: tuple[object, ...], require: list[SchemeRequirement] | None, said: str
+) -> None:
     """The constructor raises."""
     with pytest.raises((TypeError, ValueError), match=said):
         AuthGate(*authenticators, require=require)  # type: ignore[arg-type]  # that is the point
@@ -149,7 +177,9 @@ def test_an_invalid_gate_is_rejected(authenticators: tuple[object, ...], require
 
 def test_the_card_lists_the_requirements() -> None:
     """Schemes and requirements are derived from the gate."""
-    gate = AuthGate(TOKENS, KEYS, PROXY, require=[{"bearer": ["a"]}, {"apiKey": [], "mtls": []}, {}])
+    gate = AuthGate(
+        TOKENS, KEYS, PROXY, require=[{"bearer": ["a"]}, {"apiKey": [], "mtls": []}, {}]
+    )
     assert {name: each.to_dict() for name, each in gate.security_schemes().items()} == {
         "bearer": {"httpAuthSecurityScheme": {"scheme": "Bearer", "bearerFormat": "JWT"}},
         "apiKey": {"apiKeySecurityScheme": {"location": "header", "name": "X-API-Key"}},
@@ -172,15 +202,24 @@ def test_the_card_lists_the_requirements() -> None:
     ],
     ids=["query", "cookie", "header for query", "query for cookie"],
 )
-def test_a_key_is_read_from_its_location_only(place: KeyLocation, request_: Credentials, is_there: bool) -> None:  # noqa: FBT001 - a table
+def test_a_key_is_read_from_its_location_only(
+    place: KeyLocation,
+    request_: Credentials,
+    is_there: bool,  # noqa: FBT001 - a table
+) -> None:
     """The one that the card names."""
-    found = ApiKeyAuthenticator({digest_key("k-ada"): Identity("ada")}, "key", place).authenticate(request_)
+    found = ApiKeyAuthenticator({digest_key("k-ada"): Identity("ada")}, "key", place).authenticate(
+        request_
+    )
     assert (found is not None) is is_there
 
 
 @pytest.mark.parametrize(
     ("place", "twice"),
-    [(KeyLocation.QUERY, build_credentials(query="key=a&key=b")), (KeyLocation.COOKIE, build_credentials(("Cookie", "key=a"), ("Cookie", "key=b")))],
+    [
+        (KeyLocation.QUERY, build_credentials(query="key=a&key=b")),
+        (KeyLocation.COOKIE, build_credentials(("Cookie", "key=a"), ("Cookie", "key=b"))),
+    ],
     ids=["query", "cookie"],
 )
 def test_a_duplicate_key_is_rejected(place: KeyLocation, twice: Credentials) -> None:
@@ -207,8 +246,12 @@ CERTIFICATES: dict[str, tuple[tuple[tuple[str, str], ...], str, str | None]] = {
 }
 
 
-@pytest.mark.parametrize(("headers", "client", "subject"), CERTIFICATES.values(), ids=CERTIFICATES.keys())
-def test_certificates_are_accepted_from_the_proxy_only(headers: tuple[tuple[str, str], ...], client: str, subject: str | None) -> None:
+@pytest.mark.parametrize(
+    ("headers", "client", "subject"), CERTIFICATES.values(), ids=CERTIFICATES.keys()
+)
+def test_certificates_are_accepted_from_the_proxy_only(
+    headers: tuple[tuple[str, str], ...], client: str, subject: str | None
+) -> None:
     """Any client could send the same headers."""
     if subject is not None:
         assert PROXY.authenticate(build_credentials(*headers, client=client)) == Identity(subject)

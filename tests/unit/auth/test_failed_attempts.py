@@ -10,7 +10,13 @@ from unit.auth.conftest import build_credentials
 from unit.auth.test_basic import build_basic_header
 
 from a2a_runtime.auth.authentication import Identity
-from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, BasicAuthenticator, User, digest_key, hash_password
+from a2a_runtime.auth.authenticators import (
+    ApiKeyAuthenticator,
+    BasicAuthenticator,
+    User,
+    digest_key,
+    hash_password,
+)
 from a2a_runtime.auth.gate import AuthGate, ChallengeError
 from a2a_runtime.auth.jwt_tokens import JwtAuthenticator
 from a2a_runtime.auth.rate_limit import FailedAttemptLimiter, RateLimit, TooManyRequestsError
@@ -21,7 +27,10 @@ from a2a_runtime.testing.token_issuer import TokenIssuer
 pytestmark = pytest.mark.anyio
 
 HERE, ELSEWHERE = "192.0.2.1", "198.51.100.7"
-ADA, EVE = User(hash_password("ada's"), Identity("ada")), User(hash_password("eve's"), Identity("eve"))
+ADA, EVE = (
+    User(hash_password("ada's"), Identity("ada")),
+    User(hash_password("eve's"), Identity("eve")),
+)
 ISSUER = TokenIssuer()
 
 
@@ -30,12 +39,18 @@ class AttemptSetup:
 
     def __init__(self, per_name: int | None = 3, per_address: int | None = 5) -> None:
         self.clock = FakeClock()
-        name, address = (None if each is None else RateLimit(each, 60) for each in (per_name, per_address))
+        name, address = (
+            None if each is None else RateLimit(each, 60) for each in (per_name, per_address)
+        )
         keys = ApiKeyAuthenticator(
             {digest_key("good"): Identity("box"), digest_key("other"): Identity("jar")},
             failed_attempts=FailedAttemptLimiter(name, address, self.clock),
         )
-        users = BasicAuthenticator({"ada": ADA, "eve": EVE}, failed_attempts=FailedAttemptLimiter(name, address, self.clock), clock=self.clock)
+        users = BasicAuthenticator(
+            {"ada": ADA, "eve": EVE},
+            failed_attempts=FailedAttemptLimiter(name, address, self.clock),
+            clock=self.clock,
+        )
         self.gate = AuthGate(keys, users, JwtAuthenticator(ISSUER.keys(), ISSUER.validation()))
 
     async def attempt(self, *headers: tuple[str, str], client: str = HERE) -> str | int:
@@ -69,8 +84,19 @@ async def test_failed_keys_block_an_address() -> None:
 async def test_failed_passwords_are_counted_by_name_and_by_address() -> None:
     """Three for one name; five for all names, existing or not."""
     setting = AttemptSetup()
-    assert await setting.attempt_passwords("ada:1", "ada:2", "ada:3", "ada:4", "ada:ada's") == [401, 401, 401, 429, 429]
-    assert await setting.attempt_passwords("eve:eve's", "unknown:1", "eve:1", "eve:2") == ["basic:eve", 401, 401, 429]
+    assert await setting.attempt_passwords("ada:1", "ada:2", "ada:3", "ada:4", "ada:ada's") == [
+        401,
+        401,
+        401,
+        429,
+        429,
+    ]
+    assert await setting.attempt_passwords("eve:eve's", "unknown:1", "eve:1", "eve:2") == [
+        "basic:eve",
+        401,
+        401,
+        429,
+    ]
     assert await setting.attempt_passwords("ada:ada's", client=ELSEWHERE) == ["basic:ada"]
     setting.clock.advance(61)
     assert await setting.attempt_passwords("ada:ada's") == ["basic:ada"]
@@ -79,17 +105,40 @@ async def test_failed_passwords_are_counted_by_name_and_by_address() -> None:
 async def test_concurrent_attempts_are_counted() -> None:
     """Only the attempts that are being checked already pass the limit."""
     setting = AttemptSetup(per_name=3, per_address=None)
-    found = await asyncio.gather(*(setting.attempt(build_basic_header(f"ada:{number}")) for number in range(20)))
+    found = await asyncio.gather(
+        *(setting.attempt(build_basic_header(f"ada:{number}")) for number in range(20))
+    )
     assert found.count(429) >= 20 - 3 - 4
 
 
 async def test_accepted_credentials_stay_accepted() -> None:
     """Callers behind one address do not lock out each other."""
     setting = AttemptSetup()
-    assert await setting.attempt_keys("good", "a", "b", "c", "good", "other") == ["apiKey:box", 401, 401, 401, "apiKey:box", 429]
-    assert await setting.attempt_passwords("ada:ada's", "ada:1", "ada:2", "ada:3", "ada:ada's") == ["basic:ada", 401, 401, 401, "basic:ada"]
-    setting.clock.advance(301)  # the password is checked again, although the failed attempts are as recent
-    assert await setting.attempt_passwords("ada:4", "ada:5", "ada:6", "ada:ada's", "ada:7") == [401, 401, 401, "basic:ada", 429]
+    assert await setting.attempt_keys("good", "a", "b", "c", "good", "other") == [
+        "apiKey:box",
+        401,
+        401,
+        401,
+        "apiKey:box",
+        429,
+    ]
+    assert await setting.attempt_passwords("ada:ada's", "ada:1", "ada:2", "ada:3", "ada:ada's") == [
+        "basic:ada",
+        401,
+        401,
+        401,
+        "basic:ada",
+    ]
+    setting.clock.advance(
+        301
+    )  # the password is checked again, although the failed attempts are as recent
+    assert await setting.attempt_passwords("ada:4", "ada:5", "ada:6", "ada:ada's", "ada:7") == [
+        401,
+        401,
+        401,
+        "basic:ada",
+        429,
+    ]
 
 
 async def test_a_repeated_wrong_key_counts_once() -> None:
@@ -101,10 +150,14 @@ async def test_a_repeated_wrong_key_counts_once() -> None:
 async def test_tokens_are_not_counted() -> None:
     """Valid ones are accepted from a blocked address, even together with a wrong key."""
     setting = AttemptSetup()
-    assert {await setting.attempt(("authorization", f"Bearer {number}")) for number in range(20)} == {401}
+    assert {
+        await setting.attempt(("authorization", f"Bearer {number}")) for number in range(20)
+    } == {401}
     token = ("authorization", f"Bearer {ISSUER.issue_token('ada')}")
     await setting.attempt_keys("a", "b", "c")
-    assert [await setting.attempt(token), await setting.attempt(token, ("x-api-key", "d"))] == ["bearer:ada"] * 2
+    assert [await setting.attempt(token), await setting.attempt(token, ("x-api-key", "d"))] == [
+        "bearer:ada"
+    ] * 2
 
 
 @pytest.mark.parametrize(
@@ -146,5 +199,7 @@ async def test_remembered_credentials_are_bounded() -> None:
     for number in range(10_100):
         mark = number.to_bytes(4, "big")
         limiter.record_success(build_credentials(), mark)
-        limiter.record_failure(build_credentials(client=f"192.0.{number // 250}.{number % 250}"), "", mark)
+        limiter.record_failure(
+            build_credentials(client=f"192.0.{number // 250}.{number % 250}"), "", mark
+        )
     assert (len(limiter._accepted), len(limiter._rejected)) == (10_000, 10_000)

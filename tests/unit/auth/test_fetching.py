@@ -33,7 +33,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer a request."""
-        self.server.requests.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
+        self.server.requests.append(
+            (self.path, {name.lower(): value for name, value in self.headers.items()})
+        )
         self.send_response(200)
         self.send_header("content-length", str(len(self.server.body)))
         if self.server.encoding:
@@ -59,7 +61,9 @@ def proxy() -> Iterator[DocumentServer]:
         yield server
 
 
-async def test_no_proxy_is_used_for_this_machine(host: DocumentServer, proxy: DocumentServer, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_proxy_is_used_for_this_machine(
+    host: DocumentServer, proxy: DocumentServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A proxy could replace keys that are fetched without TLS."""
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.server_port}")
@@ -85,7 +89,9 @@ async def test_large_documents_are_rejected(host: DocumentServer) -> None:
         await fetch_document(host.url)
 
 
-async def test_netrc_is_not_read(host: DocumentServer, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_netrc_is_not_read(
+    host: DocumentServer, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its passwords are not sent to the host."""
     netrc = tmp_path_factory.mktemp("home") / ".netrc"
     netrc.write_text("default login me password hush\n")

@@ -8,7 +8,12 @@ from hypothesis import strategies as st
 
 from a2a_contract.errors import AccessError
 from a2a_runtime.auth.authentication import Credentials, Identity
-from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, KeyLocation, MtlsAuthenticator, digest_key
+from a2a_runtime.auth.authenticators import (
+    ApiKeyAuthenticator,
+    KeyLocation,
+    MtlsAuthenticator,
+    digest_key,
+)
 from a2a_runtime.auth.gate import AuthGate, Gate, PresenceGate
 from a2a_runtime.auth.jwt_tokens import JwtAuthenticator
 from a2a_runtime.caller import Caller
@@ -28,14 +33,31 @@ GATES: dict[str, Gate] = {
     ),
     "presence": PresenceGate(),
 }
-NAMES = st.sampled_from([b"authorization", b"x-api-key", b"cookie", b"x-ssl-client-verify", b"x-ssl-client-s-dn", b"host", b""]) | st.binary(
-    max_size=8
-)
+NAMES = st.sampled_from(
+    [
+        b"authorization",
+        b"x-api-key",
+        b"cookie",
+        b"x-ssl-client-verify",
+        b"x-ssl-client-s-dn",
+        b"host",
+        b"",
+    ]
+) | st.binary(max_size=8)
 VALUES = (
     st.binary(max_size=60)
     | st.binary(max_size=40).map(lambda raw: b"Bearer " + raw)
     | st.binary(max_size=40).map(lambda raw: b"key=" + raw)
-    | st.sampled_from([f"Bearer {ISSUER.issue_token()}".encode()[:-1], b"SUCCESS", b"CN=a", b"Bearer a.b.c", b"bearer", b"Basic Og=="])
+    | st.sampled_from(
+        [
+            f"Bearer {ISSUER.issue_token()}".encode()[:-1],
+            b"SUCCESS",
+            b"CN=a",
+            b"Bearer a.b.c",
+            b"bearer",
+            b"Basic Og==",
+        ]
+    )
 )
 
 
@@ -45,9 +67,17 @@ VALUES = (
     query=st.binary(max_size=40),
     client=st.none() | st.tuples(st.text(max_size=9), st.just(1)),
 )
-def test_a_gate_raises_no_other_error(gate: Gate, headers: list[tuple[bytes, bytes]], query: bytes, client: tuple[str, int] | None) -> None:
+def test_a_gate_raises_no_other_error(
+    gate: Gate, headers: list[tuple[bytes, bytes]], query: bytes, client: tuple[str, int] | None
+) -> None:
     """For arbitrary bytes, duplicate names, and clients without an address."""
-    scope = {"type": "http", "headers": headers, "query_string": query, "scheme": "http", "client": client}
+    scope = {
+        "type": "http",
+        "headers": headers,
+        "query_string": query,
+        "scheme": "http",
+        "client": client,
+    }
     try:
         caller = gate.admit(Credentials(scope))  # type: ignore[arg-type]  # as much of a scope as is read
     except AccessError:

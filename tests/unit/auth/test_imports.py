@@ -26,8 +26,12 @@ with TestClient(create_app(Surface(agent, gate=AuthGate(ApiKeyAuthenticator({}))
 
 
 def test_the_base_install_needs_no_extra() -> None:
-    """Without PyJWT and cryptography, API keys, passwords, the client and the command line work, and an app starts."""
-    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False)
+    """Without PyJWT and cryptography, API keys, passwords, the client and the command line work,
+    and an app starts.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False
+    )
     assert (done.stdout.strip(), done.returncode) == ("401 200", 0), done.stderr
 
 
@@ -39,17 +43,37 @@ print(*sorted(name for name in sys.modules if name.startswith("a2a_runtime") or 
 
 
 def test_a_gate_loads_no_store() -> None:
-    """Importing the gate loads nine modules of the runtime and no database driver: authentication stands below the stores."""
-    loaded = subprocess.run([sys.executable, "-c", FOUNDATION], capture_output=True, text=True, check=True).stdout.split()
+    """Importing the gate loads nine modules of the runtime and no database driver: authentication
+    stands below the stores.
+    """
+    loaded = subprocess.run(
+        [sys.executable, "-c", FOUNDATION], capture_output=True, text=True, check=True
+    ).stdout.split()
     auth = {f"a2a_runtime.auth{name}" for name in ("", ".authentication", ".gate", ".rate_limit")}
-    assert set(loaded) == {"a2a_runtime", "a2a_runtime.caller", "a2a_runtime.clock", "a2a_runtime.counters", "a2a_runtime.importing", *auth}
+    assert set(loaded) == {
+        "a2a_runtime",
+        "a2a_runtime.caller",
+        "a2a_runtime.clock",
+        "a2a_runtime.counters",
+        "a2a_runtime.importing",
+        *auth,
+    }
 
 
 def test_every_public_name_is_loaded_on_first_use() -> None:
-    """The list of public names is sorted and complete, and naming the package alone loads nothing."""
-    script = "import sys, a2a_runtime.auth; print(*sorted(name for name in sys.modules if name.startswith('a2a_runtime.auth')))"
-    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split() == ["a2a_runtime.auth"]
-    assert auth.__all__ == sorted(auth.__all__, key=lambda name: (not name.isupper(), name[0].islower(), name))
+    """The list of public names is sorted and complete, and naming the package alone loads
+    nothing.
+    """
+    script = (
+        "import sys, a2a_runtime.auth; print(*sorted(name for name in sys.modules if "
+        "name.startswith('a2a_runtime.auth')))"
+    )
+    assert subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    ).stdout.split() == ["a2a_runtime.auth"]
+    assert auth.__all__ == sorted(
+        auth.__all__, key=lambda name: (not name.isupper(), name[0].islower(), name)
+    )
     assert all(getattr(auth, name) is not None for name in auth.__all__)
     with pytest.raises(AttributeError, match="has no attribute 'Checkpoint'"):
         auth.Checkpoint  # type: ignore[attr-defined]  # noqa: B018 - that is the point

@@ -42,12 +42,23 @@ def test_numbers_are_printed_like_javascript(value: float, text: str) -> None:
 def test_members_are_sorted_by_utf_16() -> None:
     """The example of RFC 8785: a character beyond the first plane precedes one at its end."""
     names = ["\u20ac", "\r", "\ufb33", "1", "\U0001f600", "\u0080", "\u00f6"]
-    assert list(json.loads(canonicalize(dict.fromkeys(names, 0)))) == ["\r", "1", "\u0080", "\u00f6", "\u20ac", "\U0001f600", "\ufb33"]
+    assert list(json.loads(canonicalize(dict.fromkeys(names, 0)))) == [
+        "\r",
+        "1",
+        "\u0080",
+        "\u00f6",
+        "\u20ac",
+        "\U0001f600",
+        "\ufb33",
+    ]
 
 
 def test_strings_have_as_few_escapes_as_possible() -> None:
     """Only control characters are escaped, in lower case."""
-    assert canonicalize('\x00\x1f\x7f\b\t\n\f\r"\\/é\u2028').decode() == '"\\u0000\\u001f\x7f\\b\\t\\n\\f\\r\\"\\\\/é\u2028"'
+    assert (
+        canonicalize('\x00\x1f\x7f\b\t\n\f\r"\\/é\u2028').decode()
+        == '"\\u0000\\u001f\x7f\\b\\t\\n\\f\\r\\"\\\\/é\u2028"'
+    )
 
 
 @pytest.mark.parametrize(
@@ -76,7 +87,10 @@ JSON = st.recursive(
     | st.integers(-(2**53), 2**53)
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(st.characters(codec="utf-8")),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=4), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=4), inner, max_size=4)
+    ),
     max_leaves=10,
 )
 

@@ -110,7 +110,9 @@ async def test_key_changes_are_audited(setting: KeySetup, caplog: pytest.LogCapt
     setting.source.is_available = False
     setting.clock.advance(301)
     await setting.check(setting.issuer.issue_token())
-    lines = [json.loads(each.getMessage()) for each in caplog.records if each.name == "a2a_runtime.audit"]
+    lines = [
+        json.loads(each.getMessage()) for each in caplog.records if each.name == "a2a_runtime.audit"
+    ]
     assert lines == [
         {"event": "keys-changed", "keys_of": URL, "added": first, "removed": ""},
         {"event": "keys-changed", "keys_of": URL, "added": second, "removed": first},
@@ -143,7 +145,9 @@ async def test_without_keys_the_service_is_unavailable(setting: KeySetup) -> Non
             await setting.check(setting.issuer.issue_token())
 
 
-@pytest.mark.parametrize("document", [b"", b"[]", b"nonsense", b'{"keys": {}}', b'{"keys": [1, {"kty": 5}]}'], ids=repr)
+@pytest.mark.parametrize(
+    "document", [b"", b"[]", b"nonsense", b'{"keys": {}}', b'{"keys": [1, {"kty": 5}]}'], ids=repr
+)
 async def test_an_invalid_document_has_no_keys(setting: KeySetup, document: bytes) -> None:
     """It raises no other error."""
     setting.source.documents[URL] = lambda: document
@@ -164,7 +168,11 @@ DISCOVERY = f"{ISSUER}/.well-known/openid-configuration"
     ],
     ids=["good", "of another issuer", "no keys", "keys in the open"],
 )
-async def test_an_openid_provider_is_discovered(setting: KeySetup, document: object, is_taken: bool) -> None:  # noqa: FBT001 - a table
+async def test_an_openid_provider_is_discovered(
+    setting: KeySetup,
+    document: object,
+    is_taken: bool,  # noqa: FBT001 - a table
+) -> None:
     """By a document of the same issuer, with keys over https."""
     setting.source.documents[DISCOVERY] = lambda: json.dumps(document).encode()
     keys = OidcKeys(ISSUER, clock=setting.clock, fetch=setting.source.fetch)
@@ -176,14 +184,18 @@ async def test_an_openid_provider_is_discovered(setting: KeySetup, document: obj
             await setting.check(setting.issuer.issue_token())
 
 
-@pytest.mark.parametrize("url", ["http://id.example/keys", "ftp://id.example", "keys", "http://localhost.evil.example/"])
+@pytest.mark.parametrize(
+    "url", ["http://id.example/keys", "ftp://id.example", "keys", "http://localhost.evil.example/"]
+)
 def test_keys_over_http_are_rejected_at_start(url: str) -> None:
     """A third party could replace them."""
     with pytest.raises(ValueError, match=r"keys need https|not a URL"):
         JwksKeys(url)
 
 
-@pytest.mark.parametrize("document", [b"{}", b'{"keys": null}', b'{"keys": {"a": 1}}', b"[]", b"no JSON"])
+@pytest.mark.parametrize(
+    "document", [b"{}", b'{"keys": null}', b'{"keys": {"a": 1}}', b"[]", b"no JSON"]
+)
 async def test_a_document_without_keys_removes_none(setting: KeySetup, document: bytes) -> None:
     """While the URL serves an error page, the cached keys stay valid."""
     token = setting.issuer.issue_token()

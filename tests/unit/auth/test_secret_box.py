@@ -15,7 +15,11 @@ SCOPE = TaskScope("/x agent", "acme", "ada")
 URL = "https://hooks.example/a"
 SECRET = "tok"  # noqa: S105 - of this test
 CONFIG = TaskPushNotificationConfig(
-    id="c", task_id="t", url=URL, token=SECRET, authentication=AuthenticationInfo(scheme="Bearer", credentials="sésame")
+    id="c",
+    task_id="t",
+    url=URL,
+    token=SECRET,
+    authentication=AuthenticationInfo(scheme="Bearer", credentials="sésame"),
 )
 
 
@@ -38,13 +42,24 @@ def test_keys_can_be_rotated() -> None:
 
 
 ELSEWHERE = {
-    "another URL": lambda kept: (kept.model_copy(update={"url": "https://evil.example"}), SCOPE, "t"),
+    "another URL": lambda kept: (
+        kept.model_copy(update={"url": "https://evil.example"}),
+        SCOPE,
+        "t",
+    ),
     "another webhook": lambda kept: (kept.model_copy(update={"id": "d"}), SCOPE, "t"),
     "another task": lambda kept: (kept, SCOPE, "u"),
     "another owner": lambda kept: (kept, SCOPE._replace(owner="eve"), "t"),
     "another tenant": lambda kept: (kept, SCOPE._replace(tenant="umbrella"), "t"),
     "the other secret": lambda kept: (
-        kept.model_copy(update={"token": None, "authentication": kept.authentication.model_copy(update={"credentials": kept.token})}),
+        kept.model_copy(
+            update={
+                "token": None,
+                "authentication": kept.authentication.model_copy(
+                    update={"credentials": kept.token}
+                ),
+            }
+        ),
         SCOPE,
         "t",
     ),
@@ -52,7 +67,11 @@ ELSEWHERE = {
 
 
 @pytest.mark.parametrize("moved", ELSEWHERE.values(), ids=ELSEWHERE.keys())
-def test_a_secret_is_bound_to_its_place(moved: Callable[[TaskPushNotificationConfig], tuple[TaskPushNotificationConfig, TaskScope, str]]) -> None:
+def test_a_secret_is_bound_to_its_place(
+    moved: Callable[
+        [TaskPushNotificationConfig], tuple[TaskPushNotificationConfig, TaskScope, str]
+    ],
+) -> None:
     """Moved to another place of the database, it cannot be decrypted."""
     box = SecretBox.from_text(SecretBox.generate_key())
     kept, scope, task = moved(encrypt_config(CONFIG, box, SCOPE))
@@ -62,7 +81,9 @@ def test_a_secret_is_bound_to_its_place(moved: Callable[[TaskPushNotificationCon
 
 def test_plaintext_secrets_stay_readable() -> None:
     """Encryption may be enabled later."""
-    assert decrypt_config(CONFIG, SecretBox.from_text(SecretBox.generate_key()), SCOPE, "t") == CONFIG
+    assert (
+        decrypt_config(CONFIG, SecretBox.from_text(SecretBox.generate_key()), SCOPE, "t") == CONFIG
+    )
 
 
 @pytest.mark.parametrize("damaged", ["sealed:1:", "sealed:1:%%%", "sealed:1:AAAA"])

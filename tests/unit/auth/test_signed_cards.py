@@ -35,7 +35,10 @@ CARD: dict[str, object] = {
     "capabilities": {},
     "defaultInputModes": ["text/plain"],
     "defaultOutputModes": ["text/plain"],
-    "securitySchemes": {"bearer": {"httpAuthSecurityScheme": {"scheme": "Bearer"}}, "mtls": {"mtlsSecurityScheme": {}}},
+    "securitySchemes": {
+        "bearer": {"httpAuthSecurityScheme": {"scheme": "Bearer"}},
+        "mtls": {"mtlsSecurityScheme": {}},
+    },
     "securityRequirements": [{"schemes": {"bearer": {"list": []}, "mtls": {"list": []}}}],
     "skills": [{"id": "s", "name": "s", "description": "d", "tags": []}],
 }
@@ -43,8 +46,15 @@ SIGNATURES = [each.to_dict() for each in CardSigner([KEY]).sign(CARD)]
 CHANGES: dict[str, dict[str, object]] = {
     "another requirement": {"securityRequirements": [{"schemes": {"key": {"list": []}}}]},
     "no requirement": {"securityRequirements": None},
-    "another scheme": {"securitySchemes": {"bearer": {"httpAuthSecurityScheme": {"scheme": "Bearer"}}, "other": {"mtlsSecurityScheme": {}}}},
-    "a skill of nothing": {"skills": [{}, {"id": "s", "name": "s", "description": "d", "tags": []}]},
+    "another scheme": {
+        "securitySchemes": {
+            "bearer": {"httpAuthSecurityScheme": {"scheme": "Bearer"}},
+            "other": {"mtlsSecurityScheme": {}},
+        }
+    },
+    "a skill of nothing": {
+        "skills": [{}, {"id": "s", "name": "s", "description": "d", "tags": []}]
+    },
     "an interface of nothing": {"supportedInterfaces": [{"url": ""}, INTERFACE]},
     "an icon of nothing": {"iconUrl": ""},
 }
@@ -52,8 +62,14 @@ CHANGES: dict[str, dict[str, object]] = {
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
 async def test_members_added_after_signing_are_dropped(change: dict[str, object]) -> None:
-    """The form without empty members still fits a card whose empty members were changed; those are not returned."""
-    card = {name: value for name, value in {**CARD, **change, "signatures": SIGNATURES}.items() if value is not None}
+    """The form without empty members still fits a card whose empty members were changed; those are
+    not returned.
+    """
+    card = {
+        name: value
+        for name, value in {**CARD, **change, "signatures": SIGNATURES}.items()
+        if value is not None
+    }
     known = await verify_card(card, TRUST)
     assert known == restore_required_members(drop_empty(CARD), CANONICAL.name)
     assert "securityRequirements" not in known
@@ -63,7 +79,9 @@ async def test_the_form_that_covers_more_is_preferred() -> None:
     """An unchanged card is returned whole, in any order of signatures."""
     assert len(SIGNATURES) == 2
     for signatures in (SIGNATURES, SIGNATURES[::-1]):
-        assert await verify_card({**CARD, "signatures": signatures}, TRUST) == select_signed_members(CARD, CANONICAL.name)
+        assert await verify_card(
+            {**CARD, "signatures": signatures}, TRUST
+        ) == select_signed_members(CARD, CANONICAL.name)
 
 
 async def test_only_the_shorter_form_is_signed() -> None:
@@ -85,10 +103,14 @@ async def test_changed_members_fit_no_form() -> None:
 async def test_members_of_newer_versions_may_be_signed() -> None:
     """A signature over unknown members is valid, and they are not returned."""
     newer = {**CARD, "mood": "fine"}
-    protected, _, signature = PyJWS().encode(canonicalize(newer), KEY.private, KEY.algorithm, {"kid": KEY.key_id}).split(".")
-    assert await verify_card({**newer, "signatures": [{"protected": protected, "signature": signature}]}, TRUST) == select_signed_members(
-        CARD, CANONICAL.name
+    protected, _, signature = (
+        PyJWS()
+        .encode(canonicalize(newer), KEY.private, KEY.algorithm, {"kid": KEY.key_id})
+        .split(".")
     )
+    assert await verify_card(
+        {**newer, "signatures": [{"protected": protected, "signature": signature}]}, TRUST
+    ) == select_signed_members(CARD, CANONICAL.name)
 
 
 def test_cards_of_0_3_are_filled_in() -> None:

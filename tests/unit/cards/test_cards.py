@@ -34,15 +34,21 @@ BOTH = (V1_0.name, V0_3.name)
 
 def rich() -> Agent:
     """Build an agent with every member that a card has."""
-    bearer = SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme="bearer", bearer_format="JWT"))
-    key = SecurityScheme(api_key_security_scheme=APIKeySecurityScheme(location="header", name="X-Key"))
+    bearer = SecurityScheme(
+        http_auth_security_scheme=HTTPAuthSecurityScheme(scheme="bearer", bearer_format="JWT")
+    )
+    key = SecurityScheme(
+        api_key_security_scheme=APIKeySecurityScheme(location="header", name="X-Key")
+    )
     extension = AgentExtension(uri="https://x/e", required=True, params={"a": None})
     agent = Agent(
         "rich",
         description="Has everything.",
         version="2.1.0",
         provider=AgentProvider(url="https://acme.example", organization="Acme"),
-        capabilities=Capabilities(push_notifications=True, extended_agent_card=True, extensions=(extension,)),
+        capabilities=Capabilities(
+            push_notifications=True, extended_agent_card=True, extensions=(extension,)
+        ),
         security_schemes={"bearer": bearer, "key": key},
         security_requirements=(
             SecurityRequirement(schemes={"bearer": StringList(list_=["read"])}),
@@ -51,7 +57,14 @@ def rich() -> Agent:
         documentation_url="https://acme.example/docs",
         icon_url="https://acme.example/icon",
     )
-    agent.add("one", lambda ctx: ctx.text, tags=("a",), examples=("Do it",), input_modes=("text/plain",), require=[{"bearer": ["write"]}])
+    agent.add(
+        "one",
+        lambda ctx: ctx.text,
+        tags=("a",),
+        examples=("Do it",),
+        input_modes=("text/plain",),
+        require=[{"bearer": ["write"]}],
+    )
     agent.add("two", lambda ctx: ctx.text, output_modes=("image/png",))
     agent.add("secret", lambda ctx: ctx.text, only_extended=True)
     return agent
@@ -73,7 +86,9 @@ def body(agent: Agent, dialect: str | None, *dialects: str, **surface: object) -
 
 def schema(dialect: str) -> jsonschema_rs.Validator:
     """Build a validator of the cards of a dialect."""
-    bundle: Mapping[str, Any] = json.loads((files("a2a_contract") / "schemas" / f"{dialect}.json").read_bytes())
+    bundle: Mapping[str, Any] = json.loads(
+        (files("a2a_contract") / "schemas" / f"{dialect}.json").read_bytes()
+    )
     return jsonschema_rs.validator_for({**bundle, "$ref": "#/$defs/AgentCard"})
 
 
@@ -82,7 +97,9 @@ def schema(dialect: str) -> jsonschema_rs.Validator:
     ("wanted", "dialect"), [(V1_0.name, V1_0.name), (V0_3.name, V0_3.name), (None, V1_0.name), (None, V0_3.name)],
     ids=["1.0", "0.3", "combined as 1.0", "combined as 0.3"],
 )  # fmt: skip
-def test_a_card_is_valid_by_the_schema_of_its_dialect(make: Callable[[], Agent], wanted: str | None, dialect: str) -> None:
+def test_a_card_is_valid_by_the_schema_of_its_dialect(
+    make: Callable[[], Agent], wanted: str | None, dialect: str
+) -> None:
     """The combined card by both schemas."""
     schema(dialect).validate(body(make(), wanted))
 
@@ -92,19 +109,39 @@ def test_the_combined_card_equals_the_cards_that_it_combines(make: Callable[[], 
     """For clients of either version."""
     agent = make()
     both = json.dumps(body(agent, None))
-    assert v1_0.AgentCard.model_validate_json(both) == v1_0.AgentCard.model_validate(body(agent, V1_0.name))
-    assert v0_3.AgentCard.model_validate_json(both) == v0_3.AgentCard.model_validate(body(agent, V0_3.name))
+    assert v1_0.AgentCard.model_validate_json(both) == v1_0.AgentCard.model_validate(
+        body(agent, V1_0.name)
+    )
+    assert v0_3.AgentCard.model_validate_json(both) == v0_3.AgentCard.model_validate(
+        body(agent, V0_3.name)
+    )
 
 
 def test_the_two_cards_differ_in_their_interfaces_only() -> None:
-    """1.0 lists all dialects, the canonical one first; 0.3 lists itself, with the patch level of its cards."""
+    """1.0 lists all dialects, the canonical one first; 0.3 lists itself, with the patch level of
+    its cards.
+    """
     newer = v1_0.AgentCard.model_validate(body(rich(), V1_0.name))
-    older = v1_0.AgentCard.model_validate(read_agent_card(v0_3.AgentCard.model_validate(body(rich(), V0_3.name))))
-    spoken = [(each.protocol_binding, each.protocol_version, each.url) for each in newer.supported_interfaces]
-    assert spoken == [("JSONRPC", "1.0", BASE), ("HTTP+JSON", "1.0", BASE), ("JSONRPC", "0.3", BASE), ("HTTP+JSON", "0.3", BASE)]
-    assert [(each.protocol_binding, each.protocol_version) for each in older.supported_interfaces] == [("JSONRPC", "0.3.0"), ("HTTP+JSON", "0.3.0")]
+    older = v1_0.AgentCard.model_validate(
+        read_agent_card(v0_3.AgentCard.model_validate(body(rich(), V0_3.name)))
+    )
+    spoken = [
+        (each.protocol_binding, each.protocol_version, each.url)
+        for each in newer.supported_interfaces
+    ]
+    assert spoken == [
+        ("JSONRPC", "1.0", BASE),
+        ("HTTP+JSON", "1.0", BASE),
+        ("JSONRPC", "0.3", BASE),
+        ("HTTP+JSON", "0.3", BASE),
+    ]
+    assert [
+        (each.protocol_binding, each.protocol_version) for each in older.supported_interfaces
+    ] == [("JSONRPC", "0.3.0"), ("HTTP+JSON", "0.3.0")]
     empty = {"supported_interfaces": []}
-    key = {"security_requirements": newer.security_requirements}  # an empty list of scopes is absent in one and empty in the other
+    key = {
+        "security_requirements": newer.security_requirements
+    }  # an empty list of scopes is absent in one and empty in the other
     assert older.model_copy(update=empty | key) == newer.model_copy(update=empty)
 
 
@@ -112,7 +149,9 @@ def test_the_extended_skills_are_on_no_public_card() -> None:
     """In any dialect."""
     for wanted in (V1_0.name, V0_3.name, None):
         assert [skill["id"] for skill in body(rich(), wanted)["skills"]] == ["one", "two"]
-    assert [skill["id"] for skill in body(rich(), None, only=frozenset({"two", "secret"}))["skills"]] == ["two"]
+    assert [
+        skill["id"] for skill in body(rich(), None, only=frozenset({"two", "secret"}))["skills"]
+    ] == ["two"]
 
 
 @pytest.mark.parametrize(
@@ -126,7 +165,12 @@ def test_the_extended_skills_are_on_no_public_card() -> None:
     ],
     ids=["both", "both, 1.0 wanted", "both, 0.3 wanted", "1.0 alone", "0.3 alone"],
 )
-def test_a_request_without_a_version_gets_the_shared_card(dialects: tuple[str, ...], setting: str, newer: bool, older: bool) -> None:  # noqa: FBT001 - a table
+def test_a_request_without_a_version_gets_the_shared_card(
+    dialects: tuple[str, ...],
+    setting: str,
+    newer: bool,
+    older: bool,  # noqa: FBT001 - a table
+) -> None:
     """The only card of the surface, or the configured one."""
     card = body(rich(), None, *dialects, shared_card=setting)
     assert ("supportedInterfaces" in card, "preferredTransport" in card) == (newer, older)
@@ -147,7 +191,10 @@ def test_a_card_is_serialized_once_per_base_url() -> None:
     assert one is cards.get(None, BASE)
     assert one.etag != other.etag
     assert one.etag == CardCache(Surface(rich())).get(None, BASE).etag
-    assert (one.modified_seconds, one.last_modified) == (1_700_000_000, "Tue, 14 Nov 2023 22:13:20 GMT")
+    assert (one.modified_seconds, one.last_modified) == (
+        1_700_000_000,
+        "Tue, 14 Nov 2023 22:13:20 GMT",
+    )
 
 
 def test_invented_host_names_are_not_cached() -> None:
@@ -160,10 +207,16 @@ def test_invented_host_names_are_not_cached() -> None:
 
 @pytest.mark.parametrize(
     ("agent_url", "public_url", "expected"),
-    [(None, None, "http://seen/x"), ("https://agent/", None, "https://agent/x"), ("https://agent", "https://public/y/", "https://public/y")],
+    [
+        (None, None, "http://seen/x"),
+        ("https://agent/", None, "https://agent/x"),
+        ("https://agent", "https://public/y/", "https://public/y"),
+    ],
     ids=["from the request", "the agent's", "the surface's"],
 )
-def test_a_configured_url_overrides_the_base_url(agent_url: str | None, public_url: str | None, expected: str) -> None:
+def test_a_configured_url_overrides_the_base_url(
+    agent_url: str | None, public_url: str | None, expected: str
+) -> None:
     """That of the surface first, then that of the agent with the path of the surface."""
     agent = Agent("hello", url=agent_url)
     agent.add("one", lambda ctx: ctx.text)

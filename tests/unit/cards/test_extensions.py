@@ -1,4 +1,6 @@
-"""Extensions on cards: each where its capability is on, with parameters that its schema accepts, and read back by clients."""
+"""Extensions on cards: each where its capability is on, with parameters that its schema accepts,
+and read back by clients.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,16 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from a2a_contract.extension_table import AUTH_DISCOVERY, EXTENSIONS, IDEMPOTENCY, PUSH_CONFIG, RESUMPTION, SKILL_SCHEMAS, SKILL_SELECTION, USAGE
+from a2a_contract.extension_table import (
+    AUTH_DISCOVERY,
+    EXTENSIONS,
+    IDEMPOTENCY,
+    PUSH_CONFIG,
+    RESUMPTION,
+    SKILL_SCHEMAS,
+    SKILL_SELECTION,
+    USAGE,
+)
 from a2a_contract.extensions import PushSignatures
 from a2a_contract.v1_0 import AgentCapabilities, AgentCard, AgentExtension
 from a2a_runtime.agent import Agent, Capabilities
@@ -24,10 +35,14 @@ from a2a_runtime.extensions import find_params
 from a2a_runtime.surface import Surface
 
 QUIET = Capabilities(streaming=False)
-BUNDLE: dict[str, Any] = json.loads(files("a2a_contract").joinpath("schemas/extensions.json").read_text(encoding="utf-8"))
+BUNDLE: dict[str, Any] = json.loads(
+    files("a2a_contract").joinpath("schemas/extensions.json").read_text(encoding="utf-8")
+)
 
 
-def agent(*skills: str, capabilities: Capabilities = QUIET, default: str = "", answers: str = "task") -> Agent:
+def agent(
+    *skills: str, capabilities: Capabilities = QUIET, default: str = "", answers: str = "task"
+) -> Agent:
     """Make an agent with skills of plain text."""
     made = Agent("a", capabilities=capabilities)
     for each in skills or ("one",):
@@ -52,8 +67,13 @@ def test_a_skill_of_plain_text_says_that_it_streams() -> None:
     """Without schemas; the card of an agent that does not stream says nothing of it."""
     params = find_params(build_card(Surface(streaming()), "https://agent.example"), SKILL_SCHEMAS)
     assert params is not None
-    assert {name: each.to_dict() for name, each in params.skills.items()} == {"words": {"streaming": True}}
-    assert find_params(build_card(Surface(streaming(QUIET)), "https://agent.example"), SKILL_SCHEMAS) is None
+    assert {name: each.to_dict() for name, each in params.skills.items()} == {
+        "words": {"streaming": True}
+    }
+    assert (
+        find_params(build_card(Surface(streaming(QUIET)), "https://agent.example"), SKILL_SCHEMAS)
+        is None
+    )
 
 
 def typed() -> Agent:
@@ -73,7 +93,9 @@ def names(surface: Surface, url: str = "https://agent.example") -> set[str]:
     card = build_card(surface, url)
     for each in card.capabilities.extensions or ():
         row = BUNDLE["x-a2a-extensions"][EXTENSIONS[each.uri or ""].name]
-        jsonschema_rs.validator_for({"$defs": BUNDLE["$defs"], "$ref": row["params"]}).validate(each.params)
+        jsonschema_rs.validator_for({"$defs": BUNDLE["$defs"], "$ref": row["params"]}).validate(
+            each.params
+        )
         assert not each.required
     return {EXTENSIONS[each.uri or ""].name for each in card.capabilities.extensions or ()}
 
@@ -86,17 +108,45 @@ TOKENS = AuthGate(JwtAuthenticator(KeySet(), JwtValidation("https://id.example",
     [
         (Surface(agent(answers="message")), set()),
         (Surface(agent()), {IDEMPOTENCY}),
-        (Surface(agent(answers="message", capabilities=Capabilities(streaming=True))), {RESUMPTION}),
-        (Surface(agent(answers="message", capabilities=Capabilities(streaming=False, push_notifications=True))), {PUSH_CONFIG}),
+        (
+            Surface(agent(answers="message", capabilities=Capabilities(streaming=True))),
+            {RESUMPTION},
+        ),
+        (
+            Surface(
+                agent(
+                    answers="message",
+                    capabilities=Capabilities(streaming=False, push_notifications=True),
+                )
+            ),
+            {PUSH_CONFIG},
+        ),
         (Surface(agent("one", "two", answers="message")), {SKILL_SELECTION}),
         (Surface(agent("one", "two", answers="message"), only=frozenset({"one"})), set()),
         (Surface(agent(answers="message"), gate=TOKENS), {AUTH_DISCOVERY}),
         (Surface(typed()), {IDEMPOTENCY, SKILL_SCHEMAS}),
-        (Surface(agent(answers="message", capabilities=Capabilities(streaming=False, usage=True))), {USAGE}),
+        (
+            Surface(
+                agent(answers="message", capabilities=Capabilities(streaming=False, usage=True))
+            ),
+            {USAGE},
+        ),
     ],
-    ids=["nothing", "tasks", "streams", "webhooks", "two-skills", "one-of-two", "tokens", "typed", "usage"],
+    ids=[
+        "nothing",
+        "tasks",
+        "streams",
+        "webhooks",
+        "two-skills",
+        "one-of-two",
+        "tokens",
+        "typed",
+        "usage",
+    ],
 )
-def test_an_extension_is_declared_where_its_capability_is_on(surface: Surface, expected: set[Any]) -> None:
+def test_an_extension_is_declared_where_its_capability_is_on(
+    surface: Surface, expected: set[Any]
+) -> None:
     """And nowhere else; its parameters are valid against its schema."""
     assert names(surface) == {each.name for each in expected}
 
@@ -104,14 +154,23 @@ def test_an_extension_is_declared_where_its_capability_is_on(surface: Surface, e
 def test_parameters_follow_the_surface() -> None:
     """A client reads from the card what it would otherwise have to know."""
     surface = Surface(
-        agent("one", "two", default="two", capabilities=Capabilities(streaming=True, push_notifications=True)),
+        agent(
+            "one",
+            "two",
+            default="two",
+            capabilities=Capabilities(streaming=True, push_notifications=True),
+        ),
         path="/b",
         gate=TOKENS,
         deduplicate_messages=True,
-        push_signatures=PushSignatures(issuer="https://agent.example", keys_url="https://agent.example/keys"),
+        push_signatures=PushSignatures(
+            issuer="https://agent.example", keys_url="https://agent.example/keys"
+        ),
     )
     card = build_card(surface, "https://agent.example/b")
-    idempotency, selection, discovery = (find_params(card, each) for each in (IDEMPOTENCY, SKILL_SELECTION, AUTH_DISCOVERY))
+    idempotency, selection, discovery = (
+        find_params(card, each) for each in (IDEMPOTENCY, SKILL_SELECTION, AUTH_DISCOVERY)
+    )
     push, resumption = find_params(card, PUSH_CONFIG), find_params(card, RESUMPTION)
     assert idempotency
     assert idempotency.to_dict() == {"header": "Idempotency-Key", "messageIds": True}
@@ -132,14 +191,21 @@ def test_parameters_follow_the_surface() -> None:
 
 def test_selection_is_required_without_a_router_and_a_default() -> None:
     """Then a message that names no skill is refused, as the card says."""
-    params = find_params(build_card(Surface(agent("one", "two")), "https://agent.example"), SKILL_SELECTION)
+    params = find_params(
+        build_card(Surface(agent("one", "two")), "https://agent.example"), SKILL_SELECTION
+    )
     assert params
     assert params.required
 
 
 def test_metadata_of_a_resource_is_not_guessed() -> None:
     """Behind a proxy that moves the surface, its address is unknown."""
-    moved = Surface(agent(answers="message"), path="/b", gate=TOKENS, public_url="https://agent.example/elsewhere")
+    moved = Surface(
+        agent(answers="message"),
+        path="/b",
+        gate=TOKENS,
+        public_url="https://agent.example/elsewhere",
+    )
     assert names(moved) == set()
 
 
@@ -150,9 +216,18 @@ def test_a_card_of_0_3_declares_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    "params", [None, {}, {"maxPerTask": "many"}, {"maxPerTask": 0}, {"maxPerTask": 3, "signatures": {"header": "x", "issuer": "y"}}]
+    "params",
+    [
+        None,
+        {},
+        {"maxPerTask": "many"},
+        {"maxPerTask": 0},
+        {"maxPerTask": 3, "signatures": {"header": "x", "issuer": "y"}},
+    ],
 )
-def test_a_declaration_of_another_form_is_ignored_with_a_warning(params: dict[str, object] | None, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_declaration_of_another_form_is_ignored_with_a_warning(
+    params: dict[str, object] | None, caplog: pytest.LogCaptureFixture
+) -> None:
     """A card is untrusted: what cannot be read is as if it were not declared."""
     extension = AgentExtension(uri=PUSH_CONFIG.uri, params=params)
     card = AgentCard(name="odd", capabilities=AgentCapabilities(extensions=[extension]))
@@ -164,6 +239,8 @@ def test_a_declaration_of_another_form_is_ignored_with_a_warning(params: dict[st
 def test_later_members_of_an_extension_are_ignored() -> None:
     """A version grows by optional members."""
     extension = AgentExtension(uri=PUSH_CONFIG.uri, params={"maxPerTask": 3, "later": True})
-    params = find_params(AgentCard(capabilities=AgentCapabilities(extensions=[extension])), PUSH_CONFIG)
+    params = find_params(
+        AgentCard(capabilities=AgentCapabilities(extensions=[extension])), PUSH_CONFIG
+    )
     assert params
     assert params.max_per_task == 3

@@ -31,11 +31,28 @@ pytestmark = pytest.mark.anyio
 def new_card(url: str = "http://agent/rpc", name: str = "new") -> bytes:
     """Write a card of 1.0."""
     interface = {"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
-    return to_json({"name": name, "description": "", "version": "1", "capabilities": {}, "supportedInterfaces": [interface], "skills": []})
+    return to_json(
+        {
+            "name": name,
+            "description": "",
+            "version": "1",
+            "capabilities": {},
+            "supportedInterfaces": [interface],
+            "skills": [],
+        }
+    )
 
 
 OLD_CARD = to_json(
-    {"name": "old", "description": "", "version": "1", "url": "http://agent/old", "capabilities": {}, "skills": [], "protocolVersion": "0.3.0"}
+    {
+        "name": "old",
+        "description": "",
+        "version": "1",
+        "url": "http://agent/old",
+        "capabilities": {},
+        "skills": [],
+        "protocolVersion": "0.3.0",
+    }
 )
 SNAKE_CARD = OLD_CARD.replace(b"protocolVersion", b"protocol_version")
 WELL_KNOWN, OLDER = "/.well-known/agent-card.json", "/.well-known/agent.json"
@@ -61,7 +78,9 @@ class Clock:
 class Host:
     """A host with some files, which records its requests."""
 
-    def __init__(self, files: Mapping[str, bytes | int], headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, files: Mapping[str, bytes | int], headers: Mapping[str, str] | None = None
+    ) -> None:
         self.files, self.headers = dict(files), dict(headers or {})
         self.requests: list[tuple[str, str | None]] = []
         self.clock = Clock()
@@ -74,15 +93,30 @@ class Host:
             raise httpx.ConnectError("down")
         found = self.files.get(request.url.path, 404)
         if isinstance(found, int):
-            return httpx.Response(found, headers={"location": "/elsewhere.json"} if found == 302 else {})
+            return httpx.Response(
+                found, headers={"location": "/elsewhere.json"} if found == 302 else {}
+            )
         if "etag" in self.headers and request.headers.get("if-none-match") == self.headers["etag"]:
             return httpx.Response(304, headers=self.headers)
         return httpx.Response(200, content=found, headers=self.headers)
 
-    def source(self, url: str = "http://agent", limits: ResponseLimits | None = None) -> CardResolver:
+    def source(
+        self, url: str = "http://agent", limits: ResponseLimits | None = None
+    ) -> CardResolver:
         """Look for the card of the agent at a URL."""
-        options = ClientOptions(clock=self.clock, retry_policy=RetryPolicy(attempts=1), limits=limits or ResponseLimits())
-        return CardResolver(url, HttpTransport(httpx.AsyncClient(transport=httpx.MockTransport(self.answer)), options, 5.0), options, {})
+        options = ClientOptions(
+            clock=self.clock,
+            retry_policy=RetryPolicy(attempts=1),
+            limits=limits or ResponseLimits(),
+        )
+        return CardResolver(
+            url,
+            HttpTransport(
+                httpx.AsyncClient(transport=httpx.MockTransport(self.answer)), options, 5.0
+            ),
+            options,
+            {},
+        )
 
 
 FOUND: dict[str, tuple[Host, str, str, str]] = {
@@ -90,11 +124,36 @@ FOUND: dict[str, tuple[Host, str, str, str]] = {
     "with a slash": (Host({WELL_KNOWN: new_card()}), "http://agent/", "new", WELL_KNOWN),
     "where it used to be": (Host({OLDER: OLD_CARD}), "http://agent", "old", OLDER),
     "in the names of Python": (Host({WELL_KNOWN: SNAKE_CARD}), "http://agent", "old", WELL_KNOWN),
-    "below the agent": (Host({f"/a{WELL_KNOWN}": new_card()}), "http://agent/a", "new", f"/a{WELL_KNOWN}"),
-    "at the root, for the agent's endpoint": (Host({WELL_KNOWN: new_card()}), "http://agent/rpc/", "new", WELL_KNOWN),
-    "its own URL": (Host({"/cards/mine.json": new_card()}), "http://agent/cards/mine.json", "new", "/cards/mine.json"),
-    "after a redirect": (Host({WELL_KNOWN: 302, "/elsewhere.json": new_card()}), "http://agent", "new", "/elsewhere.json"),
-    "not allowed at the first place": (Host({WELL_KNOWN: 405, OLDER: OLD_CARD}), "http://agent", "old", OLDER),
+    "below the agent": (
+        Host({f"/a{WELL_KNOWN}": new_card()}),
+        "http://agent/a",
+        "new",
+        f"/a{WELL_KNOWN}",
+    ),
+    "at the root, for the agent's endpoint": (
+        Host({WELL_KNOWN: new_card()}),
+        "http://agent/rpc/",
+        "new",
+        WELL_KNOWN,
+    ),
+    "its own URL": (
+        Host({"/cards/mine.json": new_card()}),
+        "http://agent/cards/mine.json",
+        "new",
+        "/cards/mine.json",
+    ),
+    "after a redirect": (
+        Host({WELL_KNOWN: 302, "/elsewhere.json": new_card()}),
+        "http://agent",
+        "new",
+        "/elsewhere.json",
+    ),
+    "not allowed at the first place": (
+        Host({WELL_KNOWN: 405, OLDER: OLD_CARD}),
+        "http://agent",
+        "old",
+        OLDER,
+    ),
 }
 
 
@@ -108,7 +167,12 @@ async def test_cards_are_found(host: Host, url: str, name: str, path: str) -> No
 
 
 MISSING: dict[str, tuple[Host, str, type[Exception], str]] = {
-    "nowhere": (Host({}), "http://agent/a", CardNotFoundError, "agent/a/.well-known/agent-card.json"),
+    "nowhere": (
+        Host({}),
+        "http://agent/a",
+        CardNotFoundError,
+        "agent/a/.well-known/agent-card.json",
+    ),
     "another agent's at the root": (
         Host({WELL_KNOWN: new_card("http://agent/other")}),
         "http://agent/a",
@@ -116,18 +180,43 @@ MISSING: dict[str, tuple[Host, str, type[Exception], str]] = {
         r"agent/.well-known/agent-card.json \(a card of an agent at other URLs\), .*; check the URL",
     ),
     "no URL": (Host({}), "agent.example.com", CardNotFoundError, "begin it with https"),
-    "a web page": (Host({WELL_KNOWN: b"<html>"}), "http://agent", InvalidCardError, "not a usable agent card"),
+    "a web page": (
+        Host({WELL_KNOWN: b"<html>"}),
+        "http://agent",
+        InvalidCardError,
+        "not a usable agent card",
+    ),
     "a card with much that is wrong": (
         Host({WELL_KNOWN: b'{"name": 5, "supportedInterfaces": 7}'}),
         "http://agent",
         InvalidCardError,
         r"\(name: Input should be a valid string; supportedInterfaces: Input should be a valid array; capabilities: Field required\); pass",
     ),
-    "other JSON": (Host({WELL_KNOWN: b"{}"}), "http://agent", InvalidCardError, "not a usable agent card"),
-    "a card without an address": (Host({WELL_KNOWN: new_card("")}), "http://agent", InvalidCardError, "not a usable agent card"),
-    "only for those who are known": (Host({WELL_KNOWN: 401, OLDER: 401}), "http://agent", UnauthenticatedError, "Authentication"),
+    "other JSON": (
+        Host({WELL_KNOWN: b"{}"}),
+        "http://agent",
+        InvalidCardError,
+        "not a usable agent card",
+    ),
+    "a card without an address": (
+        Host({WELL_KNOWN: new_card("")}),
+        "http://agent",
+        InvalidCardError,
+        "not a usable agent card",
+    ),
+    "only for those who are known": (
+        Host({WELL_KNOWN: 401, OLDER: 401}),
+        "http://agent",
+        UnauthenticatedError,
+        "Authentication",
+    ),
     "broken": (Host({WELL_KNOWN: 500, OLDER: 404}), "http://agent", UnexpectedStatusError, "500"),
-    "too large": (Host({WELL_KNOWN: new_card() + b" " * 2000}), "http://agent", ResponseTooLargeError, "1000 bytes"),
+    "too large": (
+        Host({WELL_KNOWN: new_card() + b" " * 2000}),
+        "http://agent",
+        ResponseTooLargeError,
+        "1000 bytes",
+    ),
 }
 
 
@@ -149,7 +238,10 @@ async def test_an_unreachable_host_is_no_missing_card() -> None:
 
 AGES: dict[str, tuple[dict[str, str], float]] = {
     "as long as it says": ({"cache-control": "public, max-age=60"}, 60.0),
-    "less the time that it has spent on the way": ({"cache-control": "max-age=60", "age": "20"}, 40.0),
+    "less the time that it has spent on the way": (
+        {"cache-control": "max-age=60", "age": "20"},
+        40.0,
+    ),
     "not at all": ({"cache-control": "no-cache, max-age=60"}, 0.0),
     "by default": ({}, 300.0),
     "by default, where it is nonsense": ({"cache-control": "max-age=soon"}, 300.0),
@@ -206,21 +298,34 @@ async def test_a_card_may_move() -> None:
 SECRETS = {
     "proof": (BearerAuth("hush"), ClientOptions()),
     "header": (None, ClientOptions(headers={"X-Extra": "hush"})),
-    "an origin that is ours": (BearerAuth("hush"), ClientOptions(trusted_origins=("http://other/",))),
+    "an origin that is ours": (
+        BearerAuth("hush"),
+        ClientOptions(trusted_origins=("http://other/",)),
+    ),
     "no secret": (None, ClientOptions()),
 }
 
 
 @pytest.mark.parametrize(("auth", "options"), SECRETS.values(), ids=SECRETS)
-async def test_credentials_are_not_sent_to_an_untrusted_origin(auth: httpx.Auth | None, options: ClientOptions) -> None:
-    """A card that names another origin is refused unless the client trusts that one; the error says how to trust it."""
+async def test_credentials_are_not_sent_to_an_untrusted_origin(
+    auth: httpx.Auth | None, options: ClientOptions
+) -> None:
+    """A card that names another origin is refused unless the client trusts that one; the error says
+    how to trust it.
+    """
     calls: list[tuple[str, bool]] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
         calls.append((request.url.host, "hush" in str(request.headers.raw)))
-        return httpx.Response(200, content=new_card("http://other/rpc")) if request.method == "GET" else httpx.Response(404)
+        return (
+            httpx.Response(200, content=new_card("http://other/rpc"))
+            if request.method == "GET"
+            else httpx.Response(404)
+        )
 
-    async with A2AClient("http://agent", auth=auth, options=options, transport=httpx.MockTransport(answer)) as client:
+    async with A2AClient(
+        "http://agent", auth=auth, options=options, transport=httpx.MockTransport(answer)
+    ) as client:
         is_secret = auth is not None or bool(options.headers)
         if is_secret and not options.trusted_origins:
             with pytest.raises(UntrustedOriginError, match=r"origins=\('http://other',\)"):

@@ -13,15 +13,34 @@ from a2a_runtime.client.signatures import CardVerifier
 from a2a_runtime.crypto.card_signatures import TrustStore
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "no scheme": ({"url": "agent.example:9000"}, "url: 'agent.example:9000' is not a URL; begin it with https://"),
+    "no scheme": (
+        {"url": "agent.example:9000"},
+        "url: 'agent.example:9000' is not a URL; begin it with https://",
+    ),
     "no host": ({"url": "https://"}, "url: 'https://' is not a URL"),
     "another scheme": ({"url": "ftp://agent"}, "url: 'ftp://agent'"),
     "a port that is none": ({"url": "http://agent:port"}, "url: 'http://agent:port'"),
-    "an interface": ({"options": ClientOptions(interface_url="agent/rpc")}, "interface_url: 'agent/rpc'"),
-    "an origin": ({"options": ClientOptions(trusted_origins=("other",))}, "trusted_origins: 'other'"),
+    "an interface": (
+        {"options": ClientOptions(interface_url="agent/rpc")},
+        "interface_url: 'agent/rpc'",
+    ),
+    "an origin": (
+        {"options": ClientOptions(trusted_origins=("other",))},
+        "trusted_origins: 'other'",
+    ),
     "no time": ({"timeout": 0}, "timeout: 0 is not above 0"),
-    "no key": ({"options": ClientOptions(card_keys=("my key",))}, "card_keys: 'my key' is neither a URL nor a public key"),
-    "keys and a verifier": ({"options": ClientOptions(card_keys=("https://a/jwks",), card_verifier=CardVerifier(TrustStore()))}, "both card_keys"),
+    "no key": (
+        {"options": ClientOptions(card_keys=("my key",))},
+        "card_keys: 'my key' is neither a URL nor a public key",
+    ),
+    "keys and a verifier": (
+        {
+            "options": ClientOptions(
+                card_keys=("https://a/jwks",), card_verifier=CardVerifier(TrustStore())
+            )
+        },
+        "both card_keys",
+    ),
 }
 
 
@@ -35,5 +54,13 @@ def test_what_could_never_work_is_refused_at_once(arguments: dict[str, Any], sai
 
 def test_keys_and_urls_of_keys_verify_cards() -> None:
     """Both kinds together."""
-    pem = generate_private_key(SECP256R1()).public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
-    A2AClient("https://agent.example", options=ClientOptions(card_keys=(pem, "https://agent.example/jwks.json")))
+    pem = (
+        generate_private_key(SECP256R1())
+        .public_key()
+        .public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+        .decode()
+    )
+    A2AClient(
+        "https://agent.example",
+        options=ClientOptions(card_keys=(pem, "https://agent.example/jwks.json")),
+    )

@@ -1,4 +1,6 @@
-"""Streams of numbered events: gaps are filled by a read, repetitions left out, and no number concludes nothing."""
+"""Streams of numbered events: gaps are filled by a read, repetitions left out, and no number
+concludes nothing.
+"""
 
 from __future__ import annotations
 
@@ -11,38 +13,63 @@ from a2a_contract.binding import Operation
 from a2a_contract.dialects import V1_0, V1_1_DRAFT
 from a2a_contract.errors import UnsupportedOperationError
 from a2a_contract.operations import SEND_STREAMING_MESSAGE
-from a2a_contract.v1_0 import Message, Part, SendMessageConfiguration, SendMessageRequest, TaskState, TaskStatus
+from a2a_contract.v1_0 import (
+    Message,
+    Part,
+    SendMessageConfiguration,
+    SendMessageRequest,
+    TaskState,
+    TaskStatus,
+)
 from a2a_contract.v1_1_draft import StreamResponse, Task, TaskStatusUpdateEvent
 from a2a_runtime.client.generations import add_generation, check_generations, find_generation
 from a2a_runtime.client.sse import ServerEvent
 from a2a_runtime.client.stream import TaskStream
 
 WORKING, DONE = TaskState.WORKING, TaskState.COMPLETED
-REQUEST = SendMessageRequest(message=Message(message_id="m", parts=[Part(text="a")]), configuration=SendMessageConfiguration(history_length=2))
+REQUEST = SendMessageRequest(
+    message=Message(message_id="m", parts=[Part(text="a")]),
+    configuration=SendMessageConfiguration(history_length=2),
+)
 
 
 def snapshot(generation: int, state: TaskState = WORKING) -> StreamResponse:
     """The task as a whole."""
-    return StreamResponse(task=Task(id="t", context_id="c", status=TaskStatus(state=state), generation=generation))
+    return StreamResponse(
+        task=Task(id="t", context_id="c", status=TaskStatus(state=state), generation=generation)
+    )
 
 
 def change(generation: int, state: TaskState = WORKING) -> StreamResponse:
     """A new status."""
-    event = TaskStatusUpdateEvent(task_id="t", context_id="c", status=TaskStatus(state=state), generation=generation)
+    event = TaskStatusUpdateEvent(
+        task_id="t", context_id="c", status=TaskStatus(state=state), generation=generation
+    )
     return StreamResponse(status_update=event)
 
 
 class Script:
-    """A connection whose events are written down, and whose task is at a generation when it is read."""
+    """A connection whose events are written down, and whose task is at a generation when it is
+    read.
+    """
 
     def __init__(self, events: Sequence[StreamResponse], *reads: Task) -> None:
         self._events, self.reads = events, list(reads)
 
     async def stream_events(
-        self, operation: Operation, request: WireModel, cursor: str | None, idempotency_key: str | None = None
+        self,
+        operation: Operation,
+        request: WireModel,
+        cursor: str | None,
+        idempotency_key: str | None = None,
     ) -> AsyncGenerator[ServerEvent, None]:
         """Yield the events."""
-        assert (operation, request, cursor, idempotency_key) == (SEND_STREAMING_MESSAGE, REQUEST, None, None)
+        assert (operation, request, cursor, idempotency_key) == (
+            SEND_STREAMING_MESSAGE,
+            REQUEST,
+            None,
+            None,
+        )
         for number in range(len(self._events)):
             yield ServerEvent("message", str(number).encode(), None)
 
@@ -67,8 +94,12 @@ class Script:
         return 0.0
 
 
-async def read(*events: StreamResponse, reads: Sequence[Task] = ()) -> tuple[list[tuple[str, int]], int]:
-    """Read a stream: the types of its events with their generations, and the generation that the stream is at."""
+async def read(
+    *events: StreamResponse, reads: Sequence[Task] = ()
+) -> tuple[list[tuple[str, int]], int]:
+    """Read a stream: the types of its events with their generations, and the generation that the
+    stream is at.
+    """
     script = Script(events, *reads)
     stream = TaskStream(script, SEND_STREAMING_MESSAGE, REQUEST)  # type: ignore[arg-type]  # as much of a connection as a stream without faults needs
     seen = [(type(event).__name__, find_generation(event)) async for event in stream]
@@ -83,7 +114,12 @@ STATUS = TaskStatusUpdateEvent.__name__
 @pytest.mark.parametrize(
     ("events", "reads", "seen"),
     [
-        pytest.param([snapshot(1), change(2), change(3, DONE)], [], [("Task", 1), (STATUS, 2), (STATUS, 3)], id="one after the other"),
+        pytest.param(
+            [snapshot(1), change(2), change(3, DONE)],
+            [],
+            [("Task", 1), (STATUS, 2), (STATUS, 3)],
+            id="one after the other",
+        ),
         pytest.param(
             [snapshot(1), change(3), change(4), change(5, DONE)],
             [Task(id="t", status=TaskStatus(state=WORKING), generation=4)],
@@ -96,12 +132,29 @@ STATUS = TaskStatusUpdateEvent.__name__
             [("Task", 1), ("Task", 9)],
             id="the missed event was the last one",
         ),
-        pytest.param([snapshot(2), change(1), change(2), change(3, DONE)], [], [("Task", 2), (STATUS, 3)], id="repeated and late events"),
-        pytest.param([snapshot(0), change(0), change(0, DONE)], [], [("Task", 0), (STATUS, 0), (STATUS, 0)], id="not implemented"),
-        pytest.param([snapshot(3), change(0), change(7, DONE)], [], [("Task", 3), (STATUS, 0), (STATUS, 7)], id="implemented in places only"),
+        pytest.param(
+            [snapshot(2), change(1), change(2), change(3, DONE)],
+            [],
+            [("Task", 2), (STATUS, 3)],
+            id="repeated and late events",
+        ),
+        pytest.param(
+            [snapshot(0), change(0), change(0, DONE)],
+            [],
+            [("Task", 0), (STATUS, 0), (STATUS, 0)],
+            id="not implemented",
+        ),
+        pytest.param(
+            [snapshot(3), change(0), change(7, DONE)],
+            [],
+            [("Task", 3), (STATUS, 0), (STATUS, 7)],
+            id="implemented in places only",
+        ),
     ],
 )
-async def test_a_stream_follows_generations(events: list[StreamResponse], reads: list[Task], seen: list[tuple[str, int]]) -> None:
+async def test_a_stream_follows_generations(
+    events: list[StreamResponse], reads: list[Task], seen: list[tuple[str, int]]
+) -> None:
     """The reader gets every change, in an event or in a task that has it, and none twice."""
     assert await read(*events, reads=reads) == (seen, seen[-1][1])
 
@@ -109,8 +162,14 @@ async def test_a_stream_follows_generations(events: list[StreamResponse], reads:
 def test_a_condition_keeps_the_request() -> None:
     """Only the generation is added; the older dialect cannot carry it, and says so."""
     numbered = add_generation(REQUEST, 7)
-    assert numbered.to_dict() == {**REQUEST.to_dict(), "configuration": {"historyLength": 2, "ifGenerationMatch": 7}}
+    assert numbered.to_dict() == {
+        **REQUEST.to_dict(),
+        "configuration": {"historyLength": 2, "ifGenerationMatch": 7},
+    }
     check_generations(numbered, V1_1_DRAFT)
     check_generations(REQUEST, V1_0)
-    with pytest.raises(UnsupportedOperationError, match=r"if_generation: A2A 1\.0 has no generations; pin 1\.1-draft"):
+    with pytest.raises(
+        UnsupportedOperationError,
+        match=r"if_generation: A2A 1\.0 has no generations; pin 1\.1-draft",
+    ):
         check_generations(numbered, V1_0)

@@ -17,21 +17,58 @@ GRPC = ("https://a/grpc", "GRPC", "1.0")
 
 def card(*interfaces: tuple[str, str, str]) -> AgentCard:
     """Make a card of some interfaces."""
-    listed = [AgentInterface(url=url, protocol_binding=binding, protocol_version=version) for url, binding, version in interfaces]
-    return AgentCard(name="a", description="", version="1", capabilities=AgentCapabilities(), supported_interfaces=listed)
+    listed = [
+        AgentInterface(url=url, protocol_binding=binding, protocol_version=version)
+        for url, binding, version in interfaces
+    ]
+    return AgentCard(
+        name="a",
+        description="",
+        version="1",
+        capabilities=AgentCapabilities(),
+        supported_interfaces=listed,
+    )
 
 
 CHOICES: dict[str, tuple[AgentCard, Pin, tuple[str, str]]] = {
     "the agent's first": (card(NEW_RPC, NEW_HTTP), Pin(), ("https://a/rpc", "v1_0")),
-    "the agent's first, the other way round": (card(NEW_HTTP, NEW_RPC), Pin(), ("https://a/http", "v1_0")),
-    "the agent's order before the newest version": (card(OLD_RPC, NEW_HTTP), Pin(), ("https://a/old", "v0_3")),
-    "what is not spoken is passed over": (card(GRPC, ("https://a/9", "JSONRPC", "9.0"), OLD_RPC), Pin(), ("https://a/old", "v0_3")),
-    "0.3 over HTTP in the common form": (card(OLD_HTTP, OLD_RPC), Pin(), ("https://a/oldhttp", "v0_3_proto")),
-    "pinned to a transport": (card(NEW_RPC, NEW_HTTP), Pin(transport=HTTP_JSON), ("https://a/http", "v1_0")),
+    "the agent's first, the other way round": (
+        card(NEW_HTTP, NEW_RPC),
+        Pin(),
+        ("https://a/http", "v1_0"),
+    ),
+    "the agent's order before the newest version": (
+        card(OLD_RPC, NEW_HTTP),
+        Pin(),
+        ("https://a/old", "v0_3"),
+    ),
+    "what is not spoken is passed over": (
+        card(GRPC, ("https://a/9", "JSONRPC", "9.0"), OLD_RPC),
+        Pin(),
+        ("https://a/old", "v0_3"),
+    ),
+    "0.3 over HTTP in the common form": (
+        card(OLD_HTTP, OLD_RPC),
+        Pin(),
+        ("https://a/oldhttp", "v0_3_proto"),
+    ),
+    "pinned to a transport": (
+        card(NEW_RPC, NEW_HTTP),
+        Pin(transport=HTTP_JSON),
+        ("https://a/http", "v1_0"),
+    ),
     "pinned to a dialect": (card(NEW_RPC, OLD_RPC), Pin(dialect="v0_3"), ("https://a/old", "v0_3")),
-    "pinned to a form": (card(OLD_RPC, OLD_HTTP), Pin("v0_3", HTTP_JSON), ("https://a/oldhttp", "v0_3")),
+    "pinned to a form": (
+        card(OLD_RPC, OLD_HTTP),
+        Pin("v0_3", HTTP_JSON),
+        ("https://a/oldhttp", "v0_3"),
+    ),
     "small letters": (card(("https://a/rpc", "jsonrpc", "1.0")), Pin(), ("https://a/rpc", "v1_0")),
-    "patches do not matter": (card(("https://a/rpc", "JSONRPC", "1.0.7")), Pin(), ("https://a/rpc", "v1_0")),
+    "patches do not matter": (
+        card(("https://a/rpc", "JSONRPC", "1.0.7")),
+        Pin(),
+        ("https://a/rpc", "v1_0"),
+    ),
     "relative to the card": (card(("/x", "JSONRPC", "1.0")), Pin(), ("https://a/x", "v1_0")),
 }
 
@@ -49,7 +86,11 @@ REFUSED: dict[str, tuple[AgentCard, Pin, str]] = {
     "nothing within the pin": (card(NEW_RPC), Pin(transport=HTTP_JSON), r"pinned to HTTP\+JSON"),
     "out of the safe": (card(("http://a/rpc", "JSONRPC", "1.0")), Pin(), "http://a/rpc"),
     "no address of the web": (card(("ftp://a/rpc", "JSONRPC", "1.0")), Pin(), "ftp://a/rpc"),
-    "unknown version on a new card": (card(("https://a", "JSONRPC", "")), Pin(), r"\? over JSONRPC"),
+    "unknown version on a new card": (
+        card(("https://a", "JSONRPC", "")),
+        Pin(),
+        r"\? over JSONRPC",
+    ),
 }
 
 
@@ -60,10 +101,17 @@ def test_there_may_be_none(card: AgentCard, pin: Pin, why: str) -> None:
         choose_interfaces(card, V1_0, "https://a/card.json", pin)
 
 
-@pytest.mark.parametrize(("dialect", "version"), [(V0_3, "0.2.5"), (V0_3, ""), (MESH, "")], ids=["older", "none", "mesh"])
+@pytest.mark.parametrize(
+    ("dialect", "version"), [(V0_3, "0.2.5"), (V0_3, ""), (MESH, "")], ids=["older", "none", "mesh"]
+)
 def test_an_old_card_without_a_known_version(dialect: Dialect, version: str) -> None:
     """A card in an older form means its own dialect if it names no known version."""
-    assert choose_interfaces(card(("https://a", "JSONRPC", version)), dialect, "https://a/card.json", Pin())[0].dialect is dialect
+    assert (
+        choose_interfaces(
+            card(("https://a", "JSONRPC", version)), dialect, "https://a/card.json", Pin()
+        )[0].dialect
+        is dialect
+    )
 
 
 def test_an_interface_can_be_known_beforehand() -> None:
@@ -76,11 +124,15 @@ def test_an_interface_can_be_known_beforehand() -> None:
 
 def test_the_others_follow_in_the_order_of_the_card() -> None:
     """Each once: the other form of 0.3 is the same interface."""
-    found = choose_interfaces(card(OLD_HTTP, NEW_RPC, OLD_HTTP, NEW_HTTP), V1_0, "https://a/card.json", Pin())
+    found = choose_interfaces(
+        card(OLD_HTTP, NEW_RPC, OLD_HTTP, NEW_HTTP), V1_0, "https://a/card.json", Pin()
+    )
     assert [each.url for each in found] == ["https://a/oldhttp", "https://a/rpc", "https://a/http"]
 
 
 def test_an_interface_without_an_address_is_left_out() -> None:
     """Text that is no URL is no interface; the others of the card are used."""
-    found = choose_interfaces(card(("http://[", "JSONRPC", "1.0"), NEW_RPC), V1_0, "https://a/card.json", Pin())
+    found = choose_interfaces(
+        card(("http://[", "JSONRPC", "1.0"), NEW_RPC), V1_0, "https://a/card.json", Pin()
+    )
     assert [each.url for each in found] == [NEW_RPC[0]]

@@ -9,7 +9,12 @@ import pytest
 
 from a2a_contract.base import WireModel
 from a2a_contract.binding import Operation
-from a2a_contract.errors import A2AError, TaskNotFoundError, UnavailableError, UnsupportedOperationError
+from a2a_contract.errors import (
+    A2AError,
+    TaskNotFoundError,
+    UnavailableError,
+    UnsupportedOperationError,
+)
 from a2a_contract.operations import SEND_STREAMING_MESSAGE, SUBSCRIBE_TO_TASK
 from a2a_contract.v1_0 import (
     Artifact,
@@ -24,7 +29,12 @@ from a2a_contract.v1_0 import (
     TaskStatus,
     TaskStatusUpdateEvent,
 )
-from a2a_runtime.client.errors import ClosedError, ConnectionLostError, ResponseTimeoutError, StreamLostError
+from a2a_runtime.client.errors import (
+    ClosedError,
+    ConnectionLostError,
+    ResponseTimeoutError,
+    StreamLostError,
+)
 from a2a_runtime.client.sse import ServerEvent
 from a2a_runtime.client.stream import TaskEvent, TaskStream
 from a2a_runtime.client.transport import Outage, get_retry_safety, is_retryable_error
@@ -37,13 +47,19 @@ Connection: TypeAlias = "Sequence[Said | Exception]"
 
 def state(word: TaskState, number: str | None = None) -> Said:
     """A new status."""
-    return number, StreamResponse(status_update=TaskStatusUpdateEvent(task_id="t", context_id="c", status=TaskStatus(state=word)))
+    return number, StreamResponse(
+        status_update=TaskStatusUpdateEvent(
+            task_id="t", context_id="c", status=TaskStatus(state=word)
+        )
+    )
 
 
 def chunk(text: str, number: str | None = None) -> Said:
     """A piece of an artifact."""
     artifact = Artifact(artifact_id="a", parts=[Part(text=text)])
-    return number, StreamResponse(artifact_update=TaskArtifactUpdateEvent(task_id="t", context_id="c", artifact=artifact))
+    return number, StreamResponse(
+        artifact_update=TaskArtifactUpdateEvent(task_id="t", context_id="c", artifact=artifact)
+    )
 
 
 def task(word: TaskState, number: str | None = None) -> Said:
@@ -58,7 +74,9 @@ WORKING, DONE = TaskState.WORKING, TaskState.COMPLETED
 class Script:
     """A line whose connections say what was written down for them."""
 
-    def __init__(self, *connections: Connection, ends: TaskState | A2AError = DONE, patience: int = 3) -> None:
+    def __init__(
+        self, *connections: Connection, ends: TaskState | A2AError = DONE, patience: int = 3
+    ) -> None:
         self.connections, self.ends, self.patience = list(connections), ends, patience
         self.requests: list[tuple[str, str | None]] = []
         self.open, self.continues = 0, True
@@ -72,7 +90,10 @@ class Script:
         idempotency_key: str | None,  # noqa: ARG002 - as the port has it
     ) -> AsyncGenerator[ServerEvent, None]:
         """Yield the next scripted connection."""
-        assert isinstance(request, SendMessageRequest if operation is SEND_STREAMING_MESSAGE else SubscribeToTaskRequest)
+        assert isinstance(
+            request,
+            SendMessageRequest if operation is SEND_STREAMING_MESSAGE else SubscribeToTaskRequest,
+        )
         self.requests.append((operation.name, cursor))
         self.open += 1
         try:
@@ -95,7 +116,12 @@ class Script:
             raise self.ends
         return Task(id=task_id, status=TaskStatus(state=self.ends))
 
-    def can_retry(self, operation: Operation, error: Exception, idempotency_key: str | None) -> bool:  # noqa: ARG002 - as the port has it
+    def can_retry(
+        self,
+        operation: Operation,
+        error: Exception,
+        idempotency_key: str | None,  # noqa: ARG002 - as the port has it
+    ) -> bool:
         """Heed keys, as our own agents do."""
         return is_retryable_error(get_retry_safety(operation, "key"), error)
 
@@ -121,7 +147,11 @@ class Script:
 
     def stream(self) -> TaskStream:
         """Send a message."""
-        return TaskStream(self, SEND_STREAMING_MESSAGE, SendMessageRequest(message=Message(message_id="m", parts=[Part(text="a")])))
+        return TaskStream(
+            self,
+            SEND_STREAMING_MESSAGE,
+            SendMessageRequest(message=Message(message_id="m", parts=[Part(text="a")])),
+        )
 
 
 def names(events: list[TaskEvent]) -> list[str]:
@@ -140,7 +170,11 @@ SEND, SUBSCRIBE = SEND_STREAMING_MESSAGE.name, SUBSCRIBE_TO_TASK.name
 LOST = ConnectionLostError("cut")
 
 STREAMS: dict[str, tuple[Script, list[str], list[tuple[str, str | None]]]] = {
-    "to its end": (Script([task(WORKING), chunk("a"), state(DONE), chunk("late")]), [WORKING, "a", DONE], [(SEND, None)]),
+    "to its end": (
+        Script([task(WORKING), chunk("a"), state(DONE), chunk("late")]),
+        [WORKING, "a", DONE],
+        [(SEND, None)],
+    ),
     "one message": (Script([MESSAGE, chunk("late")]), ["message"], [(SEND, None)]),
     "a task that is over": (Script([task(DONE)]), [DONE], [(SEND, None)]),
     "broken, with numbers": (
@@ -153,10 +187,26 @@ STREAMS: dict[str, tuple[Script, list[str], list[tuple[str, str | None]]]] = {
         [WORKING, "a", WORKING, "b", DONE],
         [(SEND, None), (SUBSCRIBE, None)],
     ),
-    "silent": (Script([task(WORKING, "1"), ResponseTimeoutError("")], [state(DONE, "2")]), [WORKING, DONE], [(SEND, None), (SUBSCRIBE, "1")]),
-    "ended too early": (Script([task(WORKING, "1")], [state(DONE, "2")]), [WORKING, DONE], [(SEND, None), (SUBSCRIBE, "1")]),
-    "ended where the client is needed": (Script([state(TaskState.INPUT_REQUIRED)]), [TaskState.INPUT_REQUIRED], [(SEND, None)]),
-    "held open where the client is needed": (Script([state(TaskState.AUTH_REQUIRED), state(WORKING)]), [TaskState.AUTH_REQUIRED], [(SEND, None)]),
+    "silent": (
+        Script([task(WORKING, "1"), ResponseTimeoutError("")], [state(DONE, "2")]),
+        [WORKING, DONE],
+        [(SEND, None), (SUBSCRIBE, "1")],
+    ),
+    "ended too early": (
+        Script([task(WORKING, "1")], [state(DONE, "2")]),
+        [WORKING, DONE],
+        [(SEND, None), (SUBSCRIBE, "1")],
+    ),
+    "ended where the client is needed": (
+        Script([state(TaskState.INPUT_REQUIRED)]),
+        [TaskState.INPUT_REQUIRED],
+        [(SEND, None)],
+    ),
+    "held open where the client is needed": (
+        Script([state(TaskState.AUTH_REQUIRED), state(WORKING)]),
+        [TaskState.AUTH_REQUIRED],
+        [(SEND, None)],
+    ),
     "asked while the connection was lost": (
         Script([task(WORKING), LOST], [task(TaskState.INPUT_REQUIRED), state(WORKING)]),
         [WORKING, TaskState.INPUT_REQUIRED],
@@ -172,10 +222,22 @@ STREAMS: dict[str, tuple[Script, list[str], list[tuple[str, str | None]]]] = {
         [WORKING, TaskState.FAILED],
         [(SEND, None), (SUBSCRIBE, None)],
     ),
-    "broken before anything came": (Script([LOST], [task(DONE)]), [DONE], [(SEND, None), (SEND, None)]),
-    "broken wherever the task is over": (Script([task(WORKING)], *[[LOST]] * 3), [WORKING, DONE], [(SEND, None), *[(SUBSCRIBE, None)] * 2]),
+    "broken before anything came": (
+        Script([LOST], [task(DONE)]),
+        [DONE],
+        [(SEND, None), (SEND, None)],
+    ),
+    "broken wherever the task is over": (
+        Script([task(WORKING)], *[[LOST]] * 3),
+        [WORKING, DONE],
+        [(SEND, None), *[(SUBSCRIBE, None)] * 2],
+    ),
     "the log does not reach back": (
-        Script([task(WORKING, "1"), LOST], [UnavailableError()], [task(WORKING, "9"), state(DONE, "10")]),
+        Script(
+            [task(WORKING, "1"), LOST],
+            [UnavailableError()],
+            [task(WORKING, "9"), state(DONE, "10")],
+        ),
         [WORKING, WORKING, DONE],
         [(SEND, None), (SUBSCRIBE, "1"), (SUBSCRIBE, None)],
     ),
@@ -193,7 +255,9 @@ STREAMS: dict[str, tuple[Script, list[str], list[tuple[str, str | None]]]] = {
 
 
 @pytest.mark.parametrize(("script", "events", "requests"), STREAMS.values(), ids=STREAMS.keys())
-async def test_a_stream_ends_when_its_task_does(script: Script, events: list[str], requests: list[tuple[str, str | None]]) -> None:
+async def test_a_stream_ends_when_its_task_does(
+    script: Script, events: list[str], requests: list[tuple[str, str | None]]
+) -> None:
     """Whatever happens to connections on the way; and none of them stays open."""
     assert names([event async for event in script.stream()]) == events
     assert script.requests == requests
@@ -201,18 +265,33 @@ async def test_a_stream_ends_when_its_task_does(script: Script, events: list[str
 
 
 BROKEN: dict[str, tuple[Script, type[Exception]]] = {
-    "never again": (Script([task(WORKING, "1"), LOST], [LOST], [LOST], ends=WORKING), StreamLostError),
+    "never again": (
+        Script([task(WORKING, "1"), LOST], [LOST], [LOST], ends=WORKING),
+        StreamLostError,
+    ),
     "only snapshots": (Script(*[[task(WORKING), LOST]] * 4, ends=WORKING), StreamLostError),
-    "the same again and again": (Script(*[[task(WORKING), state(WORKING)]] * 9, ends=WORKING), StreamLostError),
-    "the same number again and again": (Script([task(WORKING, "1")], *[[state(WORKING, "2")]] * 9, ends=WORKING), StreamLostError),
-    "running, but not to be followed": (Script([task(WORKING), LOST], *[[UnsupportedOperationError()]] * 3, ends=WORKING), StreamLostError),
+    "the same again and again": (
+        Script(*[[task(WORKING), state(WORKING)]] * 9, ends=WORKING),
+        StreamLostError,
+    ),
+    "the same number again and again": (
+        Script([task(WORKING, "1")], *[[state(WORKING, "2")]] * 9, ends=WORKING),
+        StreamLostError,
+    ),
+    "running, but not to be followed": (
+        Script([task(WORKING), LOST], *[[UnsupportedOperationError()]] * 3, ends=WORKING),
+        StreamLostError,
+    ),
     "nothing at all": (Script([LOST], [LOST], [LOST]), ConnectionLostError),
     "an empty stream": (Script([]), StreamLostError),
     "refused": (Script([TaskNotFoundError()]), TaskNotFoundError),
     "refused in the middle": (Script([task(WORKING), TaskNotFoundError()]), TaskNotFoundError),
     "silent before anything came": (Script([ResponseTimeoutError("")]), ResponseTimeoutError),
     "closed": (Script([task(WORKING), ClosedError("")]), ClosedError),
-    "gone": (Script([task(WORKING), LOST], [TaskNotFoundError()], ends=TaskNotFoundError()), TaskNotFoundError),
+    "gone": (
+        Script([task(WORKING), LOST], [TaskNotFoundError()], ends=TaskNotFoundError()),
+        TaskNotFoundError,
+    ),
 }
 
 
@@ -234,16 +313,27 @@ async def test_a_silent_subscription_finds_out_how_the_task_ended() -> None:
 
 async def test_a_subscription_outlasts_questions() -> None:
     """The events after the answer follow on the same connection."""
-    script = Script([task(TaskState.INPUT_REQUIRED), state(WORKING), state(TaskState.AUTH_REQUIRED), state(DONE)])
+    script = Script(
+        [
+            task(TaskState.INPUT_REQUIRED),
+            state(WORKING),
+            state(TaskState.AUTH_REQUIRED),
+            state(DONE),
+        ]
+    )
     stream = TaskStream(script, SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id="t"), task_id="t")
     assert names([event async for event in stream])[-2:] == [TaskState.AUTH_REQUIRED, DONE]
 
 
 async def test_a_cursor_is_sent_where_the_agent_continues_after_it() -> None:
-    """At another agent the stream begins again with a snapshot, even if its events have ids; a cursor of the caller is sent in any case."""
+    """At another agent the stream begins again with a snapshot, even if its events have ids; a
+    cursor of the caller is sent in any case.
+    """
     script = Script([task(WORKING, "1"), LOST], [task(WORKING, "7"), LOST], [task(DONE, "9")])
     script.continues = False
-    stream = TaskStream(script, SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id="t"), task_id="t", cursor="0")
+    stream = TaskStream(
+        script, SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id="t"), task_id="t", cursor="0"
+    )
     assert names([event async for event in stream]) == [WORKING, WORKING, DONE]
     assert script.requests == [(SUBSCRIBE, "0"), (SUBSCRIBE, None), (SUBSCRIBE, None)]
 
@@ -251,13 +341,20 @@ async def test_a_cursor_is_sent_where_the_agent_continues_after_it() -> None:
 async def test_the_error_has_task_and_cursor() -> None:
     """The task and the number of the last event are all that is needed later."""
     with pytest.raises(StreamLostError) as lost:
-        _ = [event async for event in Script([chunk("a", "5"), LOST], ends=WORKING, patience=1).stream()]
+        _ = [
+            event
+            async for event in Script([chunk("a", "5"), LOST], ends=WORKING, patience=1).stream()
+        ]
     assert (lost.value.task_id, lost.value.cursor) == ("t", "5")
 
 
 async def test_leaving_the_loop_frees_the_connection() -> None:
-    """At the latest when the stream is left; going on goes on after the last event that was seen."""
-    script = Script([task(WORKING, "1"), chunk("a", "2"), state(DONE, "3")], [chunk("a", "2"), state(DONE, "3")])
+    """At the latest when the stream is left; going on goes on after the last event that was
+    seen.
+    """
+    script = Script(
+        [task(WORKING, "1"), chunk("a", "2"), state(DONE, "3")], [chunk("a", "2"), state(DONE, "3")]
+    )
     async with script.stream() as stream:
         async for _ in stream:
             break

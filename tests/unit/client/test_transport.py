@@ -52,7 +52,13 @@ class Network:
         self.answers, self.requests = list(answers), list[httpx.Request]()
         self.clock = Naps()
         http = httpx.AsyncClient(transport=httpx.MockTransport(self._answer))
-        self.transport = HttpTransport(http, ClientOptions(clock=self.clock, retry_policy=RetryPolicy(attempts=3, initial_delay=1.0)), 50.0)
+        self.transport = HttpTransport(
+            http,
+            ClientOptions(
+                clock=self.clock, retry_policy=RetryPolicy(attempts=3, initial_delay=1.0)
+            ),
+            50.0,
+        )
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
         self.requests.append(request)
@@ -73,9 +79,13 @@ def errors_of(root: type[Exception]) -> Iterator[type[Exception]]:
         yield from errors_of(kind)
 
 
-@pytest.mark.parametrize("kind", [*errors_of(httpx.RequestError), httpx.InvalidURL], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "kind", [*errors_of(httpx.RequestError), httpx.InvalidURL], ids=lambda kind: kind.__name__
+)
 async def test_no_error_of_httpx_gets_out(kind: type[Exception]) -> None:
-    """Each becomes one of ours that names the URL; nothing of a lower layer has to be caught by users."""
+    """Each becomes one of ours that names the URL; nothing of a lower layer has to be caught by
+    users.
+    """
     with pytest.raises(A2AClientError, match="http://agent/"):
         await Network(*[kind("why")] * 3).ask(RetrySafety.UNSAFE)
 
@@ -90,7 +100,9 @@ KINDS: dict[str, tuple[Exception, type[A2AClientError]]] = {
 
 
 @pytest.mark.parametrize(("error", "kind"), KINDS.values(), ids=KINDS.keys())
-async def test_errors_distinguish_unsent_requests(error: Exception, kind: type[A2AClientError]) -> None:
+async def test_errors_distinguish_unsent_requests(
+    error: Exception, kind: type[A2AClientError]
+) -> None:
     """A caller may repeat a request of which no byte was sent."""
     with pytest.raises(kind):
         await Network(*[error] * 3).ask(RetrySafety.UNSAFE)
@@ -104,7 +116,9 @@ def test_transport_errors_are_builtin_errors() -> None:
 
 async def test_a_safe_request_is_repeated() -> None:
     """After a delay, and with a maximum of attempts."""
-    network = Network(httpx.ReadError("cut"), httpx.Response(503), httpx.Response(200, content=b"ok"))
+    network = Network(
+        httpx.ReadError("cut"), httpx.Response(503), httpx.Response(200, content=b"ok")
+    )
     assert await network.ask(RetrySafety.IDEMPOTENT) == b"ok"
     assert [1.0 <= nap < 5.0 for nap in network.clock.slept] == [True, True]
     assert network.requests[0].headers["x-a"] == "b"
@@ -120,14 +134,21 @@ async def test_an_unsafe_request_is_sent_once() -> None:
 
 async def test_attempts_are_limited() -> None:
     """The last response is returned, and the last error is raised."""
-    assert (await Network(*[httpx.Response(503, content=b"busy")] * 3).transport.fetch(QUESTION, RetrySafety.READ, {}, max_bytes=10)).status == 503
+    assert (
+        await Network(*[httpx.Response(503, content=b"busy")] * 3).transport.fetch(
+            QUESTION, RetrySafety.READ, {}, max_bytes=10
+        )
+    ).status == 503
     with pytest.raises(ConnectError):
         await Network(*[httpx.ConnectError("")] * 3).ask(RetrySafety.READ)
 
 
 async def test_retry_after_is_kept() -> None:
     """Unless it is longer than the maximum."""
-    network = Network(httpx.Response(429, headers={"retry-after": "7"}), httpx.Response(429, headers={"retry-after": "70"}, content=b"later"))
+    network = Network(
+        httpx.Response(429, headers={"retry-after": "7"}),
+        httpx.Response(429, headers={"retry-after": "70"}, content=b"later"),
+    )
     assert await network.ask(RetrySafety.READ) == b"later"
     assert network.clock.slept == [7.0]
 
@@ -146,7 +167,9 @@ async def test_an_endless_answer_ends() -> None:
 
 async def test_a_compressed_answer_counts_unpacked() -> None:
     """A small body may be a large one."""
-    packed = httpx.Response(200, content=gzip.compress(b"x" * 10_000), headers={"content-encoding": "gzip"})
+    packed = httpx.Response(
+        200, content=gzip.compress(b"x" * 10_000), headers={"content-encoding": "gzip"}
+    )
     with pytest.raises(ResponseTooLargeError):
         await Network(packed).ask(RetrySafety.READ, limit=5000)
 
@@ -165,24 +188,48 @@ def moved(to: str) -> httpx.Response:
 
 
 MOVES = {
-    "on and on": ("https://a.example/", [moved("/again")] * 10, InvalidResponseError, "more than 10 redirects"),
-    "into the open": ("https://a.example/", [moved("http://a.example/")], InvalidResponseError, "redirect from https to http"),
-    "to no URL": ("https://a.example/", [moved("https://a.example:x/")] * 3, ConnectionLostError, "Invalid port"),
+    "on and on": (
+        "https://a.example/",
+        [moved("/again")] * 10,
+        InvalidResponseError,
+        "more than 10 redirects",
+    ),
+    "into the open": (
+        "https://a.example/",
+        [moved("http://a.example/")],
+        InvalidResponseError,
+        "redirect from https to http",
+    ),
+    "to no URL": (
+        "https://a.example/",
+        [moved("https://a.example:x/")] * 3,
+        ConnectionLostError,
+        "Invalid port",
+    ),
 }
 
 
 @pytest.mark.parametrize(("url", "answers", "error", "said"), MOVES.values(), ids=MOVES.keys())
-async def test_invalid_redirects_are_errors(url: str, answers: list[httpx.Response], error: type[Exception], said: str) -> None:
+async def test_invalid_redirects_are_errors(
+    url: str, answers: list[httpx.Response], error: type[Exception], said: str
+) -> None:
     """The error names the reason."""
     with pytest.raises(error, match=said):
-        await Network(*answers).transport.fetch(OutgoingRequest("GET", url, follow_redirects=True), RetrySafety.READ, {}, max_bytes=10)
+        await Network(*answers).transport.fetch(
+            OutgoingRequest("GET", url, follow_redirects=True), RetrySafety.READ, {}, max_bytes=10
+        )
 
 
 async def test_redirects_are_followed_on_request() -> None:
     """Relative to the first URL; otherwise the redirect itself is the response."""
     network = Network(moved("b.json"), httpx.Response(200, content=b"card"), moved("b.json"))
     reply = await network.transport.fetch(
-        OutgoingRequest("GET", "http://a.example/x/a.json", follow_redirects=True), RetrySafety.READ, {}, max_bytes=10
+        OutgoingRequest("GET", "http://a.example/x/a.json", follow_redirects=True),
+        RetrySafety.READ,
+        {},
+        max_bytes=10,
     )
     assert (reply.body, reply.url) == (b"card", "http://a.example/x/b.json")
-    assert (await network.transport.fetch(QUESTION, RetrySafety.READ, {}, max_bytes=10)).status == 302
+    assert (
+        await network.transport.fetch(QUESTION, RetrySafety.READ, {}, max_bytes=10)
+    ).status == 302

@@ -31,8 +31,12 @@ def run(*words: str, typed: str = "") -> str:
 
 def test_a_new_key_matches_its_digest() -> None:
     """The key is for the caller, the digest for the file; `digest` prints the same for the key."""
-    made, kept = re.findall(r"for the caller:\s+(\S+)\nfor a2a.toml:\s+keys = { (\w+) = ", run("key"))[0]
-    assert ApiKeyAuthenticator({kept: Identity("ada")}).authenticate(build_credentials(("x-api-key", made))) == Identity("ada")
+    made, kept = re.findall(
+        r"for the caller:\s+(\S+)\nfor a2a.toml:\s+keys = { (\w+) = ", run("key")
+    )[0]
+    assert ApiKeyAuthenticator({kept: Identity("ada")}).authenticate(
+        build_credentials(("x-api-key", made))
+    ) == Identity("ada")
     assert run("digest", typed=f"{made}\n").strip() == kept
 
 
@@ -50,7 +54,15 @@ def test_a_short_password_is_rejected() -> None:
     assert (done.exit_code, "at least 8 characters" in done.output) == (2, True)
 
 
-@pytest.mark.parametrize(("what", "typed"), [("digest", b""), ("digest", b"\n"), ("digest", b"\xff\n"), ("password", b"correct\x07 horse\n")])
+@pytest.mark.parametrize(
+    ("what", "typed"),
+    [
+        ("digest", b""),
+        ("digest", b"\n"),
+        ("digest", b"\xff\n"),
+        ("password", b"correct\x07 horse\n"),
+    ],
+)
 def test_unprintable_secrets_are_rejected(what: str, typed: bytes) -> None:
     """An empty pipe is an error, not an empty key."""
     done = CliRunner().invoke(command, [what], input=typed)

@@ -10,7 +10,14 @@ from click.testing import CliRunner, Result
 
 from a2a_runtime.commands.card import command
 
-CARD = {"name": "x", "description": "", "version": "1", "capabilities": {}, "skills": [], "supportedInterfaces": []}
+CARD = {
+    "name": "x",
+    "description": "",
+    "version": "1",
+    "capabilities": {},
+    "skills": [],
+    "supportedInterfaces": [],
+}
 
 
 class CardCommand:
@@ -22,7 +29,9 @@ class CardCommand:
 
     def run(self, *words: str, **environment: str) -> Result:
         """Run a command; arguments with a dot are files of the folder."""
-        placed = [str(self.folder / word) if word.endswith((".pem", ".json")) else word for word in words]
+        placed = [
+            str(self.folder / word) if word.endswith((".pem", ".json")) else word for word in words
+        ]
         return CliRunner().invoke(command, placed, env=dict(environment))
 
     def write(self, name: str, *words: str) -> None:
@@ -54,20 +63,38 @@ def test_a_signed_card_is_verified(card_command: CardCommand) -> None:
 def test_a_card_may_have_several_signatures(card_command: CardCommand) -> None:
     """Each key adds its own to the existing ones."""
     card_command.write("others.json", "keygen", "other.pem")
-    card_command.write("twice.json", "sign", "signed.json", "--key", "other.pem", "--kid", "o", "--jku", "https://x.example/keys")
+    card_command.write(
+        "twice.json",
+        "sign",
+        "signed.json",
+        "--key",
+        "other.pem",
+        "--kid",
+        "o",
+        "--jku",
+        "https://x.example/keys",
+    )
     for keys in ("keys.json", "others.json"):
         done = card_command.run("verify", "twice.json", "--keys", keys)
-        assert done.exit_code == (0 if keys == "keys.json" else 1)  # the other one is known under its thumbprint only
+        assert done.exit_code == (
+            0 if keys == "keys.json" else 1
+        )  # the other one is known under its thumbprint only
 
 
 def test_a_key_may_come_from_the_environment(card_command: CardCommand) -> None:
     """Itself, for containers without files, or in a file; not as both."""
-    variables = {"A2A_CARD_KEY": (card_command.folder / "key.pem").read_text(), "A2A_CARD_KEY_FILE": str(card_command.folder / "key.pem")}
+    variables = {
+        "A2A_CARD_KEY": (card_command.folder / "key.pem").read_text(),
+        "A2A_CARD_KEY_FILE": str(card_command.folder / "key.pem"),
+    }
     for name, value in variables.items():
         done = card_command.run("sign", "card.json", **{name: value})
         assert len(json.loads(done.stdout)["signatures"]) == 2
     done = card_command.run("sign", "card.json", **variables)
-    assert (done.exit_code, "A2A_CARD_KEY_FILE: A2A_CARD_KEY is set too; set one of them" in done.stderr) == (2, True)
+    assert (
+        done.exit_code,
+        "A2A_CARD_KEY_FILE: A2A_CARD_KEY is set too; set one of them" in done.stderr,
+    ) == (2, True)
 
 
 def test_a_key_is_for_its_owner_and_is_never_overwritten(card_command: CardCommand) -> None:
@@ -80,15 +107,23 @@ WRONG: dict[str, tuple[tuple[str, ...], str]] = {
     "no key": (("sign", "card.json"), "--key: not given"),
     "not a key": (("sign", "card.json", "--key", "card.json"), "not a private key"),
     "not a card": (("sign", "key.pem", "--key", "key.pem"), "the card: not JSON"),
-    "one id for two keys": (("sign", "card.json", "--key", "key.pem", "--key", "key.pem", "--kid", "a"), "--kid: names one key"),
+    "one id for two keys": (
+        ("sign", "card.json", "--key", "key.pem", "--key", "key.pem", "--kid", "a"),
+        "--kid: names one key",
+    ),
     "no keys": (("verify", "signed.json", "--keys", "card.json"), "not a key set"),
-    "keys in the open": (("verify", "signed.json", "--keys", "http://x.example/keys"), "keys need https"),
+    "keys in the open": (
+        ("verify", "signed.json", "--keys", "http://x.example/keys"),
+        "keys need https",
+    ),
     "no file": (("verify", "nothing.json", "--keys", "keys.json"), "cannot be read"),
 }
 
 
 @pytest.mark.parametrize(("words", "said"), WRONG.values(), ids=WRONG.keys())
-def test_usage_errors_have_a_fix(card_command: CardCommand, words: tuple[str, ...], said: str) -> None:
+def test_usage_errors_have_a_fix(
+    card_command: CardCommand, words: tuple[str, ...], said: str
+) -> None:
     """With exit code 2."""
     done = card_command.run(*words)
     assert (done.exit_code, said in done.stderr) == (2, True), done.stderr

@@ -1,4 +1,6 @@
-"""The command line: help, versions, exit codes, commands of other distributions, terminals and pipes."""
+"""The command line: help, versions, exit codes, commands of other distributions, terminals and
+pipes.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,14 @@ def run_on_a_terminal(project: Path, *words: str, **environment: str) -> str:
     """Run a command with a terminal as stderr, and return the terminal output."""
     reader, writer = pty.openpty()
     clean = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
-    subprocess.run([*RUN, *words], cwd=project, stderr=writer, stdout=subprocess.DEVNULL, env={**clean, **environment}, check=False)
+    subprocess.run(
+        [*RUN, *words],
+        cwd=project,
+        stderr=writer,
+        stdout=subprocess.DEVNULL,
+        env={**clean, **environment},
+        check=False,
+    )
     os.close(writer)
     output = os.read(reader, 65536).decode()
     os.close(reader)
@@ -35,7 +44,9 @@ def run_on_a_terminal(project: Path, *words: str, **environment: str) -> str:
 @pytest.fixture
 def broken(tmp_path: Path) -> Path:
     """A project without its contract."""
-    (tmp_path / "pyproject.toml").write_text('[tool.a2a-gen]\nschema = "schema"\npackage = "made"\nout = "made"\n')
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.a2a-gen]\nschema = "schema"\npackage = "made"\nout = "made"\n'
+    )
     return tmp_path
 
 
@@ -53,7 +64,9 @@ def test_the_version_of_other_commands(capsys: pytest.CaptureFixture[str]) -> No
 
 
 @pytest.mark.parametrize("words", [["--help"], ["-h"], []], ids=["long", "short", "nothing"])
-def test_help_lists_every_command_and_shows_examples(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+def test_help_lists_every_command_and_shows_examples(
+    capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
     """Help has every command, examples and the exit codes."""
     main(words)
     output = "".join(capsys.readouterr())
@@ -78,7 +91,11 @@ def test_completion(capsys: pytest.CaptureFixture[str], shell: str) -> None:
     assert f"_A2A_GEN_COMPLETE={shell}_complete" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("words", [["bild"], ["build", "--fast"], ["completion", "cmd"], ["ir", "--family"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "words",
+    [["bild"], ["build", "--fast"], ["completion", "cmd"], ["ir", "--family"]],
+    ids=" ".join,
+)
 def test_wrong_use_exits_with_2(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
     """An unknown command, option or value is a usage error on stderr."""
     assert main(words) == 2
@@ -91,21 +108,40 @@ def test_wrong_use_exits_with_2(capsys: pytest.CaptureFixture[str], words: list[
     ("words", "code", "last"),
     [
         (["serve", "--check"], 1, "error: a2a.toml: not found in "),
-        (["db", "tasks", "list", "--store", "mysql://x"], 2, "error: store: 'mysql://x' is not a store URL"),
+        (
+            ["db", "tasks", "list", "--store", "mysql://x"],
+            2,
+            "error: store: 'mysql://x' is not a store URL",
+        ),
         (["db", "tasks", "show", "x", "--store", "memory"], 1, "error: store: nothing found"),
         (["schema", "json"], 2, "error: json: 'json' names no attribute; write module:attribute"),
         (["card", "sign", "nowhere.json"], 2, "error: Invalid value for 'CARD'"),
         (["init", "no/class"], 2, "error: Invalid value for NAME"),
-        (["init", "/proc/nowhere"], 2, "error: /proc/nowhere: cannot be read or written: no such file or directory"),
-        (["card", "keygen", "/proc/nowhere.pem"], 2, "error: /proc/nowhere.pem: cannot be read or written: no such file or directory"),
+        (
+            ["init", "/proc/nowhere"],
+            2,
+            "error: /proc/nowhere: cannot be read or written: no such file or directory",
+        ),
+        (
+            ["card", "keygen", "/proc/nowhere.pem"],
+            2,
+            "error: /proc/nowhere.pem: cannot be read or written: no such file or directory",
+        ),
         (["build"], 2, "no project in this folder or above it"),
     ],
     ids=["serve", "db", "nothing", "schema", "card", "init", "place", "key", "build"],
 )
 def test_every_command_reports_errors_in_one_way(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], code: int, last: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    code: int,
+    last: str,
 ) -> None:
-    """Commands of all distributions print `error:`, end with 2 for invalid input (`serve`: 1) and 1 for no result, without a traceback."""
+    """Commands of all distributions print `error:`, end with 2 for invalid input (`serve`: 1) and 1
+    for no result, without a traceback.
+    """
     monkeypatch.chdir(tmp_path)
     assert main(words) == code
     output = capsys.readouterr().err
@@ -119,17 +155,32 @@ JWT = 'kind = "jwt"\nissuer = "https://a.example"\naudience = "b"\n'
 @pytest.mark.parametrize(
     ("entry", "problem"),
     [
-        ('kind = "jwtt"', "toml:6.*unknown kind 'jwtt'(.|\n)*use one of jwt, api-keys, basic, mutual-tls"),
-        (f'{JWT}discover = true\nisuer = "c"', r"toml:10.*unknown setting(.|\n)*did you mean issuer\?"),
+        (
+            'kind = "jwtt"',
+            "toml:6.*unknown kind 'jwtt'(.|\n)*use one of jwt, api-keys, basic, mutual-tls",
+        ),
+        (
+            f'{JWT}discover = true\nisuer = "c"',
+            r"toml:10.*unknown setting(.|\n)*did you mean issuer\?",
+        ),
         (JWT, "toml:5.*the source of keys is not clear(.|\n)*set one of discover, keys, "),
     ],
     ids=["unknown kind", "misspelt key", "no source of keys"],
 )
 def test_an_invalid_project_file_is_refused_by_each_of_its_readers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], entry: str, problem: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    entry: str,
+    problem: str,
 ) -> None:
-    """The sentence is the same; operators get 1 for a configuration, pipelines get 2 for unusable input, as docs/exit-codes.md says."""
-    settings = f'[agent]\nname = "a"\ndescription = "b"\nversion = "1"\n[auth.staff]\n{entry}\n[outputs]\npackage = "a.contract"\n'
+    """The sentence is the same; operators get 1 for a configuration, pipelines get 2 for unusable
+    input, as docs/exit-codes.md says.
+    """
+    settings = (
+        '[agent]\nname = "a"\ndescription = "b"\nversion = '
+        f'"1"\n[auth.staff]\n{entry}\n[outputs]\npackage = "a.contract"\n'
+    )
     (tmp_path / "a2a.toml").write_text(settings)
     monkeypatch.chdir(tmp_path)
     for words, code in (("build", 2), ("check", 2), ("lint", 1), ("serve --check", 1)):
@@ -140,16 +191,24 @@ def test_an_invalid_project_file_is_refused_by_each_of_its_readers(
 
 @pytest.mark.parametrize(
     ("words", "meant"),
-    [("bild", "'build'"), ("build --chekc", "'--check'"), ("serve --log-levle debug", "'--log-level'")],
+    [
+        ("bild", "'build'"),
+        ("build --chekc", "'--check'"),
+        ("serve --log-levle debug", "'--log-level'"),
+    ],
     ids=["command", "option", "option of a setting"],
 )
-def test_a_misspelt_word_is_corrected(capsys: pytest.CaptureFixture[str], words: str, meant: str) -> None:
+def test_a_misspelt_word_is_corrected(
+    capsys: pytest.CaptureFixture[str], words: str, meant: str
+) -> None:
     """Commands and options that do not exist name those that were meant."""
     assert main(words.split()) in {1, 2}
     assert re.search(f"Did you mean.*{meant}", capsys.readouterr().err)
 
 
-def test_a_lock_that_is_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_lock_that_is_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The error has the path."""
     shutil.copytree(ROOT / "tests" / "cases" / "smallest" / "input", tmp_path / "here")
     (tmp_path / "here" / "a2a-gen.lock").mkdir()
@@ -158,14 +217,19 @@ def test_a_lock_that_is_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert "a2a-gen.lock: cannot be read or written: is a directory" in capsys.readouterr().err
 
 
-def test_commands_of_other_distributions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_of_other_distributions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A command with an entry point is listed without being loaded, and runs by name."""
     metadata = tmp_path / "greeter-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: greeter\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text("[a2a_gen.commands]\ngreet = greeter:greet\nbroken = greeter:WORD\nbuild = greeter:greet\n")
+    (metadata / "entry_points.txt").write_text(
+        "[a2a_gen.commands]\ngreet = greeter:greet\nbroken = greeter:WORD\nbuild = greeter:greet\n"
+    )
     (tmp_path / "greeter.py").write_text(
-        'import click\n\nWORD = \'hello\'\n\n@click.command()\ndef greet():\n    """Say hello.\n\n    More."""\n    click.echo(WORD)\n'
+        'import click\n\nWORD = \'hello\'\n\n@click.command()\ndef greet():\n    """Say '
+        'hello.\n\n    More."""\n    click.echo(WORD)\n'
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     assert main(["--help"]) == 0
@@ -189,7 +253,9 @@ def test_problems_are_colored_on_a_terminal_only(broken: Path) -> None:
     assert "\x1b" not in done.stderr
 
 
-def test_a_folder_without_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_without_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Every command that needs a project reports how to configure one."""
     monkeypatch.chdir(tmp_path)
     for name in ("build", "check", "ir", "lint"):
@@ -197,8 +263,12 @@ def test_a_folder_without_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert "[tool.a2a-gen]" in capsys.readouterr().err
 
 
-def test_the_intermediate_representation(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """The whole contract, or one file of it; an unknown file is a usage error that lists the known ones."""
+def test_the_intermediate_representation(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The whole contract, or one file of it; an unknown file is a usage error that lists the known
+    ones.
+    """
     monkeypatch.chdir(Path(__file__).parents[2] / "cases" / "smallest" / "input")
     assert main(["ir"]) == 0
     whole = json.loads(capsys.readouterr().out)
@@ -208,7 +278,9 @@ def test_the_intermediate_representation(monkeypatch: pytest.MonkeyPatch, capsys
     assert "choose one of v1_0/request, v1_0/task" in capsys.readouterr().err
 
 
-def test_an_agent_has_no_families(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_agent_has_no_families(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """--family is refused for an agent."""
     monkeypatch.chdir(tmp_path)
     assert main(["init", "hello"]) == 0
@@ -217,13 +289,20 @@ def test_an_agent_has_no_families(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "an agent has no schema families" in capsys.readouterr().err
 
 
-def test_lint_checks_translations_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lint_checks_translations_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A translation that would lose data is reported by lint, with its file and line."""
     shutil.copytree(ROOT / "schema", tmp_path / "schema")
-    (tmp_path / "pyproject.toml").write_text('[tool.a2a-gen]\nschema = "schema"\npackage = "made"\nout = "made"\n')
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.a2a-gen]\nschema = "schema"\npackage = "made"\nout = "made"\n'
+    )
     tables = tmp_path / "schema" / "dialects.json"
     lines = tables.read_text(encoding="utf-8").splitlines(keepends=True)
-    tables.write_text("".join(line for line in lines if "a data part has no file name in 0.3" not in line), encoding="utf-8")
+    tables.write_text(
+        "".join(line for line in lines if "a data part has no file name in 0.3" not in line),
+        encoding="utf-8",
+    )
     monkeypatch.chdir(tmp_path)
     assert main(["lint"]) == 1
     output = capsys.readouterr().err
@@ -231,13 +310,21 @@ def test_lint_checks_translations_too(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "schema/dialects.json:" in output
 
 
-def test_nothing_to_do_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """An idle build and a fresh check say so, on a terminal and in the log of a pipeline, and write nothing to stdout."""
+def test_nothing_to_do_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An idle build and a fresh check say so, on a terminal and in the log of a pipeline, and write
+    nothing to stdout.
+    """
     (tmp_path / "schemas").mkdir()
-    (tmp_path / "schemas" / "a.json").write_text('{"type": "object", "properties": {"a": {"type": "integer"}}}')
+    (tmp_path / "schemas" / "a.json").write_text(
+        '{"type": "object", "properties": {"a": {"type": "integer"}}}'
+    )
     (tmp_path / "a2a-gen.toml").write_text('schema = "schemas"\npackage = "shop"\n')
     monkeypatch.chdir(tmp_path)
     assert main(["build"]) == 0
-    assert re.fullmatch(r"shop: \d+ files written, 0 removed, 0 unchanged\n", capsys.readouterr().err)
+    assert re.fullmatch(
+        r"shop: \d+ files written, 0 removed, 0 unchanged\n", capsys.readouterr().err
+    )
     for command in ("build", "check"):
         assert (main([command]), *capsys.readouterr()) == (0, "", "shop: up to date\n")

@@ -31,4 +31,7 @@ def test_a_missing_extra_at_start_is_a_configuration_error() -> None:
     with pytest.raises(ModuleNotFoundError) as raised, explain_missing("store"):
         raise ModuleNotFoundError(name="asyncpg")
     error = report_start_error(raised.value)
-    assert (error.exit_code, error.message) == (1, "store: asyncpg is not installed; run pip install 'a2a-gen[postgres]'")
+    assert (error.exit_code, error.message) == (
+        1,
+        "store: asyncpg is not installed; run pip install 'a2a-gen[postgres]'",
+    )

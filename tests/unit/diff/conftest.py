@@ -1,4 +1,6 @@
-"""Fixtures of the breaking-change tests: an in-process command, and a small contract in a repository."""
+"""Fixtures of the breaking-change tests: an in-process command, and a small contract in a
+repository.
+"""
 
 from __future__ import annotations
 

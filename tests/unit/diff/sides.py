@@ -1,4 +1,6 @@
-"""Sides built from values instead of files, and other helpers of the tests of the breaking-change check."""
+"""Sides built from values instead of files, and other helpers of the tests of the breaking-change
+check.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,14 @@ def build_plain_side(**definitions: object) -> ContractSide:
 
 def build_side_of_files(tree: dict[str, object], *, is_plain: bool = True) -> ContractSide:
     """Build a side of some files."""
-    return ContractSide({path: Document(path, json.dumps(data, indent=1), data) for path, data in sorted(tree.items())}, "old", is_plain=is_plain)
+    return ContractSide(
+        {
+            path: Document(path, json.dumps(data, indent=1), data)
+            for path, data in sorted(tree.items())
+        },
+        "old",
+        is_plain=is_plain,
+    )
 
 
 def diff(old: ContractSide, new: ContractSide, profile: str = "WIRE", **wish: object) -> Report:
@@ -41,21 +50,37 @@ def list_rule_ids(report: Report) -> list[str]:
 
 def git(folder: Path, *words: str) -> None:
     """Run git with a fixed identity."""
-    settings = ["-c", "user.name=Test", "-c", "user.email=test@example.org", "-c", "init.defaultBranch=main", "-c", "protocol.file.allow=always"]
+    settings = [
+        "-c",
+        "user.name=Test",
+        "-c",
+        "user.email=test@example.org",
+        "-c",
+        "init.defaultBranch=main",
+        "-c",
+        "protocol.file.allow=always",
+    ]
     subprocess.run(["git", *settings, *words], cwd=folder, check=True, capture_output=True)  # noqa: S607
 
 
 def read_versions(rule: str) -> dict[str, dict[str, bytes]]:
-    """Read the versions of an example, each its files by path; findings name lines of the text that is written here."""
+    """Read the versions of an example, each its files by path; findings name lines of the text that
+    is written here.
+    """
     found = json.loads((RULES / f"{rule}.json").read_bytes())
     return {
-        version: {path: json.dumps(document, indent=2, ensure_ascii=False).encode() + b"\n" for path, document in found[version].items()}
+        version: {
+            path: json.dumps(document, indent=2, ensure_ascii=False).encode() + b"\n"
+            for path, document in found[version].items()
+        }
         for version in VERSIONS
     }
 
 
 def lay_out_versions(rule: str, folder: Path) -> list[Path]:
-    """Write the versions of an example as folders, and return those of the base and the revision."""
+    """Write the versions of an example as folders, and return those of the base and the
+    revision.
+    """
     for version, files in read_versions(rule).items():
         for path, content in files.items():
             place = folder / rule / version / path

@@ -13,7 +13,9 @@ from unit.diff.sides import CARD, Run, git, lay_out_versions
 @pytest.mark.parametrize("ref", ["HEAD", "v1.0.0", "main", "v*", "HEAD:schema"])
 @pytest.mark.usefixtures("project")
 def test_a_ref_is_read_without_a_checkout(run: Run, ref: str) -> None:
-    """A branch, an annotated tag, a tag pattern and a path in a commit are baselines; relative references stay inside the commit."""
+    """A branch, an annotated tag, a tag pattern and a path in a commit are baselines; relative
+    references stay inside the commit.
+    """
     code, output, _ = run("diff", "--against", ref)
     assert code == 1
     assert "schema/v1_0/request.json:10 #/$defs/GetTaskRequest/properties/id/minLength" in output
@@ -43,8 +45,12 @@ def test_a_missing_baseline(run: Run, ref: str, cure: str) -> None:
     assert f"fix: {cure}" in message
 
 
-def test_a_shallow_clone(run: Run, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a shallow clone, as CI creates them, the message has the command that fetches the baseline."""
+def test_a_shallow_clone(
+    run: Run, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a shallow clone, as CI creates them, the message has the command that fetches the
+    baseline.
+    """
     git(project, "commit", "-q", "-a", "-m", "Second")
     git(tmp_path, "clone", "-q", "--depth=1", f"file://{project}", "shallow")
     monkeypatch.chdir(tmp_path / "shallow")
@@ -152,8 +158,13 @@ def baker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_only_reachable_schemas_are_the_contract(run: Run, baker: Path) -> None:
-    """Changes of schema copies in a built package, of unused schemas and of files of other tools yield no findings."""
-    copy, unused = baker / "src" / "baker" / "schemas" / "bake.input.json", baker / "schema" / "unused.json"
+    """Changes of schema copies in a built package, of unused schemas and of files of other tools
+    yield no findings.
+    """
+    copy, unused = (
+        baker / "src" / "baker" / "schemas" / "bake.input.json",
+        baker / "schema" / "unused.json",
+    )
     copy.write_text(copy.read_text().replace('"name"]', '"name", "more"]'))
     unused.write_text('{"type": "integer"}')
     code, output, _ = run("diff", "--against", "HEAD")
@@ -173,18 +184,26 @@ def test_schemas_in_yaml_are_compared_too(run: Run, baker: Path) -> None:
     assert "schema/more/names.yaml:2" in message
 
 
-def test_a_folder_of_the_project_is_the_project(run: Run, baker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In any folder of a project, paths are relative to its root, and its ignore file applies; the version has its line."""
+def test_a_folder_of_the_project_is_the_project(
+    run: Run, baker: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In any folder of a project, paths are relative to its root, and its ignore file applies; the
+    version has its line.
+    """
     (baker / "schema" / "order.yaml").write_text(SCHEMA.replace("string", "integer"))
     (baker / "schema" / "more" / "names.yaml").write_text("type: integer\n")
     above = run("diff", "--against", "HEAD", "--fail-on", "info")
-    line = next(number for number, text in enumerate(AGENT.splitlines(), 1) if text.startswith("version"))
+    line = next(
+        number for number, text in enumerate(AGENT.splitlines(), 1) if text.startswith("version")
+    )
     assert f"a2a.toml:{line} #/agent/version" in above[1]
     monkeypatch.chdir(baker / "src" / "baker")
     assert run("diff", "--against", "HEAD", "--fail-on", "info") == above
     run("diff", "--against", "HEAD", "--fail-on", "info", "--write-ignore")
     approved = baker / "a2a-gen.ignore.toml"
-    approved.write_text(approved.read_text().replace('reason = ""', 'reason = "No client uses it."'))
+    approved.write_text(
+        approved.read_text().replace('reason = ""', 'reason = "No client uses it."')
+    )
     assert run("diff", "--against", "HEAD", "--fail-on", "info")[0] == 0
 
 
@@ -192,7 +211,10 @@ def test_a_project_configures_its_baselines(run: Run, baker: Path) -> None:
     """`diff` and `check` use [compat]; command line options override it."""
     config, names = baker / "a2a.toml", baker / "schema" / "more" / "names.yaml"
     assert run("diff")[0] == 2
-    config.write_text(f'{AGENT}\n[compat]\nbaselines = ["HEAD"]\nfail_on = "warning"\n\n[outputs]\npackage = "baker.contract"\nfolder = "src"\n')
+    config.write_text(
+        f'{AGENT}\n[compat]\nbaselines = ["HEAD"]\nfail_on = "warning"\n\n[outputs]\npackage '
+        '= "baker.contract"\nfolder = "src"\n'
+    )
     names.write_text("type: string\nmaxLength: 3\n")
     code, output, _ = run("diff")
     assert (code, "bound-set" in output) == (1, True)

@@ -1,4 +1,6 @@
-"""`a2a-gen diff` and `a2a-gen check --against` on the command line: output formats, ignore files, exit codes."""
+"""`a2a-gen diff` and `a2a-gen check --against` on the command line: output formats, ignore files,
+exit codes.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from a2a_gen.diff.formats import FORMATS
 
 
 @pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("rule", ["const-changed", "union-branch-added", "skill-removed", "property-added-optional"])
+@pytest.mark.parametrize(
+    "rule", ["const-changed", "union-branch-added", "skill-removed", "property-added-optional"]
+)
 def test_every_output_format(run: Run, form: str, rule: str, tmp_path: Path) -> None:
     """Every format has the rule and the file, and the exit code is the same."""
     old, new = lay_out_versions(rule, tmp_path)
@@ -27,9 +31,20 @@ def test_every_output_format(run: Run, form: str, rule: str, tmp_path: Path) -> 
         jsonschema_rs.validate(schema, json.loads(output))
     if form == "sarif":
         (report,) = json.loads(output)["runs"]
-        assert [rule for rule in report["tool"]["driver"]["rules"] if "{" in rule["shortDescription"]["text"]] == []
+        assert [
+            rule
+            for rule in report["tool"]["driver"]["rules"]
+            if "{" in rule["shortDescription"]["text"]
+        ] == []
         result = report["results"][0]
-        assert set(result) == {"ruleId", "ruleIndex", "level", "message", "locations", "partialFingerprints"}
+        assert set(result) == {
+            "ruleId",
+            "ruleIndex",
+            "level",
+            "message",
+            "locations",
+            "partialFingerprints",
+        }
     if form == "junit":
         assert ET.fromstring(output).find("testsuite").get("failures") in {"0", "1"}  # noqa: S314 - our own output
 
@@ -38,29 +53,56 @@ def test_annotations_are_at_the_line_of_the_new_file(run: Run, tmp_path: Path) -
     """The file, line and pointer are those of the revision."""
     old, new = lay_out_versions("bound-tightened", tmp_path)
     output = run("diff", old, new, "--format", "github")[1]
-    line = next(index for index, text in enumerate((new / "schema.json").read_text().splitlines(), 1) if "minLength" in text)
-    assert f"current/schema.json,line={line},title=A2A060 bound-tightened::minLength changed from 1 to 3" in output
+    line = next(
+        index
+        for index, text in enumerate((new / "schema.json").read_text().splitlines(), 1)
+        if "minLength" in text
+    )
+    assert (
+        f"current/schema.json,line={line},title=A2A060 bound-tightened::minLength changed "
+        "from 1 to 3"
+    ) in output
 
 
-@pytest.mark.parametrize(("level", "codes"), [("error", (1, 0, 0)), ("warning", (1, 1, 0)), ("info", (1, 1, 1)), ("none", (0, 0, 0))], ids=str)
+@pytest.mark.parametrize(
+    ("level", "codes"),
+    [("error", (1, 0, 0)), ("warning", (1, 1, 0)), ("info", (1, 1, 1)), ("none", (0, 0, 0))],
+    ids=str,
+)
 def test_fail_on(run: Run, level: str, codes: tuple[int, ...], tmp_path: Path) -> None:
     """`--fail-on` is the lowest level that ends with 1."""
     rules = ("bound-tightened", "default-changed", "property-added-optional")
-    assert tuple(run("diff", *lay_out_versions(rule, tmp_path), "--fail-on", level)[0] for rule in rules) == codes
+    assert (
+        tuple(
+            run("diff", *lay_out_versions(rule, tmp_path), "--fail-on", level)[0] for rule in rules
+        )
+        == codes
+    )
 
 
 @pytest.mark.parametrize(
     ("profile", "code"),
-    [("BACKWARD", 1), ("FORWARD", 0), ("WIRE", 1), ("SOURCE", 0), ("FULL", 1), ("BACKWARD_TRANSITIVE", 1)],
+    [
+        ("BACKWARD", 1),
+        ("FORWARD", 0),
+        ("WIRE", 1),
+        ("SOURCE", 0),
+        ("FULL", 1),
+        ("BACKWARD_TRANSITIVE", 1),
+    ],
     ids=str,
 )
 def test_profiles(run: Run, profile: str, code: int, tmp_path: Path) -> None:
     """A profile selects usages: a narrowing change breaks schemas that are read."""
-    assert run("diff", *lay_out_versions("bound-tightened", tmp_path), "--profile", profile)[0] == code
+    assert (
+        run("diff", *lay_out_versions("bound-tightened", tmp_path), "--profile", profile)[0] == code
+    )
 
 
 def test_ignore_file(run: Run, tmp_path: Path) -> None:
-    """An ignored finding is removed; entries without a reason are refused, expired and unused entries are reported."""
+    """An ignored finding is removed; entries without a reason are refused, expired and unused
+    entries are reported.
+    """
     file = tmp_path / "approved.toml"
     words = ("diff", *lay_out_versions("bound-tightened", tmp_path), "--ignore", file)
     assert run(*words, "--write-ignore")[0] == 1
@@ -69,7 +111,13 @@ def test_ignore_file(run: Run, tmp_path: Path) -> None:
     file.write_text(file.read_text().replace('reason = ""', 'reason = "No client sends less."'))
     assert run(*words)[0] == 0
     good = file.read_text()
-    file.write_text(good + 'until = 2020-01-01\n[[ignore]]\nrule = "type-changed"\npath = "nowhere.json"\nreason = "An old one."\n')
+    file.write_text(
+        good
+        + (
+            'until = 2020-01-01\n[[ignore]]\nrule = "type-changed"\npath = '
+            '"nowhere.json"\nreason = "An old one."\n'
+        )
+    )
     code, _, notes = run(*words)
     assert code == 1
     assert "approved.toml: A2A060" in notes
@@ -81,7 +129,10 @@ def test_ignore_file(run: Run, tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("[[ignore]]\nreason = 'x'\n", "neither a fingerprint nor a rule with a path"),
-        ("[[ignore]]\nrule = 'no-such-rule'\npath = 'x'\nreason = 'x'\n", "rule 'no-such-rule' does not exist"),
+        (
+            "[[ignore]]\nrule = 'no-such-rule'\npath = 'x'\nreason = 'x'\n",
+            "rule 'no-such-rule' does not exist",
+        ),
         ("[[ignore]]\nfingerprint = 'x'\nreason = 'x'\nuntil = 'soon'\n", "until is not a date"),
         ("[[ignore]]\nwhy = 'x'\n", "entry 1: unknown keys"),
         ("ignored = 1\n", "unknown keys beside [[ignore]]"),
@@ -109,7 +160,9 @@ def test_invalid_ignore_files(run: Run, tmp_path: Path, text: str, message: str)
     ],
     ids=["none", "three", "missing", "ref", "unlike"],
 )
-def test_wrong_use(run: Run, words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_use(
+    run: Run, words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Wrong use never ends with 0."""
     for rule in ("bound-set", CARD):
         lay_out_versions(rule, tmp_path)
@@ -121,7 +174,11 @@ def test_wrong_use(run: Run, words: list[str], message: str, tmp_path: Path, mon
 
 @pytest.mark.parametrize(
     ("text", "rule"),
-    [('{"$defs": {"A": {"$ref": "#/$defs/B"}}}', "A2A-R02"), ("{", "A2A-S06"), ('{"$ref": "other.json"}', "A2A-R02")],
+    [
+        ('{"$defs": {"A": {"$ref": "#/$defs/B"}}}', "A2A-R02"),
+        ("{", "A2A-S06"),
+        ('{"$ref": "other.json"}', "A2A-R02"),
+    ],
     ids=["dangling", "no-json", "no-file"],
 )
 def test_invalid_schemas(run: Run, tmp_path: Path, text: str, rule: str) -> None:
@@ -132,13 +189,18 @@ def test_invalid_schemas(run: Run, tmp_path: Path, text: str, rule: str) -> None
 
 
 def test_an_agent_with_skills(run: Run, tmp_path: Path) -> None:
-    """The schemas of skills are compared by usage: an input must not narrow, an output must not widen."""
+    """The schemas of skills are compared by usage: an input must not narrow, an output must not
+    widen.
+    """
     project = (
-        '[agent]\nname = "Cook"\ndescription = "Cooks."\nversion = "{version}"\n[skills.bake]\ndescription = "Bakes."\ninput = "s.json#/$defs/In"\n'
+        '[agent]\nname = "Cook"\ndescription = "Cooks."\nversion = '
+        '"{version}"\n[skills.bake]\ndescription = "Bakes."\ninput = "s.json#/$defs/In"\n'
     )
     for name, version, kind in (("old", "1.0.0", "number"), ("new", "1.1.0", "integer")):
         (tmp_path / name).mkdir()
-        (tmp_path / name / "a2a.toml").write_text(project.format(version=version) + 'output = "s.json#/$defs/Out"\n')
+        (tmp_path / name / "a2a.toml").write_text(
+            project.format(version=version) + 'output = "s.json#/$defs/Out"\n'
+        )
         definitions = {"In": {"type": kind}, "Out": {"type": kind}}
         (tmp_path / name / "s.json").write_text(json.dumps({"$defs": definitions}))
     code, output, _ = run("diff", tmp_path / "old", tmp_path / "new")
@@ -147,13 +209,18 @@ def test_an_agent_with_skills(run: Run, tmp_path: Path) -> None:
     assert "Affected: bake." in output
     assert output.count("error: ") == 1
     assert "major-not-bumped" in output
-    (tmp_path / "new" / "a2a.toml").write_text((tmp_path / "new" / "a2a.toml").read_text() + '[skills.fry]\ndescription = "Fries."\ntags = ["}]"]\n')
+    (tmp_path / "new" / "a2a.toml").write_text(
+        (tmp_path / "new" / "a2a.toml").read_text()
+        + '[skills.fry]\ndescription = "Fries."\ntags = ["}]"]\n'
+    )
     assert "new/a2a.toml:9 #/skills/fry" in run("diff", tmp_path / "old", tmp_path / "new")[1]
 
 
 @pytest.mark.usefixtures("project")
 def test_check_reports_stale_output_lint_and_breaking_changes(run: Run) -> None:
-    """`check --against` ends with 1 for a break as for stale output, and with 0 without findings."""
+    """`check --against` ends with 1 for a break as for stale output, and with 0 without
+    findings.
+    """
     assert run("build")[0] == 0
     assert run("check")[0] == 0
     code, output, _ = run("check", "--against", "v1.0.0")

@@ -1,4 +1,6 @@
-"""Classes of breaks that no rule saw, and of equal schemas that rules took for breaks: the files in `tests/containment`."""
+"""Classes of breaks that no rule saw, and of equal schemas that rules took for breaks: the files in
+`tests/containment`.
+"""
 
 from __future__ import annotations
 
@@ -28,22 +30,37 @@ def read_schema(name: str, version: str) -> bytes:
 def compare_case(name: str, *, is_reversed: bool = False, find_witnesses: bool = True) -> Report:
     """Compare the versions of a case."""
     versions = ("new", "old") if is_reversed else ("old", "new")
-    old, new = (build_side({"schema.json": read_schema(name, version)}, label=version, is_plain=True) for version in versions)
+    old, new = (
+        build_side({"schema.json": read_schema(name, version)}, label=version, is_plain=True)
+        for version in versions
+    )
     usage = USAGES.get(CASES[name]["role"])
-    return compare(old, new, CompareOptions("WIRE", frozenset({usage}) if usage else BOTH, find_witnesses))
+    return compare(
+        old, new, CompareOptions("WIRE", frozenset({usage}) if usage else BOTH, find_witnesses)
+    )
 
 
 @pytest.mark.parametrize("name", BREAKS)
 def test_a_break_is_an_error_with_its_witness(name: str) -> None:
-    """The document of the case is refused by one version, and the report has an error with a confirmed witness."""
+    """The document of the case is refused by one version, and the report has an error with a
+    confirmed witness.
+    """
     accepts, refuses = ("old", "new") if CASES[name]["role"] == "read" else ("new", "old")
     document = CASES[name]["refused"]
-    assert jsonschema_rs.validator_for(json.loads(read_schema(name, accepts)), validate_formats=True).is_valid(document)
-    refusing = jsonschema_rs.validator_for(json.loads(read_schema(name, refuses)), validate_formats=True)
+    assert jsonschema_rs.validator_for(
+        json.loads(read_schema(name, accepts)), validate_formats=True
+    ).is_valid(document)
+    refusing = jsonschema_rs.validator_for(
+        json.loads(read_schema(name, refuses)), validate_formats=True
+    )
     assert not refusing.is_valid(document)
     errors = compare_case(name).findings_at_least(ChangeLevel.ERROR)
     assert errors
-    assert any(not refusing.is_valid(witness.document) for finding in errors for witness in finding.witnesses)
+    assert any(
+        not refusing.is_valid(witness.document)
+        for finding in errors
+        for witness in finding.witnesses
+    )
 
 
 @pytest.mark.parametrize("name", BREAKS)
@@ -60,8 +77,18 @@ def test_equal_schemas_are_equal(name: str, is_reversed: bool) -> None:  # noqa:
 
 
 def test_an_empty_if_is_a_condition_however_it_is_written() -> None:
-    """Its ``then`` always holds; where equality of that cannot be decided, the same condition is not taken for a new one."""
+    """Its ``then`` always holds; where equality of that cannot be decided, the same condition is
+    not taken for a new one.
+    """
     then = {"unevaluatedItems": False, "not": {"contains": {"type": "string"}, "minContains": 2}}
-    versions = ({"if": {}, "then": then}, {"if": {"$ref": "#/$defs/any"}, "then": then, "$defs": {"any": {}}})
-    old, new = (build_side({"schema.json": json.dumps(each).encode()}, label="schema", is_plain=True) for each in versions)
-    assert compare(old, new, CompareOptions("WIRE", BOTH)).findings_at_least(ChangeLevel.ERROR) == ()
+    versions = (
+        {"if": {}, "then": then},
+        {"if": {"$ref": "#/$defs/any"}, "then": then, "$defs": {"any": {}}},
+    )
+    old, new = (
+        build_side({"schema.json": json.dumps(each).encode()}, label="schema", is_plain=True)
+        for each in versions
+    )
+    assert (
+        compare(old, new, CompareOptions("WIRE", BOTH)).findings_at_least(ChangeLevel.ERROR) == ()
+    )

@@ -1,4 +1,6 @@
-"""Real versions: the types of A2A 0.2.1, 0.2.5, 0.2.6 and 0.3.0, with an explanation of every finding between them."""
+"""Real versions: the types of A2A 0.2.1, 0.2.5, 0.2.6 and 0.3.0, with an explanation of every
+finding between them.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ EXPLAINED = {
 
 def version(name: str) -> Report:
     """Read the types of a version."""
-    return build_side({"a2a.json": (HISTORY / f"{name}.json").read_bytes()}, label=name, is_plain=True)
+    return build_side(
+        {"a2a.json": (HISTORY / f"{name}.json").read_bytes()}, label=name, is_plain=True
+    )
 
 
 def render_finding(finding: Finding) -> str:
@@ -59,8 +63,12 @@ def test_every_finding_of_history_is_explained(old: str, new: str) -> None:
     report = compare(version(old), version(new), CompareOptions("WIRE"))
     found = [render_finding(finding) for finding in report.findings]
     patterns = EXPLAINED[old, new]
-    assert [each for each in found if not any(re.match(pattern, each) for pattern in patterns)] == []
-    assert [pattern for pattern in patterns if not any(re.match(pattern, each) for each in found)] == []
+    assert [
+        each for each in found if not any(re.match(pattern, each) for pattern in patterns)
+    ] == []
+    assert [
+        pattern for pattern in patterns if not any(re.match(pattern, each) for each in found)
+    ] == []
 
 
 @pytest.mark.parametrize(("old", "new"), EXPLAINED, ids=lambda name: name)
@@ -86,16 +94,26 @@ EXPLAINED_1_1 = {
 
 
 def test_every_finding_of_the_next_version_is_explained() -> None:
-    """From 1.0 to the draft of 1.1: additions and deprecations only, none of which breaks a client or an agent."""
+    """From 1.0 to the draft of 1.1: additions and deprecations only, none of which breaks a client
+    or an agent.
+    """
     sides = [
-        build_side({file.name: file.read_bytes() for file in sorted((SCHEMA / name).glob("*.json"))}, label=name, is_plain=True)
+        build_side(
+            {file.name: file.read_bytes() for file in sorted((SCHEMA / name).glob("*.json"))},
+            label=name,
+            is_plain=True,
+        )
         for name in ("v1_0", "v1_1_draft")
     ]
     report = compare(*sides, CompareOptions("WIRE"))
     found = [render_finding(finding) for finding in report.findings]
     assert report.findings_at_least(ChangeLevel.WARNING) == ()
-    assert [each for each in found if not any(re.match(pattern, each) for pattern in EXPLAINED_1_1)] == []
-    assert [pattern for pattern in EXPLAINED_1_1 if not any(re.match(pattern, each) for each in found)] == []
+    assert [
+        each for each in found if not any(re.match(pattern, each) for pattern in EXPLAINED_1_1)
+    ] == []
+    assert [
+        pattern for pattern in EXPLAINED_1_1 if not any(re.match(pattern, each) for each in found)
+    ] == []
 
 
 def test_a_version_equals_itself() -> None:

@@ -18,14 +18,19 @@ def build_linked_types(count: int, kind: str) -> dict[str, object]:
     return {
         f"T{index}": {
             "type": "object",
-            "properties": {"next": {"$ref": f"{REF}T{(index + 1) % count}"}, "value": {"type": kind if index % 10 == 0 else "string"}},
+            "properties": {
+                "next": {"$ref": f"{REF}T{(index + 1) % count}"},
+                "value": {"type": kind if index % 10 == 0 else "string"},
+            },
         }
         for index in range(count)
     }
 
 
 def run_within(seconds: float, work: Callable[[], list[str]]) -> list[str]:
-    """Run a function, and fail if it takes this process too much CPU time, whatever else the machine does."""
+    """Run a function, and fail if it takes this process too much CPU time, whatever else the
+    machine does.
+    """
     start = time.process_time()
     found = work()
     assert time.process_time() - start < seconds
@@ -36,57 +41,140 @@ def test_two_thousand_definitions() -> None:
     """Two thousand definitions in a reference cycle are compared, each once."""
     found = run_within(
         15,
-        lambda: list_rule_ids(diff(build_plain_side(**build_linked_types(2000, "integer")), build_plain_side(**build_linked_types(2000, "number")))),
+        lambda: list_rule_ids(
+            diff(
+                build_plain_side(**build_linked_types(2000, "integer")),
+                build_plain_side(**build_linked_types(2000, "number")),
+            )
+        ),
     )
     assert found == ["type-widened"] * 200
 
 
-@pytest.mark.parametrize("words", [("enum", "const"), ("const", "enum")], ids=["list-to-union", "union-to-list"])
+@pytest.mark.parametrize(
+    "words", [("enum", "const"), ("const", "enum")], ids=["list-to-union", "union-to-list"]
+)
 def test_ten_thousand_values(words: tuple[str, str]) -> None:
-    """Ten thousand values are equal as a list and as a union of constants; a removed one is one finding."""
+    """Ten thousand values are equal as a list and as a union of constants; a removed one is one
+    finding.
+    """
 
     def made(word: str, count: int) -> object:
         values = [f"value-{index}" for index in range(count)]
-        return {"type": "string", "enum": values} if word == "enum" else {"anyOf": [{"const": value} for value in values]}
+        return (
+            {"type": "string", "enum": values}
+            if word == "enum"
+            else {"anyOf": [{"const": value} for value in values]}
+        )
 
     old, new = words
-    assert run_within(15, lambda: list_rule_ids(diff(build_plain_side(T=made(old, 10_000)), build_plain_side(T=made(new, 10_000))))) == []
-    assert run_within(15, lambda: list_rule_ids(diff(build_plain_side(T=made(old, 10_000)), build_plain_side(T=made(new, 9_999))))) == [
-        "enum-value-removed"
-    ]
+    assert (
+        run_within(
+            15,
+            lambda: list_rule_ids(
+                diff(build_plain_side(T=made(old, 10_000)), build_plain_side(T=made(new, 10_000)))
+            ),
+        )
+        == []
+    )
+    assert run_within(
+        15,
+        lambda: list_rule_ids(
+            diff(build_plain_side(T=made(old, 10_000)), build_plain_side(T=made(new, 9_999)))
+        ),
+    ) == ["enum-value-removed"]
 
 
 def test_ten_thousand_tagged_branches() -> None:
     """A union of ten thousand tagged objects is compared branch by branch."""
 
     def made(count: int) -> object:
-        return {"oneOf": [{"type": "object", "required": ["kind"], "properties": {"kind": {"const": f"k{index}"}}} for index in range(count)]}
+        return {
+            "oneOf": [
+                {
+                    "type": "object",
+                    "required": ["kind"],
+                    "properties": {"kind": {"const": f"k{index}"}},
+                }
+                for index in range(count)
+            ]
+        }
 
-    assert run_within(30, lambda: list_rule_ids(diff(build_plain_side(T=made(10_000)), build_plain_side(T=made(9_999))))) == ["union-branch-removed"]
+    assert run_within(
+        30,
+        lambda: list_rule_ids(
+            diff(build_plain_side(T=made(10_000)), build_plain_side(T=made(9_999)))
+        ),
+    ) == ["union-branch-removed"]
 
 
 def test_nested_unions_have_a_limit() -> None:
     """Multiplying unions end with a message that names the place, before memory runs out."""
-    many = {"allOf": [{"anyOf": [{"required": [f"{group}{index}"], "type": "object"} for index in range(20)]} for group in "abcdef"]}
-    changed = {"allOf": [*many["allOf"][1:], {"anyOf": [{"type": "object", "maxProperties": 9}, {"type": "object", "minProperties": 2}]}]}
+    many = {
+        "allOf": [
+            {"anyOf": [{"required": [f"{group}{index}"], "type": "object"} for index in range(20)]}
+            for group in "abcdef"
+        ]
+    }
+    changed = {
+        "allOf": [
+            *many["allOf"][1:],
+            {
+                "anyOf": [
+                    {"type": "object", "maxProperties": 9},
+                    {"type": "object", "minProperties": 2},
+                ]
+            },
+        ]
+    }
     with pytest.raises(ComparisonTooLargeError, match=r"schema\.json.*alternatives\n    fix: "):
-        run_within(30, lambda: list_rule_ids(diff(build_plain_side(T=many), build_plain_side(T=changed))))
+        run_within(
+            30, lambda: list_rule_ids(diff(build_plain_side(T=many), build_plain_side(T=changed)))
+        )
 
 
 def test_a_definition_that_is_only_itself() -> None:
     """Definitions that consist only of themselves terminate."""
-    old = {"A": {"$ref": f"{REF}B"}, "B": {"$ref": f"{REF}A"}, "C": {"anyOf": [{"$ref": f"{REF}C"}, {"type": "string"}]}}
-    assert list_rule_ids(diff(build_plain_side(**old), build_plain_side(**{**old, "C": {"anyOf": [{"type": "string"}, {"$ref": f"{REF}C"}]}}))) == []
-    assert list_rule_ids(diff(build_plain_side(**old), build_plain_side(**{**old, "C": {"type": "integer"}}))) == ["type-changed"]
+    old = {
+        "A": {"$ref": f"{REF}B"},
+        "B": {"$ref": f"{REF}A"},
+        "C": {"anyOf": [{"$ref": f"{REF}C"}, {"type": "string"}]},
+    }
+    assert (
+        list_rule_ids(
+            diff(
+                build_plain_side(**old),
+                build_plain_side(
+                    **{**old, "C": {"anyOf": [{"type": "string"}, {"$ref": f"{REF}C"}]}}
+                ),
+            )
+        )
+        == []
+    )
+    assert list_rule_ids(
+        diff(build_plain_side(**old), build_plain_side(**{**old, "C": {"type": "integer"}}))
+    ) == ["type-changed"]
 
 
-@pytest.mark.parametrize("pattern", [r"^(a+)+$", r"^(a|a?)+$", r"^(([a-z])+.)+[A-Z]([a-z])+$", r"(?=.*a)(?!b)^[ab]{1,500}$", r"("])
+@pytest.mark.parametrize(
+    "pattern",
+    [r"^(a+)+$", r"^(a|a?)+$", r"^(([a-z])+.)+[A-Z]([a-z])+$", r"(?=.*a)(?!b)^[ab]{1,500}$", r"("],
+)
 def test_hostile_patterns(pattern: str) -> None:
     """Slow and invalid patterns cost only a bounded search for a witness."""
-    old, new = {"type": "string", "enum": ["a" * 150 + "!"]}, {"type": "string", "enum": ["a" * 150 + "!"], "pattern": pattern}
+    old, new = (
+        {"type": "string", "enum": ["a" * 150 + "!"]},
+        {"type": "string", "enum": ["a" * 150 + "!"], "pattern": pattern},
+    )
     run_within(10, lambda: list_rule_ids(diff(build_plain_side(T=old), build_plain_side(T=new))))
     assert run_within(
-        10, lambda: list_rule_ids(diff(build_plain_side(T={"type": "string"}), build_plain_side(T={"type": "string", "pattern": pattern})))
+        10,
+        lambda: list_rule_ids(
+            diff(
+                build_plain_side(T={"type": "string"}),
+                build_plain_side(T={"type": "string", "pattern": pattern}),
+            )
+        ),
     ) == ["pattern-added"]
 
 
@@ -99,4 +187,9 @@ def test_deep_nesting() -> None:
             schema = {"type": "object", "properties": {"inner": schema}, "required": ["inner"]}
         return schema
 
-    assert run_within(10, lambda: list_rule_ids(diff(build_plain_side(T=deep("integer")), build_plain_side(T=deep("number"))))) == ["type-widened"]
+    assert run_within(
+        10,
+        lambda: list_rule_ids(
+            diff(build_plain_side(T=deep("integer")), build_plain_side(T=deep("number")))
+        ),
+    ) == ["type-widened"]

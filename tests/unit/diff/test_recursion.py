@@ -1,4 +1,6 @@
-"""Recursive definitions beside keywords that depend on what was evaluated: the canonical form of some of them does not end."""
+"""Recursive definitions beside keywords that depend on what was evaluated: the canonical form of
+some of them does not end.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,16 @@ from a2a_gen.diff.rules.rule import ChangeLevel
 def build_node(kind: str) -> dict[str, object]:
     """Build a definition that contains itself below a schema that closes it."""
     inner = {"allOf": [{"$ref": "#/$defs/Node"}], "const": 1.5, "unevaluatedProperties": False}
-    return {"anyOf": [{"type": "object", "properties": {"next": inner, "value": {"type": kind}}, "additionalProperties": False}, {"type": "string"}]}
+    return {
+        "anyOf": [
+            {
+                "type": "object",
+                "properties": {"next": inner, "value": {"type": kind}},
+                "additionalProperties": False,
+            },
+            {"type": "string"},
+        ]
+    }
 
 
 def test_a_recursive_schema_that_closes_itself_is_compared() -> None:
@@ -21,6 +32,23 @@ def test_a_recursive_schema_that_closes_itself_is_compared() -> None:
 
 def test_a_recursive_schema_that_is_written_differently_is_equal() -> None:
     """Recursion is proven by induction."""
-    node = {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}, "value": {"type": "integer", "exclusiveMinimum": 0}}}
-    other = {"type": "object", "properties": {"next": {"anyOf": [{"$ref": "#/$defs/Node"}]}, "value": {"type": "integer", "minimum": 1}}}
-    assert diff(build_plain_side(Node=node), build_plain_side(Node=other)).findings_at_least(ChangeLevel.WARNING) == ()
+    node = {
+        "type": "object",
+        "properties": {
+            "next": {"$ref": "#/$defs/Node"},
+            "value": {"type": "integer", "exclusiveMinimum": 0},
+        },
+    }
+    other = {
+        "type": "object",
+        "properties": {
+            "next": {"anyOf": [{"$ref": "#/$defs/Node"}]},
+            "value": {"type": "integer", "minimum": 1},
+        },
+    }
+    assert (
+        diff(build_plain_side(Node=node), build_plain_side(Node=other)).findings_at_least(
+            ChangeLevel.WARNING
+        )
+        == ()
+    )

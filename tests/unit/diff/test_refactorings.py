@@ -12,7 +12,11 @@ import pytest
 from unit.diff.sides import build_side_of_files, diff, list_rule_ids
 
 SCHEMA = Path(__file__).parents[3] / "schema"
-TREE = {path.relative_to(SCHEMA).as_posix(): json.loads(path.read_bytes()) for path in SCHEMA.rglob("*.json") if "examples" not in path.parts}
+TREE = {
+    path.relative_to(SCHEMA).as_posix(): json.loads(path.read_bytes())
+    for path in SCHEMA.rglob("*.json")
+    if "examples" not in path.parts
+}
 Tree = dict[str, dict]
 
 
@@ -24,7 +28,11 @@ def list_types(tree: Tree, file: str) -> dict:
 def inline_a_reference(tree: Tree) -> None:
     """Inline the state of a task instead of referring to it."""
     task = list_types(tree, "v1_0/task.json")
-    task["TaskStatus"]["properties"]["state"] = {**task["TaskState"], "x-proto": {"number": 1}, "description": "The state itself."}
+    task["TaskStatus"]["properties"]["state"] = {
+        **task["TaskState"],
+        "x-proto": {"number": 1},
+        "description": "The state itself.",
+    }
     task["TaskStatus"]["properties"]["state"].pop("x-proto")
     task["TaskStatus"]["properties"]["state"]["x-proto"] = {"number": 1}
 
@@ -43,8 +51,14 @@ def split_into_all_of(tree: Tree) -> None:
     task = list_types(tree, "v1_0/task.json")
     whole = task["Task"]
     names = list(whole["properties"])
-    halves = [{"properties": {name: whole["properties"][name] for name in half}} for half in (names[:3], names[3:])]
-    task["Task"] = {**{word: value for word, value in whole.items() if word != "properties"}, "allOf": halves}
+    halves = [
+        {"properties": {name: whole["properties"][name] for name in half}}
+        for half in (names[:3], names[3:])
+    ]
+    task["Task"] = {
+        **{word: value for word, value in whole.items() if word != "properties"},
+        "allOf": halves,
+    }
 
 
 def flatten_all_of(tree: Tree) -> None:
@@ -85,7 +99,10 @@ def constants_as_enumerations(tree: Tree) -> None:
 
     def written(data: object) -> object:
         if isinstance(data, dict):
-            return {("enum" if key == "const" else key): ([value] if key == "const" else written(value)) for key, value in data.items()}
+            return {
+                ("enum" if key == "const" else key): ([value] if key == "const" else written(value))
+                for key, value in data.items()
+            }
         return [written(each) for each in data] if isinstance(data, list) else data
 
     for path in tree:
@@ -99,7 +116,9 @@ def rename_a_definition(tree: Tree) -> None:
     tree["v1_0/task.json"] = json.loads(text)
     for path in tree:
         if path.startswith("v1_0/"):
-            tree[path] = json.loads(json.dumps(tree[path]).replace('#/$defs/TaskStatus"', '#/$defs/Status"'))
+            tree[path] = json.loads(
+                json.dumps(tree[path]).replace('#/$defs/TaskStatus"', '#/$defs/Status"')
+            )
 
 
 def move_a_definition(tree: Tree) -> None:
@@ -108,15 +127,23 @@ def move_a_definition(tree: Tree) -> None:
     tree["v1_0/artifact.json"] = {"$defs": {"Artifact": moved}}
     for path in tree:
         if path.startswith("v1_0/"):
-            text = json.dumps(tree[path]).replace('task.json#/$defs/Artifact"', 'artifact.json#/$defs/Artifact"')
-            tree[path] = json.loads(text.replace('"#/$defs/Artifact"', '"artifact.json#/$defs/Artifact"') if path == "v1_0/task.json" else text)
+            text = json.dumps(tree[path]).replace(
+                'task.json#/$defs/Artifact"', 'artifact.json#/$defs/Artifact"'
+            )
+            tree[path] = json.loads(
+                text.replace('"#/$defs/Artifact"', '"artifact.json#/$defs/Artifact"')
+                if path == "v1_0/task.json"
+                else text
+            )
 
 
 def reword_descriptions(tree: Tree) -> None:
     """Change every description."""
     for path in tree:
         if "/" in path and not path.startswith("meta"):
-            tree[path] = json.loads(re.sub(r'"description": "(?=[^"])', '"description": "Now: ', json.dumps(tree[path])))
+            tree[path] = json.loads(
+                re.sub(r'"description": "(?=[^"])', '"description": "Now: ', json.dumps(tree[path]))
+            )
 
 
 def respell_null(tree: Tree) -> None:
@@ -125,7 +152,9 @@ def respell_null(tree: Tree) -> None:
         spelled = definition.get("properties", {}).get("id", {})
         if isinstance(spelled.get("type"), list):
             kinds = spelled.pop("type")
-            spelled["anyOf"] = [{"type": kind} for kind in kinds if kind != "null"] + ([{"enum": [None]}] if "null" in kinds else [])
+            spelled["anyOf"] = [{"type": kind} for kind in kinds if kind != "null"] + (
+                [{"enum": [None]}] if "null" in kinds else []
+            )
 
 
 def add_vacuous_keywords(tree: Tree) -> None:
@@ -140,7 +169,11 @@ REFACTORINGS = [
     inline_a_reference, extract_a_definition, split_into_all_of, flatten_all_of, reverse_members, reorder_sets, constants_as_enumerations,
     rename_a_definition, move_a_definition, reword_descriptions, respell_null, add_vacuous_keywords,
 ]  # fmt: skip
-KEEP_NAMES = [each for each in REFACTORINGS if each not in {extract_a_definition, rename_a_definition, move_a_definition, split_into_all_of}]
+KEEP_NAMES = [
+    each
+    for each in REFACTORINGS
+    if each not in {extract_a_definition, rename_a_definition, move_a_definition, split_into_all_of}
+]
 
 
 @pytest.mark.parametrize("refactoring", REFACTORINGS, ids=lambda each: each.__name__)
@@ -149,12 +182,32 @@ def test_a_refactoring_is_no_change(refactoring: Callable[[Tree], None]) -> None
     tree = copy.deepcopy(TREE)
     refactoring(tree)
     assert tree != TREE or json.dumps(tree) != json.dumps(TREE)
-    assert list_rule_ids(diff(build_side_of_files(TREE, is_plain=False), build_side_of_files(tree, is_plain=False))) == []
+    assert (
+        list_rule_ids(
+            diff(
+                build_side_of_files(TREE, is_plain=False), build_side_of_files(tree, is_plain=False)
+            )
+        )
+        == []
+    )
 
 
-@pytest.mark.parametrize("refactoring", [each for each in KEEP_NAMES if each is not inline_a_reference], ids=lambda each: each.__name__)
+@pytest.mark.parametrize(
+    "refactoring",
+    [each for each in KEEP_NAMES if each is not inline_a_reference],
+    ids=lambda each: each.__name__,
+)
 def test_most_refactorings_keep_python_too(refactoring: Callable[[Tree], None]) -> None:
     """A refactoring that keeps names yields no finding in any profile."""
     tree = copy.deepcopy(TREE)
     refactoring(tree)
-    assert list_rule_ids(diff(build_side_of_files(TREE, is_plain=False), build_side_of_files(tree, is_plain=False), "FULL")) == []
+    assert (
+        list_rule_ids(
+            diff(
+                build_side_of_files(TREE, is_plain=False),
+                build_side_of_files(tree, is_plain=False),
+                "FULL",
+            )
+        )
+        == []
+    )

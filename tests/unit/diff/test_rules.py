@@ -29,7 +29,10 @@ def compare_example(rule: str, version: str) -> Report:
     blobs = [versions[name] for name in ("previous", version)]
     if not any({"schema.json", "card.json"} & set(each) for each in blobs):
         blobs = [{**read_folder(SMALLEST), **each} for each in blobs]
-    old, new = (build_side(each, label=name) for each, name in zip(blobs, ("previous", version), strict=True))
+    old, new = (
+        build_side(each, label=name)
+        for each, name in zip(blobs, ("previous", version), strict=True)
+    )
     return compare(old, new, CompareOptions("FULL", include_docs=rule == "doc-changed"))
 
 
@@ -46,7 +49,9 @@ def render_findings(report: Report) -> list[str]:
 @pytest.mark.parametrize("rule", NAMES)
 @pytest.mark.parametrize("version", ["current", "allowed"])
 def test_a_rule_by_example(rule: str, version: str, update: bool) -> None:  # noqa: FBT001 - a fixture
-    """A rule yields exactly the findings and witnesses in its file, and is silent about the allowed version."""
+    """A rule yields exactly the findings and witnesses in its file, and is silent about the allowed
+    version.
+    """
     report = compare_example(rule, version)
     lines = render_findings(report)
     path = RULES / f"{rule}.json"
@@ -73,20 +78,31 @@ def test_a_rule_has_a_mirror_or_a_waiver(rule: ChangeRule) -> None:
 def test_codes_and_ids_are_stable_names() -> None:
     """Codes are `A2A` and three digits, ids are kebab-case, and no two rules share either."""
     rules = list(TABLE.values())
-    assert all(re.fullmatch(r"A2A\d{3}", rule.code) and re.fullmatch(r"[a-z]+(-[a-z]+)*", rule.id) for rule in rules)
+    assert all(
+        re.fullmatch(r"A2A\d{3}", rule.code) and re.fullmatch(r"[a-z]+(-[a-z]+)*", rule.id)
+        for rule in rules
+    )
     assert len({rule.code for rule in rules}) == len(rules)
 
 
-@pytest.mark.parametrize("rule", [rule for rule in TABLE.values() if rule.area != "policy"], ids=lambda rule: rule.id)
+@pytest.mark.parametrize(
+    "rule", [rule for rule in TABLE.values() if rule.area != "policy"], ids=lambda rule: rule.id
+)
 def test_levels_follow_from_effects(rule: ChangeRule) -> None:
-    """A change that only narrows is no error for written schemas, and one that only widens is none for read schemas."""
+    """A change that only narrows is no error for written schemas, and one that only widens is none
+    for read schemas.
+    """
     assert (
         rule.effect.is_widening
         or rule.effect.value == "none"
         or rule.levels.write < ChangeLevel.ERROR
         or rule.area in {"agent", "operation", "property"}
     )
-    assert rule.effect.is_narrowing or rule.effect.value == "none" or rule.levels.read < ChangeLevel.ERROR
+    assert (
+        rule.effect.is_narrowing
+        or rule.effect.value == "none"
+        or rule.levels.read < ChangeLevel.ERROR
+    )
 
 
 def test_the_page_of_rules_is_generated_from_the_table() -> None:

@@ -1,4 +1,6 @@
-"""Models of the small contract, generated and imported; and the contract of the protocol, built once."""
+"""Models of the small contract, generated and imported; and the contract of the protocol, built
+once.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,11 @@ def made(emitted: Emitted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> M
 
     def make(edits: Mapping[str, object]) -> Callable[[str], ModuleType]:
         package = tmp_path / f"made_{tmp_path.name}"
-        for path, content in {**support.emit_support(), **emitted(edits), "__init__.py": b""}.items():
+        for path, content in {
+            **support.emit_support(),
+            **emitted(edits),
+            "__init__.py": b"",
+        }.items():
             (package / path).parent.mkdir(parents=True, exist_ok=True)
             (package / path).write_bytes(content)
         monkeypatch.syspath_prepend(str(tmp_path))

@@ -20,7 +20,9 @@ def methods(code: bytes) -> list[ast.AsyncFunctionDef]:
 
 def test_a_handler_is_one_statement_into_the_endpoints(contract: Contract) -> None:
     """A controller decides nothing: below its docstring a handler only calls the endpoints."""
-    handlers = [handler for code in package.emit_controllers(contract).values() for handler in methods(code)]
+    handlers = [
+        handler for code in package.emit_controllers(contract).values() for handler in methods(code)
+    ]
     assert len(handlers) > 20
     for handler in handlers:
         docstring, statement = handler.body
@@ -47,31 +49,62 @@ def test_a_service_has_a_method_for_every_operation(contract: Contract) -> None:
     for operation in contract.operations:
         method = getattr(service.AgentService, operation.python)
         assert inspect.iscoroutinefunction(method) != operation.streams
-        request, answer = inspect.signature(method).parameters["request"].annotation, inspect.signature(method).return_annotation
+        request, answer = (
+            inspect.signature(method).parameters["request"].annotation,
+            inspect.signature(method).return_annotation,
+        )
         wanted = f"Encoded[{operation.response}]" if operation.response else "None"
-        assert (request, answer) == (operation.request, f"AsyncIterator[Event[{operation.response}]]" if operation.streams else wanted)
+        assert (request, answer) == (
+            operation.request,
+            f"AsyncIterator[Event[{operation.response}]]" if operation.streams else wanted,
+        )
 
 
 DEMANDS: dict[str, tuple[str, str, RequiredMembers]] = {
     "members of the request": ("v1_0", "GetTaskRequest", RequiredMembers((), (), ("id",), ())),
-    "members of a member": ("v1_0", "SendMessageRequest", RequiredMembers(("message",), ("message",), ("message_id", "role", "parts"), ("role",))),
+    "members of a member": (
+        "v1_0",
+        "SendMessageRequest",
+        RequiredMembers(("message",), ("message",), ("message_id", "role", "parts"), ("role",)),
+    ),
     "deeply": (
         "v1_0",
         "SendMessageRequest",
-        RequiredMembers(("configuration", "task_push_notification_config"), ("configuration", "taskPushNotificationConfig"), ("url",), ()),
+        RequiredMembers(
+            ("configuration", "task_push_notification_config"),
+            ("configuration", "taskPushNotificationConfig"),
+            ("url",),
+            (),
+        ),
     ),
     "words": ("v0_3", "ListTasksParams", RequiredMembers((), (), (), ("status",))),
-    "what may be left out": ("v0_3", "GetTaskPushNotificationConfigParams", RequiredMembers((), (), ("id",), ())),
-    "ProtoJSON": ("v0_3_proto", "SendMessageRequest", RequiredMembers(("message",), ("message",), ("message_id", "role", "content"), ())),
+    "what may be left out": (
+        "v0_3",
+        "GetTaskPushNotificationConfigParams",
+        RequiredMembers((), (), ("id",), ()),
+    ),
+    "ProtoJSON": (
+        "v0_3_proto",
+        "SendMessageRequest",
+        RequiredMembers(("message",), ("message",), ("message_id", "role", "content"), ()),
+    ),
     "resource name": ("v0_3_proto", "CancelTaskRequest", RequiredMembers((), (), ("name",), ())),
 }
 
 
-@pytest.mark.parametrize(("dialect", "request_type", "wanted"), DEMANDS.values(), ids=DEMANDS.keys())
-def test_a_request_must_have_what_its_type_requires(contract: Contract, dialect: str, request_type: str, wanted: RequiredMembers) -> None:
-    """Required members that can be empty must not be, and words of open enumerations must be known, at every depth."""
+@pytest.mark.parametrize(
+    ("dialect", "request_type", "wanted"), DEMANDS.values(), ids=DEMANDS.keys()
+)
+def test_a_request_must_have_what_its_type_requires(
+    contract: Contract, dialect: str, request_type: str, wanted: RequiredMembers
+) -> None:
+    """Required members that can be empty must not be, and words of open enumerations must be known,
+    at every depth.
+    """
     calls = ((operation, operation.call(dialect)) for operation in contract.operations)
-    ours = next(operation.request for operation, call in calls if call and call.request == request_type)
+    ours = next(
+        operation.request for operation, call in calls if call and call.request == request_type
+    )
     assert wanted in find_requirements(contract, dialect, request_type, ours)
 
 

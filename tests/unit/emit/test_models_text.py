@@ -49,11 +49,21 @@ def words(text: str) -> list[str]:
     ],
 )
 def test_descriptions_stay_data(emitted: Emitted, text: str, said: str | None) -> None:
-    """Whatever a description holds is found in the docstrings, with invisible characters escaped, and nowhere else."""
-    trees = [ast.parse(content.decode()) for content in emitted(dict.fromkeys(PLACES, text)).values()]
+    """Whatever a description holds is found in the docstrings, with invisible characters escaped,
+    and nowhere else.
+    """
+    trees = [
+        ast.parse(content.decode()) for content in emitted(dict.fromkeys(PLACES, text)).values()
+    ]
     nodes = [node for tree in trees for node in ast.walk(tree)]
-    docstrings = [node.value.value for node in nodes if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)]
-    found = [each for each in docstrings if isinstance(each, str) and words(each) == words(said or text)]
+    docstrings = [
+        node.value.value
+        for node in nodes
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    ]
+    found = [
+        each for each in docstrings if isinstance(each, str) and words(each) == words(said or text)
+    ]
     assert len(found) == len(PLACES)
     assert not [node for node in nodes if isinstance(node, ast.Raise)]
 
@@ -62,7 +72,9 @@ HOSTILE = 'a"b\'c\\d\n{{ 1 }} """ # x'
 
 
 def test_values_stay_data(made: Made) -> None:
-    """Words, constants, defaults, patterns and names on the wire come back as they are, whatever they hold."""
+    """Words, constants, defaults, patterns and names on the wire come back as they are, whatever
+    they hold.
+    """
     modules = made(
         {
             "v1/message.json#/$defs/Role/enum": ["ROLE_USER", HOSTILE],
@@ -70,7 +82,11 @@ def test_values_stay_data(made: Made) -> None:
             "v0/task.json#/$defs/Task": {
                 "description": "A task.",
                 "type": "object",
-                "properties": {"kind": {"const": HOSTILE}, "name": {"type": "string"}, HOSTILE: {"type": "string"}},
+                "properties": {
+                    "kind": {"const": HOSTILE},
+                    "name": {"type": "string"},
+                    HOSTILE: {"type": "string"},
+                },
                 "required": ["kind", "name"],
                 "x-a2a-read": {"kind": HOSTILE, "name": HOSTILE},
             },
@@ -80,4 +96,8 @@ def test_values_stay_data(made: Made) -> None:
     assert modules("v1").Part(text="\"'\\{}#").to_dict() == {"text": "\"'\\{}#"}
     with pytest.raises(ValidationError):
         modules("v1").Part(text="a")
-    assert modules("v0").Task.model_validate({HOSTILE: "x"}).to_dict() == {"kind": HOSTILE, "name": HOSTILE, HOSTILE: "x"}
+    assert modules("v0").Task.model_validate({HOSTILE: "x"}).to_dict() == {
+        "kind": HOSTILE,
+        "name": HOSTILE,
+        HOSTILE: "x",
+    }

@@ -34,7 +34,10 @@ def test_another_name_is_not_there() -> None:
         a2a_contract.Tusk  # noqa: B018 - reading it is the test
 
 
-LOADED = "import sys, a2a_contract{rest}; print(*sorted({{'pydantic', 'litestar', 'a2a_contract.v1_0'}} & set(sys.modules)))"
+LOADED = (
+    "import sys, a2a_contract{rest}; print(*sorted({{'pydantic', 'litestar', "
+    "'a2a_contract.v1_0'}} & set(sys.modules)))"
+)
 IMPORTS = {
     "nothing": ("", ""),
     "an error": ("; a2a_contract.TaskNotFoundError", ""),
@@ -47,26 +50,36 @@ IMPORTS = {
 @pytest.mark.parametrize(("rest", "loaded"), IMPORTS.values(), ids=IMPORTS.keys())
 def test_only_what_is_used_is_loaded(rest: str, loaded: str) -> None:
     """Importing the package costs nothing, and only controllers need Litestar."""
-    ran = subprocess.run([sys.executable, "-c", LOADED.format(rest=rest)], capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", LOADED.format(rest=rest)], capture_output=True, text=True, check=True
+    )
     assert ran.stdout.strip() == loaded
 
 
 @pytest.fixture(scope="module", params=DIALECTS)
 def packed(request: pytest.FixtureRequest) -> tuple[str, dict[str, object]]:
     """The bundle of a dialect, as it travels in the package."""
-    return request.param, json.loads(files("a2a_contract").joinpath("schemas", f"{request.param}.json").read_bytes())
+    return request.param, json.loads(
+        files("a2a_contract").joinpath("schemas", f"{request.param}.json").read_bytes()
+    )
 
 
 def references(value: object) -> Iterator[str]:
     """Go through every reference in a document."""
     if isinstance(value, dict):
         yield from (each for key, each in value.items() if key == "$ref")
-    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+    for each in (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    ):
         yield from references(each)
 
 
-def test_a_bundle_has_every_type_and_needs_no_other_file(packed: tuple[str, dict[str, object]], contract: Contract) -> None:
-    """Every type of the dialect is there under its name, and every reference leads to one of them."""
+def test_a_bundle_has_every_type_and_needs_no_other_file(
+    packed: tuple[str, dict[str, object]], contract: Contract
+) -> None:
+    """Every type of the dialect is there under its name, and every reference leads to one of
+    them.
+    """
     dialect, document = packed
     definitions = document["$defs"]
     assert isinstance(definitions, dict)
@@ -84,7 +97,9 @@ def test_a_bundle_is_a_schema(packed: tuple[str, dict[str, object]]) -> None:
 
 
 def test_a_bundle_keeps_annotations(documents: Mapping[str, Document], contract: Contract) -> None:
-    """Numbers of protocol buffers, tolerance and descriptions travel along, and the file says where it came from."""
+    """Numbers of protocol buffers, tolerance and descriptions travel along, and the file says where
+    it came from.
+    """
     made = json.loads(bundle.emit_schemas(contract, documents)["schemas/v1_0.json"])
     assert made["$defs"]["Message"]["properties"]["messageId"]["x-proto"] == {"number": 1}
     assert "x-a2a-read" in made["$defs"]["Message"]
@@ -98,5 +113,8 @@ def test_the_package_has_every_canonical_type_and_every_error(contract: Contract
         for node in ast.parse(package.emit_package(contract)["__init__.py"]).body
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
     )
-    types, errors = {each.name for each in contract.types("v1_0")}, {row.name for row in contract.errors}
+    types, errors = (
+        {each.name for each in contract.types("v1_0")},
+        {row.name for row in contract.errors},
+    )
     assert {*types, *errors, "A2AError", "AgentService", "Endpoints"} <= set(listed)

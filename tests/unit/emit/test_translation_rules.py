@@ -6,7 +6,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from unit.emit.tiny_dialect import BYTES, FLAG, NUMBER, OBJECT, TEXT, TEXTS, TIME, Schema, bodies, contract, record
+from unit.emit.tiny_dialect import (
+    BYTES,
+    FLAG,
+    NUMBER,
+    OBJECT,
+    TEXT,
+    TEXTS,
+    TIME,
+    Schema,
+    bodies,
+    contract,
+    record,
+)
 
 
 @dataclass(frozen=True)
@@ -27,7 +39,12 @@ CASES = {
         record({"a": TEXT}),
         record({"a": TEXT}),
         ["return {'a': theirs.a}"],
-        ["out: dict[str, object] = {}", "if 'a' in ours:", "    out['a'] = ours['a']", "return out"],
+        [
+            "out: dict[str, object] = {}",
+            "if 'a' in ours:",
+            "    out['a'] = ours['a']",
+            "return out",
+        ],
     ),
     "both require": Case(
         record({"a": TEXT}, required=["a"]),
@@ -78,14 +95,23 @@ CASES = {
         record({"inner": {"$ref": "#/$defs/Inner"}}, required=["inner"]),
         record({"a": TEXT}, required=["a"]),
         ["inner = theirs.inner", "return {'a': inner.b}"],
-        ["inner_out: dict[str, object] = {'b': ours['a']}", "out: dict[str, object] = {'inner': inner_out}", "return out"],
+        [
+            "inner_out: dict[str, object] = {'b': ours['a']}",
+            "out: dict[str, object] = {'inner': inner_out}",
+            "return out",
+        ],
         members={"inner.b": "a"},
     ),
     "not": Case(
         record({"wait": FLAG}),
         record({"hurry": FLAG}),
         ["return {'hurry': None if theirs.wait is None else not theirs.wait}"],
-        ["out: dict[str, object] = {}", "if 'hurry' in ours:", "    out['wait'] = not ours['hurry']", "return out"],
+        [
+            "out: dict[str, object] = {}",
+            "if 'hurry' in ours:",
+            "    out['wait'] = not ours['hurry']",
+            "return out",
+        ],
         members={"wait": {"rule": "not", "ours": "hurry"}},
     ),
     "not, where a missing one means something": Case(
@@ -106,7 +132,10 @@ CASES = {
     "resource": Case(
         record({"name": TEXT}, required=["name"]),
         record({"id": TEXT}, required=["id"]),
-        ["(name_id,) = conversions.resource(theirs.name, ('things', None))", "return {'id': name_id}"],
+        [
+            "(name_id,) = conversions.resource(theirs.name, ('things', None))",
+            "return {'id': name_id}",
+        ],
         ["return {'name': '/'.join(('things', ours['id']))}"],
         members={"name": {"rule": "resource", "template": "things/{id}"}},
     ),
@@ -114,7 +143,12 @@ CASES = {
         record({"ms": NUMBER}),
         record({"at": TIME}),
         ["return {'at': None if theirs.ms is None else conversions.moment(theirs.ms)}"],
-        ["out: dict[str, object] = {}", "if 'at' in ours:", "    out['ms'] = conversions.milliseconds(ours['at'])", "return out"],
+        [
+            "out: dict[str, object] = {}",
+            "if 'at' in ours:",
+            "    out['ms'] = conversions.milliseconds(ours['at'])",
+            "return out",
+        ],
         members={"ms": {"rule": "milliseconds", "ours": "at"}},
     ),
     "entry": Case(
@@ -135,8 +169,14 @@ CASES = {
         record({"b": TEXT, "c": TEXT}),
         record({"a": TEXTS}),
         ["return {'a': conversions.read_both(theirs.b, theirs.c, way='x') or None}"],
-        ["out: dict[str, object] = {}", "out.update(conversions.write_both(ours.get('a'), way='x'))", "return out"],
-        members={"b": {"rule": "derive", "ours": "a", "with": ["c"], "by": "both", "given": {"way": "x"}}},
+        [
+            "out: dict[str, object] = {}",
+            "out.update(conversions.write_both(ours.get('a'), way='x'))",
+            "return out",
+        ],
+        members={
+            "b": {"rule": "derive", "ours": "a", "with": ["c"], "by": "both", "given": {"way": "x"}}
+        },
     ),
     "constant": Case(
         record({"b": FLAG}, required=["b"]),
@@ -167,9 +207,14 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_a_rule_becomes_code(case: Case, tmp_path: Path) -> None:
-    """A rule is printed as the expressions that it stands for, with nothing to decide at run time."""
+    """A rule is printed as the expressions that it stands for, with nothing to decide at run
+    time.
+    """
     row: dict[str, object] = {"theirs": "Thing", "members": case.members, "fresh": list(case.fresh)}
-    lossy = [{"type": "Thing", "member": member, "direction": direction, "reason": "r"} for member, direction in case.lossy]
+    lossy = [
+        {"type": "Thing", "member": member, "direction": direction, "reason": "r"}
+        for member, direction in case.lossy
+    ]
     types = {"Inner": record({"b": TEXT}, required=["b"]), "Thing": case.theirs}
     made = contract(tmp_path, types, {"Thing": case.ours}, {"types": [row], "lossy": lossy})
     printed = bodies(made)

@@ -28,7 +28,12 @@ STATE = {
     "x-enum-varnames": ["NONE", "BUSY", "OVER"],
     "x-extensible-enum": True,
 }
-THEIR_STATE = {"description": "A state.", "type": "string", "enum": ["busy", "over"], "x-extensible-enum": True}
+THEIR_STATE = {
+    "description": "A state.",
+    "type": "string",
+    "enum": ["busy", "over"],
+    "x-extensible-enum": True,
+}
 STATES = [("BUSY", "active", "busy"), ("OVER", "terminal", "over")]
 LIFECYCLE = {
     "description": "States.",
@@ -51,7 +56,15 @@ LIFECYCLE = {
 CALL = {"request": "Thing"}
 OPERATIONS = {
     "description": "Operations.",
-    "operations": [{"name": "Do", "description": "Do.", "request": "Thing", "response": None, "dialects": {"ours": CALL, "theirs": CALL}}],
+    "operations": [
+        {
+            "name": "Do",
+            "description": "Do.",
+            "request": "Thing",
+            "response": None,
+            "dialects": {"ours": CALL, "theirs": CALL},
+        }
+    ],
 }
 
 
@@ -61,15 +74,25 @@ def record(properties: Schema, **more: object) -> dict[str, object]:
 
 
 def contract(folder: Path, theirs: Schema, ours: Schema, dialect: Schema) -> Contract:
-    """Build a contract whose dialects have these types, by name; ``dialect`` is what the table says of theirs."""
-    rows = [{"name": "ours", "title": "Ours", "description": "Ours."}, {"name": "theirs", "title": "Theirs", "description": "Theirs.", **dialect}]
+    """Build a contract whose dialects have these types, by name; ``dialect`` is what the table says
+    of theirs.
+    """
+    rows = [
+        {"name": "ours", "title": "Ours", "description": "Ours."},
+        {"name": "theirs", "title": "Theirs", "description": "Theirs.", **dialect},
+    ]
     tree = {
         "theirs/thing.json": {"description": "Things.", "$defs": {"State": THEIR_STATE, **theirs}},
         "ours/thing.json": {"description": "Things.", "$defs": {"State": STATE, **ours}},
         "operations.json": OPERATIONS,
         "errors.json": {"description": "Errors.", "domain": "example.org", "errors": []},
         "lifecycle.json": LIFECYCLE,
-        "dialects.json": {"description": "Dialects.", "canonical": "ours", "parameters": {}, "dialects": rows},
+        "dialects.json": {
+            "description": "Dialects.",
+            "canonical": "ours",
+            "parameters": {},
+            "dialects": rows,
+        },
     }
     for name, document in tree.items():
         (folder / name).parent.mkdir(exist_ok=True)
@@ -83,5 +106,7 @@ def bodies(made: Contract) -> dict[str, list[str]]:
     printed: dict[str, list[str]] = {}
     for block in text.split("\ndef ")[1:]:
         head, _, rest = block.partition("\n")
-        printed[head.partition("(")[0]] = [line[4:] for line in rest.splitlines()[1:] if line.strip()]
+        printed[head.partition("(")[0]] = [
+            line[4:] for line in rest.splitlines()[1:] if line.strip()
+        ]
     return printed

@@ -13,9 +13,15 @@ from a2a_runtime.execution.background import BackgroundTasks
 pytestmark = pytest.mark.anyio
 
 
-@pytest.mark.parametrize("error", [None, StoreUnavailableError("away")], ids=["an answer", "an error"])
-async def test_a_call_that_loses_its_cancellation_ends_all_the_same(error: Exception | None) -> None:
-    """A driver may swallow the cancellation, or convert it to an error of its own; ``stop`` waits for no further call."""
+@pytest.mark.parametrize(
+    "error", [None, StoreUnavailableError("away")], ids=["an answer", "an error"]
+)
+async def test_a_call_that_loses_its_cancellation_ends_all_the_same(
+    error: Exception | None,
+) -> None:
+    """A driver may swallow the cancellation, or convert it to an error of its own; ``stop`` waits
+    for no further call.
+    """
     background, begun, calls = BackgroundTasks(SystemClock()), asyncio.Event(), 0
 
     async def loses_cancellation() -> None:

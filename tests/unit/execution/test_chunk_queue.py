@@ -57,13 +57,17 @@ async def test_chunks_that_wait_share_a_commit_in_their_order() -> None:
     await queue.put(chunk(10))
     commits.may_go_on.set()
     await queue.drain()
-    assert [text for batch in commits.committed for text in batch] == [str(number) for number in range(11)]
+    assert [text for batch in commits.committed for text in batch] == [
+        str(number) for number in range(11)
+    ]
     assert len(commits.committed) == 2
 
 
 @pytest.mark.parametrize(("text", "most"), [("x", MAX_CHUNKS), ("x" * (MAX_BYTES // 4), 4)])
 async def test_a_full_queue_makes_its_writer_wait(text: str, most: int) -> None:
-    """It is bounded by the number of chunks and by their size; writers go on in the order of their calls."""
+    """It is bounded by the number of chunks and by their size; writers go on in the order of their
+    calls.
+    """
     commits = Commits()
     queue = ChunkQueue(commits)
     await queue.put(chunk("first"))
@@ -76,11 +80,19 @@ async def test_a_full_queue_makes_its_writer_wait(text: str, most: int) -> None:
     commits.may_go_on.set()
     await asyncio.gather(*late)
     await queue.drain()
-    assert [each for batch in commits.committed for each in batch] == ["first", *[text] * most, "b", "c", "d"]
+    assert [each for batch in commits.committed for each in batch] == [
+        "first",
+        *[text] * most,
+        "b",
+        "c",
+        "d",
+    ]
 
 
 async def test_an_unavailable_store_loses_no_chunk() -> None:
-    """The next call raises its error and the call after that tries again, with the same chunks alone: they may have been committed."""
+    """The next call raises its error and the call after that tries again, with the same chunks
+    alone: they may have been committed.
+    """
     commits = Commits()
     commits.failures.append(StoreUnavailableError("away"))
     commits.may_go_on.set()
@@ -140,7 +152,9 @@ async def test_a_run_that_is_over_drops_its_chunks() -> None:
 
 @pytest.mark.parametrize("has_begun", [False, True])
 async def test_a_drain_ends_with_the_run(has_begun: bool) -> None:  # noqa: FBT001 - a row of a table
-    """Also if the commit that it waits for is dropped before it has begun, and one that comes later finds nothing."""
+    """Also if the commit that it waits for is dropped before it has begun, and one that comes later
+    finds nothing.
+    """
     commits = Commits()
     queue = ChunkQueue(commits)
     await queue.put(chunk(1))

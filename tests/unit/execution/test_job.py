@@ -7,7 +7,14 @@ import threading
 
 import pytest
 
-from a2a_runtime.execution.jobs import BackgroundJob, JobCanceledError, JobProgress, await_job, is_job, poll_job
+from a2a_runtime.execution.jobs import (
+    BackgroundJob,
+    JobCanceledError,
+    JobProgress,
+    await_job,
+    is_job,
+    poll_job,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -15,7 +22,9 @@ pytestmark = pytest.mark.anyio
 class ForeignJob:
     """Handle of another system, with async and plain methods and its own spelling of canceled."""
 
-    def __init__(self, *results: object, result: object = "done", error: Exception | None = None) -> None:
+    def __init__(
+        self, *results: object, result: object = "done", error: Exception | None = None
+    ) -> None:
         self.results, self.result, self.error = list(results), result, error
         self.over, self.canceled = asyncio.Event(), False
 
@@ -118,7 +127,13 @@ async def test_a_report_is_written_before_the_end() -> None:
         events.append("written")
 
     writing = asyncio.Event()
-    events.append(str(await await_job(BackgroundJob(work), pause=asyncio.Event().wait, on_progress=write_slowly)))
+    events.append(
+        str(
+            await await_job(
+                BackgroundJob(work), pause=asyncio.Event().wait, on_progress=write_slowly
+            )
+        )
+    )
     assert events == ["written", "built"]
 
 
@@ -133,13 +148,27 @@ async def test_a_job_that_is_canceled_early_never_begins() -> None:
 
 
 async def test_any_object_with_the_methods_is_a_job() -> None:
-    """Repeated progress is skipped; a poll that fails is reported, and so is the next one that does not."""
+    """Repeated progress is skipped; a poll that fails is reported, and so is the next one that does
+    not.
+    """
     job = ForeignJob(
-        {"status": "working", "progress": 0.1, "message": "a"}, OSError("away"), {"progress": 0.1, "message": "a"}, {"progress": 1, "message": ""}
+        {"status": "working", "progress": 0.1, "message": "a"},
+        OSError("away"),
+        {"progress": 0.1, "message": "a"},
+        {"progress": 1, "message": ""},
     )
     assert is_job(job)
     unavailable = JobProgress(0.1, error="away")
-    assert await followed(job) == ("done", [JobProgress(0.1, "a"), unavailable, JobProgress(0.1, "a"), JobProgress(1.0), JobProgress(0.5)])
+    assert await followed(job) == (
+        "done",
+        [
+            JobProgress(0.1, "a"),
+            unavailable,
+            JobProgress(0.1, "a"),
+            JobProgress(1.0),
+            JobProgress(0.5),
+        ],
+    )
 
 
 @pytest.mark.parametrize("word", ["canceled", "cancelled", "CANCELLED"])
@@ -189,7 +218,9 @@ async def test_a_status_may_be_a_word() -> None:
 
 
 class MeshJob:
-    """Handle of the mcp-mesh libraries: without a progress method, and raising when its job was canceled."""
+    """Handle of the mcp-mesh libraries: without a progress method, and raising when its job was
+    canceled.
+    """
 
     def __init__(self, status: str = "cancelled") -> None:
         self._status = status

@@ -23,14 +23,18 @@ BLOCKED_SECONDS = 0.04
 def slow_module(tmp_path: Path) -> Iterator[str]:
     """A module whose import takes several times as long."""
     name = "slow_to_import"
-    (tmp_path / f"{name}.py").write_text(f"import time\ntime.sleep({BLOCKED_SECONDS * 5})\n", encoding="utf-8")
+    (tmp_path / f"{name}.py").write_text(
+        f"import time\ntime.sleep({BLOCKED_SECONDS * 5})\n", encoding="utf-8"
+    )
     sys.path.insert(0, str(tmp_path))
     yield name
     sys.path.remove(str(tmp_path))
     sys.modules.pop(name, None)
 
 
-async def test_a_start_that_imports_is_no_blocked_loop(slow_module: str, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_start_that_imports_is_no_blocked_loop(
+    slow_module: str, caplog: pytest.LogCaptureFixture
+) -> None:
     """An import of the app ends by itself; what blocks the loop otherwise is reported."""
     watch = LoopWatch(MemoryStore(), "p-1", BLOCKED_SECONDS)
     watch.start()

@@ -17,7 +17,9 @@ async def pooled(_ctx: TaskContext, pool: Path) -> None:
     """Take a pool."""
 
 
-async def pooled_or_not(_ctx: TaskContext, pool: Path | None, other: Annotated[int, "any"] = 0) -> None:
+async def pooled_or_not(
+    _ctx: TaskContext, pool: Path | None, other: Annotated[int, "any"] = 0
+) -> None:
     """Take a pool, or none."""
 
 
@@ -31,7 +33,11 @@ async def open_number() -> AsyncIterator[int]:
     yield 1
 
 
-def of(handler: Callable[..., object], per_run: dict[str, Callable[..., object]] | None = None, **process: Callable[..., object]) -> Surface:
+def of(
+    handler: Callable[..., object],
+    per_run: dict[str, Callable[..., object]] | None = None,
+    **process: Callable[..., object],
+) -> Surface:
     """Mount an agent with a handler and dependencies."""
     agent = Agent("a")
     agent.add("x", handler)
@@ -43,16 +49,40 @@ def of(handler: Callable[..., object], per_run: dict[str, Callable[..., object]]
 @pytest.mark.parametrize(
     ("mount", "problem"),
     [
-        (lambda: of(pooled), r"parameter 'pool' is not a dependency; declare it with agent.provide\(pool=…\)"),
+        (
+            lambda: of(pooled),
+            r"parameter 'pool' is not a dependency; declare it with agent.provide\(pool=…\)",
+        ),
         (lambda: of(pooled, pol=Path), r"parameter 'pool' is not a dependency.* Known: pol"),
-        (lambda: of(pooled, pool=make_number), "parameter 'pool' is annotated as Path, but the dependency is int"),
-        (lambda: of(pooled, {"pool": open_number}), "parameter 'pool' is annotated as Path, but the dependency is int"),
+        (
+            lambda: of(pooled, pool=make_number),
+            "parameter 'pool' is annotated as Path, but the dependency is int",
+        ),
+        (
+            lambda: of(pooled, {"pool": open_number}),
+            "parameter 'pool' is annotated as Path, but the dependency is int",
+        ),
         (lambda: of(pooled_or_not, pool=make_number), "parameter 'pool' is annotated as .*Path"),
-        (lambda: of(lambda pool: pool, pool=make_number), r"parameter 'pool' is the context; add the dependency behind it: \(ctx, pool\)"),
-        (lambda: of(pooled, pool=lambda ctx: ctx), r"dependency 'pool': takes ctx, which exists in runs only; use agent.provide_per_run\(pool=…\)"),
-        (lambda: of(pooled, {"user": lambda: 1}, pool=lambda user: user), "dependency 'pool': outlives the run of 'user', which it takes"),
-        (lambda: of(pooled, {"pool": lambda request: request}), "dependency 'pool': its parameter 'request' is neither ctx nor a dependency"),
-        (lambda: of(pooled, pool=lambda a: a, a=lambda b: b, b=lambda pool: pool), "takes itself .pool → a → b → pool."),
+        (
+            lambda: of(lambda pool: pool, pool=make_number),
+            r"parameter 'pool' is the context; add the dependency behind it: \(ctx, pool\)",
+        ),
+        (
+            lambda: of(pooled, pool=lambda ctx: ctx),
+            r"dependency 'pool': takes ctx, which exists in runs only; use agent.provide_per_run\(pool=…\)",
+        ),
+        (
+            lambda: of(pooled, {"user": lambda: 1}, pool=lambda user: user),
+            "dependency 'pool': outlives the run of 'user', which it takes",
+        ),
+        (
+            lambda: of(pooled, {"pool": lambda request: request}),
+            "dependency 'pool': its parameter 'request' is neither ctx nor a dependency",
+        ),
+        (
+            lambda: of(pooled, pool=lambda a: a, a=lambda b: b, b=lambda pool: pool),
+            "takes itself .pool → a → b → pool.",
+        ),
         (lambda: of(pooled, ctx=make_number), "dependency 'ctx': the name is taken"),
         (lambda: of(pooled, pool=Path("x")), "is not a function; pass the function itself"),
     ],
@@ -71,14 +101,22 @@ def of(handler: Callable[..., object], per_run: dict[str, Callable[..., object]]
         "no function",
     ],
 )
-def test_dependencies_that_do_not_fit_are_refused_when_the_agent_is_mounted(mount: Callable[[], Surface], problem: str) -> None:
+def test_dependencies_that_do_not_fit_are_refused_when_the_agent_is_mounted(
+    mount: Callable[[], Surface], problem: str
+) -> None:
     """Each error names the parameter and the cure."""
     with pytest.raises((ValueError, TypeError), match=problem):
         mount()
 
 
-@pytest.mark.parametrize("per_run", [{"pool": lambda: None}, {"pool": Path}, {"pool": lambda ctx: ctx}], ids=["lambda", "class", "of a run"])
-def test_types_are_compared_as_far_as_they_are_known(per_run: dict[str, Callable[..., object]]) -> None:
+@pytest.mark.parametrize(
+    "per_run",
+    [{"pool": lambda: None}, {"pool": Path}, {"pool": lambda ctx: ctx}],
+    ids=["lambda", "class", "of a run"],
+)
+def test_types_are_compared_as_far_as_they_are_known(
+    per_run: dict[str, Callable[..., object]],
+) -> None:
     """A function without annotations may give anything."""
     per_run = {"log": list, **per_run}
     assert of(pooled_or_not, per_run).skills

@@ -46,7 +46,15 @@ def test_another_kind_of_question_under_a_key_raises() -> None:
 
 def test_a_run_replays_until_the_last_answer() -> None:
     """A run replays until it has read every recorded answer."""
-    replay = Replay([record_question("#1"), answered("#1"), record_question("#2"), answered("#2"), record_question("#3")])
+    replay = Replay(
+        [
+            record_question("#1"),
+            answered("#1"),
+            record_question("#2"),
+            answered("#2"),
+            record_question("#3"),
+        ]
+    )
     repeats = [replay.is_replaying]
     for key in ("#1", "#2"):
         replay.find_answer(key, TEXT)
@@ -64,6 +72,8 @@ def test_a_run_replays_until_the_last_answer() -> None:
     ],
     ids=["order of keys", "kind", "schema or none", "order of a list"],
 )
-def test_fingerprints_differ_by_kind_and_schema(one: tuple[str, dict], other: tuple[str, dict], *, same: bool) -> None:
+def test_fingerprints_differ_by_kind_and_schema(
+    one: tuple[str, dict], other: tuple[str, dict], *, same: bool
+) -> None:
     """The order of keys makes no difference to a schema; everything else does."""
     assert (fingerprint(*one) == fingerprint(*other)) is same

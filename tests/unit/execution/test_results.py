@@ -17,7 +17,14 @@ from pydantic import BaseModel, Field, ValidationError
 
 from a2a_contract.base import JSON_NULL
 from a2a_contract.v1_0 import Artifact, Message, Part, Role
-from a2a_runtime.execution.results import RESULT, ResultTypeError, find_data, to_artifact, to_chunk, to_parts
+from a2a_runtime.execution.results import (
+    RESULT,
+    ResultTypeError,
+    find_data,
+    to_artifact,
+    to_chunk,
+    to_parts,
+)
 from a2a_runtime.stores.fragments import encode_chunk
 from a2a_runtime.texts import join_texts
 
@@ -39,7 +46,10 @@ class Number(IntEnum):
     [
         ("hi", b'{"text":"hi"}'),
         (Word.HELLO, b'{"text":"hello"}'),
-        ({"b": None, "a": 10**39}, b'{"data":{"b":null,"a":1000000000000000000000000000000000000000}}'),
+        (
+            {"b": None, "a": 10**39},
+            b'{"data":{"b":null,"a":1000000000000000000000000000000000000000}}',
+        ),
         (OrderedDict(x=1), b'{"data":{"x":1}}'),
         ([1, "2"], b'{"data":[1,"2"]}'),
         (2**53 + 1, b'{"data":9007199254740993}'),
@@ -47,12 +57,30 @@ class Number(IntEnum):
         (1.5, b'{"data":1.5}'),
         (False, b'{"data":false}'),
         (JSON_NULL, b'{"data":null}'),
-        ({"when": date(2026, 1, 2), "who": [Word.HELLO]}, b'{"data":{"when":"2026-01-02","who":["hello"]}}'),
+        (
+            {"when": date(2026, 1, 2), "who": [Word.HELLO]},
+            b'{"data":{"when":"2026-01-02","who":["hello"]}}',
+        ),
         (b"\x00\xff", b'{"raw":"AP8=","mediaType":"application/octet-stream"}'),
         (bytearray(b"a"), b'{"raw":"YQ==","mediaType":"application/octet-stream"}'),
         (Part(url="https://example.org/a"), b'{"url":"https://example.org/a"}'),
     ],
-    ids=["text", "word", "object", "ordered", "list", "large", "enum", "float", "bool", "null", "nested", "bytes", "bytearray", "part"],
+    ids=[
+        "text",
+        "word",
+        "object",
+        "ordered",
+        "list",
+        "large",
+        "enum",
+        "float",
+        "bool",
+        "null",
+        "nested",
+        "bytes",
+        "bytearray",
+        "part",
+    ],
 )
 def test_values_become_parts(value: object, json: bytes) -> None:
     """Each kind of value has one form as a part, and nothing of it is bent."""
@@ -84,7 +112,10 @@ STRUCTURES: dict[str, tuple[object, object]] = {
     "tuple": ((1, "a"), [1, "a"]),
     "tuple with a name": (NamedTuple("Pair", [("x", int)])(1), [1]),
     "models in a list": ([PRICE, PRICE], [PRICED, PRICED]),
-    "models in an object": ({"at": Place("here"), "prices": (PRICE,)}, {"at": {"name": "here", "near": []}, "prices": [PRICED]}),
+    "models in an object": (
+        {"at": Place("here"), "prices": (PRICE,)},
+        {"at": {"name": "here", "near": []}, "prices": [PRICED]},
+    ),
 }
 
 
@@ -107,14 +138,20 @@ def test_a_structure_without_json_raises() -> None:
         to_parts(Place(object()))  # type: ignore[arg-type]  # the mistake that is meant
 
 
-@pytest.mark.parametrize("value", [None, object(), {1, 2}, lambda: 1], ids=["nothing", "object", "set", "function"])
+@pytest.mark.parametrize(
+    "value", [None, object(), {1, 2}, lambda: 1], ids=["nothing", "object", "set", "function"]
+)
 def test_unsupported_values_raise_with_the_supported_ones(value: object) -> None:
     """The error lists the supported types."""
     with pytest.raises(ResultTypeError, match="return text, JSON"):
         to_parts(value)
 
 
-@pytest.mark.parametrize("value", [{"a": float("nan")}, {"a": object()}, float("inf")], ids=["nan", "object inside", "infinity"])
+@pytest.mark.parametrize(
+    "value",
+    [{"a": float("nan")}, {"a": object()}, float("inf")],
+    ids=["nan", "object inside", "infinity"],
+)
 def test_values_without_json_raise(value: object) -> None:
     """NaN, infinity and objects without a JSON form are not converted."""
     with pytest.raises((ValidationError, ResultTypeError)):
@@ -129,11 +166,20 @@ class Measured:
 
 
 @pytest.mark.parametrize(
-    "value", [Measured([1.0, inf]), {"values": [0, nan]}, [Price.model_construct(total_cents=nan, due=date.min)]], ids=["dataclass", "dict", "model"]
+    "value",
+    [
+        Measured([1.0, inf]),
+        {"values": [0, nan]},
+        [Price.model_construct(total_cents=nan, due=date.min)],
+    ],
+    ids=["dataclass", "dict", "model"],
 )
 def test_numbers_that_json_lacks_are_refused_with_their_place(value: object) -> None:
     """Pydantic would write null, and the caller would never know."""
-    with pytest.raises(ResultTypeError, match=r"cannot be serialized as JSON: (values\[1\]|\[0\]\.totalCents): infinity and NaN are no JSON; "):
+    with pytest.raises(
+        ResultTypeError,
+        match=r"cannot be serialized as JSON: (values\[1\]|\[0\]\.totalCents): infinity and NaN are no JSON; ",
+    ):
         to_parts(value)
 
 

@@ -62,7 +62,17 @@ def wrapped(ctx: object) -> object:
         (sync_stream, HandlerKind.STREAM),
         (lambda ctx: ctx, HandlerKind.THREAD),
     ],
-    ids=["async", "generator", "sync", "partial", "object", "method", "wrapped", "plain generator", "lambda"],
+    ids=[
+        "async",
+        "generator",
+        "sync",
+        "partial",
+        "object",
+        "method",
+        "wrapped",
+        "plain generator",
+        "lambda",
+    ],
 )
 def test_the_kind_of_a_handler_is_detected(handler: object, style: HandlerKind) -> None:
     """Functions, generators, partials, methods and callable objects are supported."""
@@ -74,14 +84,26 @@ def test_the_kind_of_a_handler_is_detected(handler: object, style: HandlerKind) 
     [
         (lambda: Skill("s", Called), "use a function or a generator of the context"),
         (lambda: Skill("s", 5), "use a function or a generator of the context"),
-        (lambda: Skill("s", lambda: "x"), r"make that its first parameter: async def handler\(ctx\)"),
-        (lambda: Skills(Skill("s", lambda _one, _two: "x")), r"parameter '_two' is not a dependency; declare it with agent\.provide\(_two=…\)"),
+        (
+            lambda: Skill("s", lambda: "x"),
+            r"make that its first parameter: async def handler\(ctx\)",
+        ),
+        (
+            lambda: Skills(Skill("s", lambda _one, _two: "x")),
+            r"parameter '_two' is not a dependency; declare it with agent\.provide\(_two=…\)",
+        ),
         (lambda: Skill("s", lambda *, _ctx: "x"), "make that its first parameter"),
         (lambda: Skill("s", plain, timeout=0), "timeout"),
         (lambda: Skill("s", plain, answers="both"), "both"),
         (lambda: Skill("s", stream, answers="message"), "needs a task"),
-        (lambda: Skill("s", plain, answers="message", runs_on="workers"), "a skill on workers needs a task; use answers='task', or remove runs_on"),
-        (lambda: Skill("s", plain, answers="either", runs_on="workers"), "a skill on workers needs a task; use answers='task', or remove runs_on"),
+        (
+            lambda: Skill("s", plain, answers="message", runs_on="workers"),
+            "a skill on workers needs a task; use answers='task', or remove runs_on",
+        ),
+        (
+            lambda: Skill("s", plain, answers="either", runs_on="workers"),
+            "a skill on workers needs a task; use answers='task', or remove runs_on",
+        ),
         (lambda: Skills(Skill("s", plain), Skill("s", thread)), "registered twice"),
     ],
     ids=[
@@ -105,7 +127,9 @@ def test_an_invalid_skill_raises(make: object, problem: str) -> None:
 
 
 def test_a_surface_has_its_own_skills_first() -> None:
-    """A skill of one surface takes precedence over one of all surfaces, and is invisible on other surfaces."""
+    """A skill of one surface takes precedence over one of all surfaces, and is invisible on other
+    surfaces.
+    """
     everywhere, here = Skill("s", plain), Skill("s", thread)
     skills = Skills(everywhere)
     skills.add("/here", here, Skill("only", plain))

@@ -15,13 +15,24 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_blocking_functions_run_in_parallel() -> None:
-    """The event loop is not blocked while a hundred functions wait for each other, each in its own thread."""
+    """The event loop is not blocked while a hundred functions wait for each other, each in its own
+    thread.
+    """
     barrier = threading.Barrier(100)
-    names = await asyncio.gather(*(run_in_thread(lambda _: (barrier.wait(30), threading.current_thread().ident)[1], None) for _ in range(100)))
+    names = await asyncio.gather(
+        *(
+            run_in_thread(lambda _: (barrier.wait(30), threading.current_thread().ident)[1], None)
+            for _ in range(100)
+        )
+    )
     assert len(set(names)) == 100
 
 
-@pytest.mark.parametrize("error", [ValueError, TaskSuspended, StopIteration, SystemExit], ids=lambda error: error.__name__)
+@pytest.mark.parametrize(
+    "error",
+    [ValueError, TaskSuspended, StopIteration, SystemExit],
+    ids=lambda error: error.__name__,
+)
 async def test_exceptions_cross_from_the_thread(error: type[BaseException]) -> None:
     """The caller gets every exception of the thread, also a ``BaseException``."""
 
@@ -45,9 +56,13 @@ async def test_an_abandoned_function_delays_no_shutdown() -> None:
     stop.set()
 
 
-@pytest.mark.parametrize("canceled", ["while it runs", "after it returned", "before the result is taken"])
+@pytest.mark.parametrize(
+    "canceled", ["while it runs", "after it returned", "before the result is taken"]
+)
 async def test_a_coroutine_of_an_abandoned_function_is_closed(canceled: str) -> None:
-    """A plain function that returns a coroutine to a caller that was canceled leaves none that was never awaited."""
+    """A plain function that returns a coroutine to a caller that was canceled leaves none that was
+    never awaited.
+    """
     go, returned = threading.Event(), threading.Event()
     coroutine = asyncio.sleep(1000)
 

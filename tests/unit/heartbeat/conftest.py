@@ -84,12 +84,16 @@ def start_heartbeat() -> StartHeartbeat:
     """Start a heartbeat."""
 
     @asynccontextmanager
-    async def start(mesh: MeshSetup | None = None, **options: object) -> AsyncGenerator[MeshSetup, None]:
+    async def start(
+        mesh: MeshSetup | None = None, **options: object
+    ) -> AsyncGenerator[MeshSetup, None]:
         mesh = mesh or MeshSetup()
         config = MeshConfig("http://registry", http_host="10.0.0.42", http_port=8080, **options)  # type: ignore[arg-type]
         identity = build_identity(mesh.surfaces[0].agent, config, config.http_host)
         registry = RegistryClient(config.registry_url, mesh.registry.transport())
-        async with RegistryHeartbeat(registry, identity, config, mesh.mesh_surfaces, mesh.clock) as mesh.heartbeat:
+        async with RegistryHeartbeat(
+            registry, identity, config, mesh.mesh_surfaces, mesh.clock
+        ) as mesh.heartbeat:
             await settle()
             yield mesh
 

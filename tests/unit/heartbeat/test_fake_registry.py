@@ -1,4 +1,6 @@
-"""The fake registry answers like registry 3.7.1 of mcp-mesh was observed to answer, in this order."""
+"""The fake registry answers like registry 3.7.1 of mcp-mesh was observed to answer, in this
+order.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,28 @@ STAMPED = {
 TAKEN, REFUSED = {"status": "success"}, {"status": "error"}
 SEEN: list[tuple[str, str, object, int, object]] = [
     ("HEAD", "/heartbeat/one", None, 410, None),
-    ("POST", "/heartbeat", {"agent_id": "one", "agent_type": "a2a", "surfaces": [{"path": "/agents/r", "skill_id": "gen-r"}]}, 200, [STAMPED]),
+    (
+        "POST",
+        "/heartbeat",
+        {
+            "agent_id": "one",
+            "agent_type": "a2a",
+            "surfaces": [{"path": "/agents/r", "skill_id": "gen-r"}],
+        },
+        200,
+        [STAMPED],
+    ),
     ("HEAD", "/heartbeat/one", None, 200, None),
     ("POST", "/heartbeat", {"agent_id": "one", "tools": []}, 200, [STAMPED]),
     ("POST", "/heartbeat", {"agent_id": "one", "tools": None, "a2a_surfaces": []}, 200, [STAMPED]),
     ("GET", "/a2a/agents", None, 200, [STAMPED]),
-    ("POST", "/heartbeat", {"agent_id": "one", "surfaces": [{"path": "", "skill_id": "x"}, {"path": "/y"}]}, 200, TAKEN),
+    (
+        "POST",
+        "/heartbeat",
+        {"agent_id": "one", "surfaces": [{"path": "", "skill_id": "x"}, {"path": "/y"}]},
+        200,
+        TAKEN,
+    ),
     ("POST", "/heartbeat", {"agent_id": "one", "surfaces": []}, 200, TAKEN),
     ("POST", "/heartbeat", {"agent_id": "My_Agent"}, 200, REFUSED),
     ("POST", "/heartbeat", {"agent_id": "two", "name": "My Name"}, 200, REFUSED),
@@ -33,7 +51,13 @@ SEEN: list[tuple[str, str, object, int, object]] = [
     ("POST", "/heartbeat", {"agent_id": "one", "timestamp": "notatime"}, 400, None),
     ("POST", "/heartbeat", {"tools": []}, 400, None),
     ("POST", "/heartbeat", [], 400, None),
-    ("POST", "/heartbeat", {"agent_id": "one", "surfaces": [{"path": 5, "skill_id": "x"}]}, 400, None),
+    (
+        "POST",
+        "/heartbeat",
+        {"agent_id": "one", "surfaces": [{"path": 5, "skill_id": "x"}]},
+        400,
+        None,
+    ),
     ("POST", "/heartbeat", {"agent_id": "one", "surfaces": ["x"]}, 400, None),
     ("HEAD", "/heartbeat/one", None, 200, None),
     ("POST", "/heartbeat", {"agent_id": "two", "description": "d" * 300}, 200, TAKEN),
@@ -69,7 +93,14 @@ def test_it_answers_like_the_real_one() -> None:
 
 def test_it_truncates_descriptions_and_has_fine_timestamps() -> None:
     """A long text is accepted with a warning; timestamps have nine digits."""
-    said = FakeRegistry(FakeClock()).handle_request("POST", "/heartbeat", json.dumps({"agent_id": "a", "description": "d" * 300}).encode()).body or {}
+    said = (
+        FakeRegistry(FakeClock())
+        .handle_request(
+            "POST", "/heartbeat", json.dumps({"agent_id": "a", "description": "d" * 300}).encode()
+        )
+        .body
+        or {}
+    )
     assert said["warnings"] == ["description truncated from 300 to 256 chars"]
     assert len(said["timestamp"].partition(".")[2]) == len("267479956Z")
 

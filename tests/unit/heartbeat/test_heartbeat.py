@@ -20,7 +20,9 @@ from a2a_runtime.testing.registry import FakeRegistry
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_heartbeat_registers_then_renews_then_deregisters(start_heartbeat: StartHeartbeat) -> None:
+async def test_a_heartbeat_registers_then_renews_then_deregisters(
+    start_heartbeat: StartHeartbeat,
+) -> None:
     """The first request registers, the following ones renew, the last one deregisters."""
     async with start_heartbeat() as mesh:
         assert mesh.take_requests() == ["POST"]
@@ -54,7 +56,9 @@ async def test_a_changed_topology_is_fetched_at_once(start_heartbeat: StartHeart
         assert mesh.take_requests() == ["HEAD"]
 
 
-async def test_a_restarted_registry_gets_a_new_registration(start_heartbeat: StartHeartbeat) -> None:
+async def test_a_restarted_registry_gets_a_new_registration(
+    start_heartbeat: StartHeartbeat,
+) -> None:
     """With the next heartbeat, under the same id."""
     async with start_heartbeat() as mesh:
         before = mesh.agent_id
@@ -73,7 +77,9 @@ async def test_an_expired_agent_registers_again(start_heartbeat: StartHeartbeat)
         assert mesh.registry.agents[mesh.agent_id].is_healthy
 
 
-async def test_an_unreachable_registry_is_retried_without_end(start_heartbeat: StartHeartbeat, caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_unreachable_registry_is_retried_without_end(
+    start_heartbeat: StartHeartbeat, caplog: pytest.LogCaptureFixture
+) -> None:
     """Delays grow to 30 s; the log has one record for the outage and one for its end."""
     caplog.set_level(logging.INFO)
     mesh = MeshSetup()
@@ -85,7 +91,11 @@ async def test_an_unreachable_registry_is_retried_without_end(start_heartbeat: S
         await mesh.advance(35)
         assert mesh.heartbeat.is_registered
         assert mesh.agent_id
-    messages = [record.getMessage() for record in caplog.records if record.name.startswith("a2a_runtime.heartbeat")]
+    messages = [
+        record.getMessage()
+        for record in caplog.records
+        if record.name.startswith("a2a_runtime.heartbeat")
+    ]
     assert len(messages) == 2
     assert "unavailable" in messages[0]
     assert "registered as" in messages[1]
@@ -104,7 +114,9 @@ async def test_an_outage_is_followed_by_a_registration(start_heartbeat: StartHea
         assert mesh.heartbeat.is_registered
 
 
-async def test_a_failing_registry_is_retried_with_growing_delays(start_heartbeat: StartHeartbeat) -> None:
+async def test_a_failing_registry_is_retried_with_growing_delays(
+    start_heartbeat: StartHeartbeat,
+) -> None:
     """It renews first, and registers only after some failures."""
     async with start_heartbeat() as mesh:
         mesh.registry.is_failing = True
@@ -116,7 +128,9 @@ async def test_a_failing_registry_is_retried_with_growing_delays(start_heartbeat
         assert len(requests) < 14
 
 
-async def test_a_rejection_is_retried(start_heartbeat: StartHeartbeat, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_rejection_is_retried(
+    start_heartbeat: StartHeartbeat, caplog: pytest.LogCaptureFixture
+) -> None:
     """Also one with HTTP status 200: it is logged once with its reason."""
     mesh = MeshSetup()
     mesh.registry.rejection_reason = "namespace is reserved"
@@ -130,15 +144,23 @@ async def test_a_rejection_is_retried(start_heartbeat: StartHeartbeat, caplog: p
     assert caplog.text.count("registration rejected: namespace is reserved") == 1
 
 
-async def test_a_rejection_after_an_outage_is_logged(start_heartbeat: StartHeartbeat, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_rejection_after_an_outage_is_logged(
+    start_heartbeat: StartHeartbeat, caplog: pytest.LogCaptureFixture
+) -> None:
     """It is another problem than the one before."""
     mesh = MeshSetup()
     mesh.registry.is_unreachable = True
     async with start_heartbeat(mesh):
         await mesh.advance(20)
-        mesh.registry.is_unreachable, mesh.registry.rejection_reason = False, "namespace is reserved"
+        mesh.registry.is_unreachable, mesh.registry.rejection_reason = (
+            False,
+            "namespace is reserved",
+        )
         await mesh.advance(60)
-    assert [caplog.text.count(words) for words in ("unavailable", "registration rejected: namespace is reserved")] == [1, 1]
+    assert [
+        caplog.text.count(words)
+        for words in ("unavailable", "registration rejected: namespace is reserved")
+    ] == [1, 1]
 
 
 @pytest.mark.requirement("mesh", "H5")
@@ -177,7 +199,10 @@ async def test_changed_surfaces_are_registered(start_heartbeat: StartHeartbeat) 
     async with start_heartbeat() as mesh:
         mesh.surfaces.append(surface("/agents/two", "two"))
         await mesh.advance(5)
-        assert [each["path"] for each in mesh.registry.list_surfaces()["surfaces"]] == ["/app/agents/one", "/app/agents/two"]
+        assert [each["path"] for each in mesh.registry.list_surfaces()["surfaces"]] == [
+            "/app/agents/one",
+            "/app/agents/two",
+        ]
         mesh.surfaces.clear()
         await mesh.advance(5)
         assert mesh.registry.list_surfaces()["surfaces"] == []

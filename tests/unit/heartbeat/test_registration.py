@@ -27,7 +27,9 @@ IDENTITY = build_identity(Agent("Report Agent"), MeshConfig(), HOST)
 
 def build(*surfaces: Surface, **more: object) -> dict[str, object]:
     """Build a registration of some surfaces."""
-    document: dict[str, object] = json.loads(build_registration(IDENTITY, MeshSurfaces(lambda: surfaces), **more).to_json())  # type: ignore[arg-type]
+    document: dict[str, object] = json.loads(
+        build_registration(IDENTITY, MeshSurfaces(lambda: surfaces), **more).to_json()
+    )  # type: ignore[arg-type]
     return document
 
 
@@ -44,7 +46,10 @@ def test_an_agent_with_surfaces_is_a_producer() -> None:
         "http_port": 8080,
         "runtime": "python",
         "tools": [],
-        "surfaces": [{"path": "/agents/one", "skill_id": "one"}, {"path": "/agents/two-things", "skill_id": "two-things"}],
+        "surfaces": [
+            {"path": "/agents/one", "skill_id": "one"},
+            {"path": "/agents/two-things", "skill_id": "two-things"},
+        ],
         "a2a_producer": True,
         "a2a_consumer": False,
     }
@@ -53,7 +58,13 @@ def test_an_agent_with_surfaces_is_a_producer() -> None:
 @pytest.mark.requirement("mesh", "H4", "D7")
 def test_a_surface_has_its_declared_members() -> None:
     """A member without a value is left out, never empty."""
-    declared = surface(name="One", description="D", input_modes=("text/plain",), output_modes=("application/json",), tags=("a",))
+    declared = surface(
+        name="One",
+        description="D",
+        input_modes=("text/plain",),
+        output_modes=("application/json",),
+        tags=("a",),
+    )
     assert build(declared)["surfaces"] == [
         {
             "path": "/agents/one",
@@ -69,7 +80,9 @@ def test_a_surface_has_its_declared_members() -> None:
 
 @pytest.mark.requirement("mesh", "H5")
 def test_an_agent_without_surfaces_is_no_producer() -> None:
-    """Without surfaces the member is left out; after the last surface is gone, an empty list withdraws it."""
+    """Without surfaces the member is left out; after the last surface is gone, an empty list
+    withdraws it.
+    """
     bare = build()
     assert (bare["agent_type"], bare["a2a_producer"]) == ("mcp_agent", False)
     assert "surfaces" not in bare
@@ -81,15 +94,24 @@ def test_tools_are_registered_with_surfaces() -> None:
     """An agent may have both."""
     tool = Tool(function_name="add", capability="adder")
     document = build(surface(), tools=[tool])
-    assert (document["agent_type"], document["tools"]) == ("a2a", [{"function_name": "add", "capability": "adder"}])
+    assert (document["agent_type"], document["tools"]) == (
+        "a2a",
+        [{"function_name": "add", "capability": "adder"}],
+    )
 
 
 @pytest.mark.requirement("mesh", "H3")
 def test_paths_include_the_prefix_of_the_app() -> None:
     """Without a slash at the end."""
     presence = MeshSurfaces(lambda: [surface(""), surface("/x", "x")], "/app")
-    assert [each.path for each in build_registration(IDENTITY, presence).surfaces or ()] == ["/app", "/app/x"]
-    assert [each.path for each in build_registration(IDENTITY, MeshSurfaces(lambda: [surface("")])).surfaces or ()] == ["/"]
+    assert [each.path for each in build_registration(IDENTITY, presence).surfaces or ()] == [
+        "/app",
+        "/app/x",
+    ]
+    assert [
+        each.path
+        for each in build_registration(IDENTITY, MeshSurfaces(lambda: [surface("")])).surfaces or ()
+    ] == ["/"]
 
 
 SLUGS = {
@@ -109,10 +131,17 @@ def test_names_are_labels(name: str, slugged: str) -> None:
 
 
 def test_an_id_is_the_same_after_a_restart() -> None:
-    """It is derived from name, namespace and address; a configured id is kept unless the registry rejects it."""
-    assert build_identity(Agent("a"), MeshConfig(), HOST) == build_identity(Agent("a"), MeshConfig(), HOST)
+    """It is derived from name, namespace and address; a configured id is kept unless the registry
+    rejects it.
+    """
+    assert build_identity(Agent("a"), MeshConfig(), HOST) == build_identity(
+        Agent("a"), MeshConfig(), HOST
+    )
     ids = {
-        build_identity(Agent(name), MeshConfig(namespace=space, http_port=port), HOST).agent_id for name in "ab" for space in "cd" for port in (1, 2)
+        build_identity(Agent(name), MeshConfig(namespace=space, http_port=port), HOST).agent_id
+        for name in "ab"
+        for space in "cd"
+        for port in (1, 2)
     }
     assert len(ids) == 8
     assert IDENTITY.agent_id.startswith("report-agent-a2a-")
@@ -123,12 +152,33 @@ def test_an_id_is_the_same_after_a_restart() -> None:
 
 def test_the_environment_has_two_sets_of_names() -> None:
     """Our own names override those of mcp-mesh; an empty variable counts as unset."""
-    theirs = {"MCP_MESH_REGISTRY_URL": "http://r:8000", "MCP_MESH_HTTP_PORT": "9000", "MCP_MESH_AGENT_NAME": "third", "MCP_MESH_A2A_NAME": "second"}
+    theirs = {
+        "MCP_MESH_REGISTRY_URL": "http://r:8000",
+        "MCP_MESH_HTTP_PORT": "9000",
+        "MCP_MESH_AGENT_NAME": "third",
+        "MCP_MESH_A2A_NAME": "second",
+    }
     membership = MeshConfig.from_environment(theirs)
-    assert (membership.registry_url, membership.http_port, membership.name, membership.namespace) == ("http://r:8000", 9000, "second", "default")
-    ours = {"A2A_REGISTRY_URL": "http://ours", "A2A_AGENT_NAME": "first", "A2A_HEALTH_INTERVAL": "2.5", "A2A_STANDALONE": "true", "A2A_HTTP_HOST": ""}
+    assert (
+        membership.registry_url,
+        membership.http_port,
+        membership.name,
+        membership.namespace,
+    ) == ("http://r:8000", 9000, "second", "default")
+    ours = {
+        "A2A_REGISTRY_URL": "http://ours",
+        "A2A_AGENT_NAME": "first",
+        "A2A_HEALTH_INTERVAL": "2.5",
+        "A2A_STANDALONE": "true",
+        "A2A_HTTP_HOST": "",
+    }
     membership = MeshConfig.from_environment({**theirs, **ours})
-    assert (membership.registry_url, membership.name, membership.health_interval, membership.standalone) == ("http://ours", "first", 2.5, True)
+    assert (
+        membership.registry_url,
+        membership.name,
+        membership.health_interval,
+        membership.standalone,
+    ) == ("http://ours", "first", 2.5, True)
     assert MeshConfig.from_environment({}) == MeshConfig()
     assert set(ENVIRONMENT_NAMES) <= set(MeshConfig.__slots__)
 
@@ -139,17 +189,26 @@ def test_an_invalid_number_is_rejected() -> None:
         MeshConfig.from_environment({"MCP_MESH_HTTP_PORT": "many"})
 
 
-WRONG_NUMBERS = {"A2A_HTTP_PORT": ("0", "99999", "-1"), "A2A_HEALTH_INTERVAL": ("0", "-5", "nan", "inf", "0.01", "4000")}
+WRONG_NUMBERS = {
+    "A2A_HTTP_PORT": ("0", "99999", "-1"),
+    "A2A_HEALTH_INTERVAL": ("0", "-5", "nan", "inf", "0.01", "4000"),
+}
 
 
-@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in WRONG_NUMBERS.items() for value in values])
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name, values in WRONG_NUMBERS.items() for value in values]
+)
 def test_a_number_that_cannot_work_is_rejected(name: str, value: str) -> None:
     """The error names the places where it can be set, and the range."""
-    with pytest.raises(ValueError, match=rf"{name} or MCP_MESH.* or \[registry\] in a2a.toml: .* give "):
+    with pytest.raises(
+        ValueError, match=rf"{name} or MCP_MESH.* or \[registry\] in a2a.toml: .* give "
+    ):
         MeshConfig.from_environment({name: value})
 
 
-def test_the_port_of_the_server_is_announced_unless_a_setting_names_another(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_port_of_the_server_is_announced_unless_a_setting_names_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """In the environment, by either name, or in the project file."""
     monkeypatch.delenv(LISTENING_PORT, raising=False)
     assert MeshConfig().announced_port == 8080
@@ -170,5 +229,11 @@ def test_the_environment_overrides_the_project_file() -> None:
     """The file counts where a variable is unset."""
     file = MeshConfig("http://file:8000", "pinned", namespace="tests", http_port=9000)
     assert MeshConfig.from_environment({}, file) == file
-    membership = MeshConfig.from_environment({"MCP_MESH_REGISTRY_URL": "http://other", "A2A_HTTP_PORT": "9001"}, file)
-    assert (membership.registry_url, membership.agent_id, membership.http_port) == ("http://other", "pinned", 9001)
+    membership = MeshConfig.from_environment(
+        {"MCP_MESH_REGISTRY_URL": "http://other", "A2A_HTTP_PORT": "9001"}, file
+    )
+    assert (membership.registry_url, membership.agent_id, membership.http_port) == (
+        "http://other",
+        "pinned",
+        9001,
+    )

@@ -19,12 +19,19 @@ pytestmark = pytest.mark.anyio
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (httpx.Response(200, headers={"content-encoding": "gzip"}, content=gzip.compress(b" " * 5_000_000)), "compressed"),
+        (
+            httpx.Response(
+                200, headers={"content-encoding": "gzip"}, content=gzip.compress(b" " * 5_000_000)
+            ),
+            "compressed",
+        ),
         (httpx.Response(200, content=b" " * 2_000_000), "too large"),
     ],
     ids=["compressed", "large"],
 )
-async def test_large_and_compressed_responses_are_rejected(answer: httpx.Response, said: str) -> None:
+async def test_large_and_compressed_responses_are_rejected(
+    answer: httpx.Response, said: str
+) -> None:
     """A response is read uncompressed up to 1 MiB; any other counts as unavailable."""
     encodings = list[str]()
 
@@ -32,7 +39,9 @@ async def test_large_and_compressed_responses_are_rejected(answer: httpx.Respons
         encodings.append(request.headers["accept-encoding"])
         return answer
 
-    async with aclosing(RegistryClient("http://registry", httpx.MockTransport(answered))) as registry:
+    async with aclosing(
+        RegistryClient("http://registry", httpx.MockTransport(answered))
+    ) as registry:
         response = await registry.renew("an-agent")
     assert (response.result, said in response.reason) == (HeartbeatResult.UNAVAILABLE, True)
     assert encodings == ["identity"]
@@ -58,4 +67,7 @@ async def test_a_registry_that_drips_is_given_up() -> None:
     async with server, aclosing(RegistryClient(url, answer_seconds=0.2)) as registry:
         response = await registry.register(AgentRegistration(agent_id="an-agent", tools=[]))
         await gone.wait()
-    assert (response.result, response.reason) == (HeartbeatResult.UNAVAILABLE, "no complete answer in 0.2 s")
+    assert (response.result, response.reason) == (
+        HeartbeatResult.UNAVAILABLE,
+        "no complete answer in 0.2 s",
+    )

@@ -12,9 +12,14 @@ from a2a_runtime.http.asgi import HttpRequest
 from a2a_runtime.service.context import ProtocolBinding
 
 
-def build_scope(method: str = "POST", path: str = "/", query: str = "", **headers: str) -> HTTPScope:
+def build_scope(
+    method: str = "POST", path: str = "/", query: str = "", **headers: str
+) -> HTTPScope:
     """Build the scope of a request; underscores in the names of headers stand for hyphens."""
-    listed = [(name.replace("_", "-").encode(), value.encode("latin-1")) for name, value in headers.items()]
+    listed = [
+        (name.replace("_", "-").encode(), value.encode("latin-1"))
+        for name, value in headers.items()
+    ]
     return {  # type: ignore[return-value]  # the members that Litestar adds are missing
         "type": "http",
         "method": method,
@@ -31,7 +36,9 @@ def build_scope(method: str = "POST", path: str = "/", query: str = "", **header
 
 @dataclass
 class Connection:
-    """The two callables of ASGI: chunks of a body are received, then the client stays connected until it leaves."""
+    """The two callables of ASGI: chunks of a body are received, then the client stays connected
+    until it leaves.
+    """
 
     chunks: list[bytes] = field(default_factory=lambda: [b""])
     left: asyncio.Event = field(default_factory=asyncio.Event)
@@ -42,7 +49,11 @@ class Connection:
         """Return the next chunk, or the disconnect."""
         if self.received < len(self.chunks):
             self.received += 1
-            return {"type": "http.request", "body": self.chunks[self.received - 1], "more_body": self.received < len(self.chunks)}
+            return {
+                "type": "http.request",
+                "body": self.chunks[self.received - 1],
+                "more_body": self.received < len(self.chunks),
+            }
         await self.left.wait()
         return {"type": "http.disconnect"}
 
@@ -52,7 +63,9 @@ class Connection:
 
     def request(self, receive: Receive | None = None, **headers: str) -> HttpRequest:
         """Build a request of this connection."""
-        return HttpRequest(build_scope(**headers), receive or self.receive, self.send, ProtocolBinding.HTTP)
+        return HttpRequest(
+            build_scope(**headers), receive or self.receive, self.send, ProtocolBinding.HTTP
+        )
 
     @property
     def status(self) -> int:

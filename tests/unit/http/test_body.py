@@ -13,13 +13,21 @@ from a2a_runtime.http.asgi import ClientDisconnectError, read_body
 pytestmark = pytest.mark.anyio
 
 
-@pytest.mark.parametrize("chunks", [[b"hello"], [b"he", b"llo"], [b"", b"hello", b""]], ids=["whole", "chunks", "empty chunks"])
+@pytest.mark.parametrize(
+    "chunks",
+    [[b"hello"], [b"he", b"llo"], [b"", b"hello", b""]],
+    ids=["whole", "chunks", "empty chunks"],
+)
 async def test_chunks_are_joined(chunks: list[bytes]) -> None:
     """A body of exactly the limit is accepted."""
     assert await read_body(Connection(chunks).request(), 5) == b"hello"
 
 
-@pytest.mark.parametrize("chunks", [[b"hello!"], [b"hel", b"lo!"], [b"hello", b"", b"!"]], ids=["whole", "chunks", "at the end"])
+@pytest.mark.parametrize(
+    "chunks",
+    [[b"hello!"], [b"hel", b"lo!"], [b"hello", b"", b"!"]],
+    ids=["whole", "chunks", "at the end"],
+)
 async def test_a_body_over_the_limit_is_refused(chunks: list[bytes]) -> None:
     """One byte over the limit is too much."""
     with pytest.raises(PayloadTooLargeError):

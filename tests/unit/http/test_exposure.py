@@ -36,24 +36,37 @@ DECIDED = {
         "apiKey, or without credentials",
     ),
     "open on purpose": (Surface(AGENT, gate=OpenGate()), "every client"),
-    "a platform": (Surface(AGENT, gate=PlatformGate("Cloud Run")), "every client that Cloud Run admits"),
+    "a platform": (
+        Surface(AGENT, gate=PlatformGate("Cloud Run")),
+        "every client that Cloud Run admits",
+    ),
     "users of a host": (Surface(AGENT, caller=host_user()), "users of the app"),
-    "mesh behind a proxy": (Surface(AGENT, dialects=MESH, gate=PresenceGate()), "every client with any token"),
+    "mesh behind a proxy": (
+        Surface(AGENT, dialects=MESH, gate=PresenceGate()),
+        "every client with any token",
+    ),
 }
 
 
 @pytest.mark.parametrize(("surface", "callers"), OPEN_BY_ACCIDENT.values(), ids=OPEN_BY_ACCIDENT)
-def test_a_surface_without_a_gate_is_served_on_this_machine_only(surface: Surface, callers: str) -> None:
+def test_a_surface_without_a_gate_is_served_on_this_machine_only(
+    surface: Surface, callers: str
+) -> None:
     """The error names the address and the cure; ``--open`` is an answer too."""
     check_exposure([surface], is_open=False, host="127.0.0.1")
     check_exposure([surface], is_open=True, host=EVERYWHERE)
-    with pytest.raises(ConfigurationError, match=r"other machines can reach 0\.0\.0\.0; set auth in a2a\.toml .* --open"):
+    with pytest.raises(
+        ConfigurationError,
+        match=r"other machines can reach 0\.0\.0\.0; set auth in a2a\.toml .* --open",
+    ):
         check_exposure([surface], is_open=False, host=EVERYWHERE)
     assert describe_callers(surface) == callers
 
 
 @pytest.mark.parametrize(("surface", "callers"), DECIDED.values(), ids=DECIDED)
-def test_a_surface_whose_callers_are_decided_is_served_everywhere(surface: Surface, callers: str) -> None:
+def test_a_surface_whose_callers_are_decided_is_served_everywhere(
+    surface: Surface, callers: str
+) -> None:
     """The operator or the author has said who may call."""
     check_exposure([surface], is_open=False, host=EVERYWHERE)
     assert describe_callers(surface) == callers
@@ -61,17 +74,28 @@ def test_a_surface_whose_callers_are_decided_is_served_everywhere(surface: Surfa
 
 @pytest.mark.parametrize(
     ("address", "is_reachable"),
-    [("127.0.0.1:1", False), ("localhost:1", False), ("[::1]:1", False), ("unix:/tmp/a", False), ("0.0.0.0:1", True), ("[::]:1", True)],
+    [
+        ("127.0.0.1:1", False),
+        ("localhost:1", False),
+        ("[::1]:1", False),
+        ("unix:/tmp/a", False),
+        ("0.0.0.0:1", True),
+        ("[::]:1", True),
+    ],
 )
 def test_a_grpc_port_is_an_address_too(address: str, is_reachable: bool) -> None:  # noqa: FBT001 - a parameter of the test
-    """It is opened by the app, so it is refused under every server, unless every client needs a certificate."""
+    """It is opened by the app, so it is refused under every server, unless every client needs a
+    certificate.
+    """
     surface = Surface(AGENT, grpc=GrpcOptions(address))
     if is_reachable:
         with pytest.raises(ConfigurationError, match="its gRPC port"):
             check_exposure([surface], is_open=False, host="127.0.0.1")
     else:
         check_exposure([surface], is_open=False, host="127.0.0.1")
-    closed = GrpcOptions(address, certificate=Path("server.pem"), client_authorities=Path("clients.pem"))
+    closed = GrpcOptions(
+        address, certificate=Path("server.pem"), client_authorities=Path("clients.pem")
+    )
     check_exposure([Surface(AGENT, grpc=closed)], is_open=False, host="127.0.0.1")
 
 
@@ -89,18 +113,26 @@ def test_addresses_of_this_machine(host: str) -> None:
 
 def list_messages(caplog: pytest.LogCaptureFixture) -> list[str]:
     """List what was logged about exposure; other tests of the process may log too."""
-    return [record.getMessage() for record in caplog.records if record.name == "a2a_runtime.exposure"]
+    return [
+        record.getMessage() for record in caplog.records if record.name == "a2a_runtime.exposure"
+    ]
 
 
 @pytest.mark.anyio
-async def test_another_server_does_not_tell_its_address(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The log has one warning, and one line with the callers of all surfaces; none if that is decided."""
+async def test_another_server_does_not_tell_its_address(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log has one warning, and one line with the callers of all surfaces; none if that is
+    decided.
+    """
     monkeypatch.delenv(LISTENING_HOST, raising=False)
     caplog.set_level("INFO", "a2a_runtime.exposure")
     app = create_app(Surface(AGENT), Surface(AGENT, "/keys", gate=AuthGate(KEYS)), store="memory")
     async with app.lifespan():
         warning, callers = list_messages(caplog)
-    assert warning.startswith("callers: nothing identifies those of /, and this server does not tell its address")
+    assert warning.startswith(
+        "callers: nothing identifies those of /, and this server does not tell its address"
+    )
     assert callers == "callers: /: every client on this machine; /keys: apiKey"
     caplog.clear()
     async with create_app(AGENT, store="memory", settings=Settings(open=True)).lifespan():

@@ -50,7 +50,9 @@ async def test_no_flush_for_a_result_that_is_ready() -> None:
 
 @pytest.mark.parametrize("should_block", [False, True], ids=["at once", "after blocking itself"])
 async def test_one_flush_before_the_first_block(*, should_block: bool) -> None:
-    """Whatever the awaitable waits for: a turn of the loop, a timer, or a future that is done meanwhile."""
+    """Whatever the awaitable waits for: a turn of the loop, a timer, or a future that is done
+    meanwhile.
+    """
     log, gate = CallLog(should_block=should_block), asyncio.get_running_loop().create_future()
     asyncio.get_running_loop().call_soon(gate.set_result, None)
 

@@ -20,7 +20,9 @@ async def raise_lookup_error() -> None:
     raise LookupError("watched")
 
 
-async def block(interrupt: Interrupt, watcher: Coroutine[object, object, None] | None = None) -> None:
+async def block(
+    interrupt: Interrupt, watcher: Coroutine[object, object, None] | None = None
+) -> None:
     """Block for ever within an interruptible block."""
     with interrupt:
         if watcher is not None:
@@ -88,7 +90,10 @@ async def wait_forever(request: HttpRequest, watcher: RequestWatcher, awaits: Aw
 async def test_one_timer_notices_the_disconnect_of_each_request() -> None:
     """The requests of other clients go on."""
     watcher, gone, there = RequestWatcher(None, 0.01), Connection([]), Connection([])
-    requests = [asyncio.create_task(wait_forever(each.request(), watcher, Awaits.RESULT)) for each in (gone, there)]
+    requests = [
+        asyncio.create_task(wait_forever(each.request(), watcher, Awaits.RESULT))
+        for each in (gone, there)
+    ]
     gone.left.set()
     with pytest.raises(ClientDisconnectError):
         await asyncio.wait_for(requests[0], 1)

@@ -16,7 +16,11 @@ NOT_FOUND, UNSUPPORTED = MethodNotFoundError, VersionNotSupportedError
 
 def find_bindings(method: str, supported: SupportedDialects) -> tuple[AnyBinding, ...]:
     """Find the bindings of a method in the order of the parser."""
-    return tuple(METHODS[each.name][method] for each in supported.dialects if method in METHODS.get(each.name, {}))
+    return tuple(
+        METHODS[each.name][method]
+        for each in supported.dialects
+        if method in METHODS.get(each.name, {})
+    )
 
 
 @pytest.mark.parametrize(
@@ -29,9 +33,16 @@ def find_bindings(method: str, supported: SupportedDialects) -> tuple[AnyBinding
     ],
     ids=["no version", "1.0", "0.3", "another"],
 )
-def test_method_and_version_select_the_dialect(version: str | None, canonical: object, of_0_3: object, of_mesh: object, shared: object) -> None:
+def test_method_and_version_select_the_dialect(
+    version: str | None, canonical: object, of_0_3: object, of_mesh: object, shared: object
+) -> None:
     """Every cell: the dialect that responds, or the error."""
-    methods = {"SendMessage": canonical, "message/send": of_0_3, "tasks/send": of_mesh, "tasks/get": shared}
+    methods = {
+        "SendMessage": canonical,
+        "message/send": of_0_3,
+        "tasks/send": of_mesh,
+        "tasks/get": shared,
+    }
     for method, expected in methods.items():
         bindings = find_bindings(method, ALL)
         if isinstance(expected, str):
@@ -80,7 +91,17 @@ def test_an_unsupported_version_is_refused_with_the_list() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "version"), [("1.0", "1.0"), ("1.0.3", "1.0"), (" 0.3 ", "0.3"), ("0.3.0", "0.3"), ("", None), (None, None), ("1", "1"), ("  ", None)]
+    ("text", "version"),
+    [
+        ("1.0", "1.0"),
+        ("1.0.3", "1.0"),
+        (" 0.3 ", "0.3"),
+        ("0.3.0", "0.3"),
+        ("", None),
+        (None, None),
+        ("1", "1"),
+        ("  ", None),
+    ],
 )
 def test_versions_are_normalized(text: str | None, version: str | None) -> None:
     """Only major and minor count, and an empty version is none."""
@@ -89,7 +110,10 @@ def test_versions_are_normalized(text: str | None, version: str | None) -> None:
 
 def test_a_dialect_includes_its_forms() -> None:
     """A surface with 0.3 supports both of its forms."""
-    assert [each.name for each in SupportedDialects((V0_3.name,)).dialects] == [V0_3.name, V0_3_PROTO.name]
+    assert [each.name for each in SupportedDialects((V0_3.name,)).dialects] == [
+        V0_3.name,
+        V0_3_PROTO.name,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -102,8 +126,19 @@ def test_a_dialect_includes_its_forms() -> None:
         (("v1_0", "v0_3", "mesh"), None, ("v0_3", "mesh"), "mesh"),
         (("v1_0",), None, ("v0_3", "mesh"), None),
     ],
-    ids=["shared path", "1.0 named", "0.3 named", "old path", "old path of mesh", "old path of 1.0 alone"],
+    ids=[
+        "shared path",
+        "1.0 named",
+        "0.3 named",
+        "old path",
+        "old path of mesh",
+        "old path of 1.0 alone",
+    ],
 )
-def test_path_and_version_select_a_card(dialects: tuple[str, ...], version: str | None, readers: tuple[str, ...], expected: str | None) -> None:
-    """A version has its own card; without one the card depends on the dialects whose clients read the path."""
+def test_path_and_version_select_a_card(
+    dialects: tuple[str, ...], version: str | None, readers: tuple[str, ...], expected: str | None
+) -> None:
+    """A version has its own card; without one the card depends on the dialects whose clients read
+    the path.
+    """
     assert SupportedDialects(dialects).card_dialect(version, readers) == expected

@@ -1,4 +1,6 @@
-"""Forms of the apcore SRS as calls of 0.3: each rule of the table, and calls that no rule changes."""
+"""Forms of the apcore SRS as calls of 0.3: each rule of the table, and calls that no rule
+changes.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,10 @@ def message(*parts: object, **members: object) -> dict[str, object]:
             {"kind": "file", "file": {"uri": "https://a/b", "name": "b", "mimeType": "a/b"}},
         ),
         ({"type": "file", "bytes": "AA=="}, {"kind": "file", "file": {"bytes": "AA=="}}),
-        ({"kind": "file", "file": {"uri": "https://a/b"}, "name": "b"}, {"kind": "file", "file": {"uri": "https://a/b", "name": "b"}}),
+        (
+            {"kind": "file", "file": {"uri": "https://a/b"}, "name": "b"},
+            {"kind": "file", "file": {"uri": "https://a/b", "name": "b"}},
+        ),
         (
             {"type": "data", "data": {"n": 1.5}, "mediaType": "application/json"},
             {"kind": "data", "data": {"n": 1.5}, "metadata": {"mediaType": "application/json"}},
@@ -58,11 +63,22 @@ def test_parts(method: str, part: object, expected: object) -> None:
 
 def test_context_and_ids() -> None:
     """The context beside the message belongs to the message; a message without an id gets one."""
-    params = rewritten("message/send", {"message": {"role": "user", "parts": []}, "contextId": "c", "metadata": {"skillId": "s"}})
+    params = rewritten(
+        "message/send",
+        {"message": {"role": "user", "parts": []}, "contextId": "c", "metadata": {"skillId": "s"}},
+    )
     made = params["message"].pop("messageId")
     assert len(made) == 36
-    assert params == {"message": {"role": "user", "parts": [], "contextId": "c"}, "metadata": {"skillId": "s"}}
-    assert rewritten("message/send", {"message": {"parts": []}, "messageId": "n"})["message"]["messageId"] == "n"
+    assert params == {
+        "message": {"role": "user", "parts": [], "contextId": "c"},
+        "metadata": {"skillId": "s"},
+    }
+    assert (
+        rewritten("message/send", {"message": {"parts": []}, "messageId": "n"})["message"][
+            "messageId"
+        ]
+        == "n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -80,8 +96,16 @@ def test_context_and_ids() -> None:
             {"taskId": "t", "pushNotificationConfig": {"url": "https://a"}},
         ),
         ("tasks/pushNotificationConfig/get", {"taskId": "t"}, {"id": "t"}),
-        ("tasks/pushNotificationConfig/delete", {"taskId": "t"}, {"id": "t", "pushNotificationConfigId": "t"}),
-        ("tasks/pushNotificationConfig/delete", {"taskId": "t", "pushNotificationConfigId": "p"}, {"id": "t", "pushNotificationConfigId": "p"}),
+        (
+            "tasks/pushNotificationConfig/delete",
+            {"taskId": "t"},
+            {"id": "t", "pushNotificationConfigId": "t"},
+        ),
+        (
+            "tasks/pushNotificationConfig/delete",
+            {"taskId": "t", "pushNotificationConfigId": "p"},
+            {"id": "t", "pushNotificationConfigId": "p"},
+        ),
     ],
 )
 def test_other_requests(method: str, params: object, expected: object) -> None:
@@ -107,7 +131,11 @@ def test_a_limit_is_clamped(limit: int, size: int) -> None:
         ("tasks/list", {"limit": 5, "pageSize": 5}, "limit"),
         ("tasks/list", {"cursor": "a", "pageToken": "b"}, "cursor"),
         ("message/send", {"contextId": "a", "message": message(contextId="b")}, "contextId"),
-        ("message/send", {"message": message({"type": "text", "kind": "data"})}, "message.parts[0].type"),
+        (
+            "message/send",
+            {"message": message({"type": "text", "kind": "data"})},
+            "message.parts[0].type",
+        ),
     ],
 )
 def test_contradictions_are_errors_at_their_place(method: str, params: object, place: str) -> None:
@@ -141,13 +169,35 @@ def test_other_calls_stay_as_they_are(body: bytes) -> None:
     assert (result.body, result.form, result.errors) == (body, None, ())
 
 
-MEMBERS = ["message", "parts", "type", "kind", "file", "uri", "metadata", "mediaType", "contextId", "limit", "cursor", "url", "taskId", "id"]
+MEMBERS = [
+    "message",
+    "parts",
+    "type",
+    "kind",
+    "file",
+    "uri",
+    "metadata",
+    "mediaType",
+    "contextId",
+    "limit",
+    "cursor",
+    "url",
+    "taskId",
+    "id",
+]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.sampled_from(["text", "file", "data", "x"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(MEMBERS), inner, max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(MEMBERS), inner, max_size=5)
+    ),
     max_leaves=20,
 )
-METHODS = ["message/send", "message/stream", "tasks/list", *(f"tasks/pushNotificationConfig/{each}" for each in ("set", "get", "delete"))]
+METHODS = [
+    "message/send",
+    "message/stream",
+    "tasks/list",
+    *(f"tasks/pushNotificationConfig/{each}" for each in ("set", "get", "delete")),
+]
 
 
 @given(st.sampled_from(METHODS), JSON)
@@ -160,13 +210,27 @@ def test_any_call_is_rewritten_once(method: str, params: object) -> None:
 
 def test_results() -> None:
     """A cursor where there is more, and push configurations in the flat form."""
-    lists, configs = find_result_rule("ListTasks"), find_result_rule("GetTaskPushNotificationConfig")
+    lists, configs = (
+        find_result_rule("ListTasks"),
+        find_result_rule("GetTaskPushNotificationConfig"),
+    )
     assert lists
     assert configs
-    assert json.loads(rewrite_result(lists, SrsForm(), b'{"tasks":[],"nextPageToken":"t"}'))["nextCursor"] == "t"
-    assert "nextCursor" not in json.loads(rewrite_result(lists, SrsForm(), b'{"tasks":[],"nextPageToken":""}'))
+    assert (
+        json.loads(rewrite_result(lists, SrsForm(), b'{"tasks":[],"nextPageToken":"t"}'))[
+            "nextCursor"
+        ]
+        == "t"
+    )
+    assert "nextCursor" not in json.loads(
+        rewrite_result(lists, SrsForm(), b'{"tasks":[],"nextPageToken":""}')
+    )
     config = b'{"taskId":"t","pushNotificationConfig":{"id":"t","url":"https://a"}}'
-    assert json.loads(rewrite_result(configs, SrsForm(), config)) == {"taskId": "t", "url": "https://a", "status": "active"}
+    assert json.loads(rewrite_result(configs, SrsForm(), config)) == {
+        "taskId": "t",
+        "url": "https://a",
+        "status": "active",
+    }
     failed = SrsForm(result={"status": "failed"})
     assert json.loads(rewrite_result(configs, failed, config))["status"] == "failed"
     assert rewrite_result(configs, failed, b"null") == b"null"
@@ -177,4 +241,7 @@ def test_calls_for_the_card() -> None:
     """By the method alone."""
     assert is_card_call(b'{"method": "agentCard/get"}')
     assert not any(map(is_card_call, (b'{"method": "tasks/get"}', b"{", b"[]", b"5")))
-    assert json.loads(rewrite_call(b'{"method": "agentCard/get"}').body)["method"] == "agent/getAuthenticatedExtendedCard"
+    assert (
+        json.loads(rewrite_call(b'{"method": "agentCard/get"}').body)["method"]
+        == "agent/getAuthenticatedExtendedCard"
+    )

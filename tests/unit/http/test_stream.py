@@ -20,7 +20,9 @@ pytestmark = pytest.mark.anyio
 class ChunkSource:
     """Yields chunks one by one; records that its reader has closed it."""
 
-    def __init__(self, chunks: Iterable[bytes], *, failure: Exception | None = None, pause_seconds: float = 0) -> None:
+    def __init__(
+        self, chunks: Iterable[bytes], *, failure: Exception | None = None, pause_seconds: float = 0
+    ) -> None:
         self.is_closed = False
         self._chunks, self._failure, self._pause_seconds = chunks, failure, pause_seconds
 
@@ -36,12 +38,18 @@ class ChunkSource:
             self.is_closed = True
 
 
-async def run_stream(request: HttpRequest, chunks: AsyncGenerator[bytes, None], keep_alive_seconds: float = 15) -> None:
+async def run_stream(
+    request: HttpRequest, chunks: AsyncGenerator[bytes, None], keep_alive_seconds: float = 15
+) -> None:
     """Send chunks as a stream."""
-    await EventStreamResponse(request, keep_alive_seconds).run(chunks, bytes, lambda error: b"failed: %b" % str(error).encode())
+    await EventStreamResponse(request, keep_alive_seconds).run(
+        chunks, bytes, lambda error: b"failed: %b" % str(error).encode()
+    )
 
 
-async def run_until(request: HttpRequest, chunks: AsyncGenerator[bytes, None], clock: FakeClock, expires_at: float) -> None:
+async def run_until(
+    request: HttpRequest, chunks: AsyncGenerator[bytes, None], clock: FakeClock, expires_at: float
+) -> None:
     """Send chunks until the credentials expire."""
     with request.interrupt as interrupt:
         interrupt.watch(wait_for_expiry(clock, expires_at))
@@ -113,7 +121,11 @@ async def test_keep_alive_comments_are_sent_while_nothing_happens() -> None:
 async def test_no_keep_alive_comment_between_frequent_events() -> None:
     """Every chunk restarts the interval."""
     connection = Connection()
-    await run_stream(connection.request(), ChunkSource([b"a"] * 12, pause_seconds=0.1).read(), keep_alive_seconds=1)
+    await run_stream(
+        connection.request(),
+        ChunkSource([b"a"] * 12, pause_seconds=0.1).read(),
+        keep_alive_seconds=1,
+    )
     assert KEEP_ALIVE not in connection.body
 
 
@@ -139,13 +151,19 @@ async def test_a_stream_whose_events_are_ready_gives_way_to_others() -> None:
 
 async def test_a_stream_ends_when_its_credentials_expire() -> None:
     """At that moment of the clock, not before, with an error event."""
-    clock, connection, source = FakeClock(), Connection(), ChunkSource([b"a", b"b"], pause_seconds=0.01)
+    clock, connection, source = (
+        FakeClock(),
+        Connection(),
+        ChunkSource([b"a", b"b"], pause_seconds=0.01),
+    )
     expires_at = clock.millis() / 1000 + 5000
     await run_until(connection.request(), source.read(), clock, expires_at)
     assert connection.body == b"ab"
     connection.sent.clear()
     consumed = asyncio.Event()
-    blocked = asyncio.create_task(run_until(connection.request(), block_after(source, consumed), clock, expires_at))
+    blocked = asyncio.create_task(
+        run_until(connection.request(), block_after(source, consumed), clock, expires_at)
+    )
     await consumed.wait()
     clock.advance(3600)
     await asyncio.sleep(0.01)
@@ -160,7 +178,9 @@ async def test_credentials_that_expire_before_the_first_event_are_refused() -> N
     """Nothing has been sent, so that the error can become a plain response."""
     connection = Connection()
     with pytest.raises(ChallengeError):
-        await run_until(connection.request(), block_after(ChunkSource([]), asyncio.Event()), FakeClock(), 0.0)
+        await run_until(
+            connection.request(), block_after(ChunkSource([]), asyncio.Event()), FakeClock(), 0.0
+        )
     assert connection.sent == []
 
 
@@ -173,7 +193,9 @@ async def block_after(source: ChunkSource, consumed: asyncio.Event) -> AsyncGene
 
 
 async def test_chunks_that_are_ready_at_once_go_in_one_write() -> None:
-    """A write to the socket costs more than everything that was done for a chunk; but no chunk waits for one that is not ready."""
+    """A write to the socket costs more than everything that was done for a chunk; but no chunk
+    waits for one that is not ready.
+    """
     connection, gate = Connection(), asyncio.Event()
 
     async def yield_chunks() -> AsyncGenerator[bytes, None]:
@@ -191,5 +213,10 @@ async def test_chunks_that_are_ready_at_once_go_in_one_write() -> None:
     assert connection.body == b"ab"
     gate.set()
     await running
-    assert [message.get("body") for message in connection.sent] == [None, b"ab", b"c" + b"d" * 70_000, b"e"]
+    assert [message.get("body") for message in connection.sent] == [
+        None,
+        b"ab",
+        b"c" + b"d" * 70_000,
+        b"e",
+    ]
     assert [message.get("more_body") for message in connection.sent] == [None, True, True, False]

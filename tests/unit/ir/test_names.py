@@ -24,7 +24,10 @@ SCHEMAS: dict[str, tuple[dict[str, object], TypeExpr]] = {
     "number": ({"type": "number"}, Primitive.NUMBER),
     "boolean": ({"type": "boolean"}, Primitive.BOOLEAN),
     "list": ({"type": "array", "items": {"type": "string"}}, ListOf(Primitive.STRING)),
-    "map": ({"type": "object", "additionalProperties": {"type": "array", "items": {"type": "boolean"}}}, MapOf(ListOf(Primitive.BOOLEAN))),
+    "map": (
+        {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "boolean"}}},
+        MapOf(ListOf(Primitive.BOOLEAN)),
+    ),
     "several": ({"type": ["string", "integer"]}, OneOf((Primitive.STRING, Primitive.INTEGER))),
     "reference": ({"$ref": "#/$defs/Other"}, Ref("Other")),
     "constant": ({"const": "x"}, Constant("x")),
@@ -49,12 +52,22 @@ def generated(schema: dict[str, object], folder: Path) -> dict[str, list[str]]:
     )
     source = generate(file, config=config)
     assert isinstance(source, str)
-    return {node.name: [member_of(each) for each in node.body] for node in ast.parse(source).body if isinstance(node, ast.ClassDef)}
+    return {
+        node.name: [member_of(each) for each in node.body]
+        for node in ast.parse(source).body
+        if isinstance(node, ast.ClassDef)
+    }
 
 
 def member_of(statement: ast.stmt) -> str:
     """Find the name that a statement of a class sets."""
-    target = statement.target if isinstance(statement, ast.AnnAssign) else statement.targets[0] if isinstance(statement, ast.Assign) else None
+    target = (
+        statement.target
+        if isinstance(statement, ast.AnnAssign)
+        else statement.targets[0]
+        if isinstance(statement, ast.Assign)
+        else None
+    )
     assert isinstance(target, ast.Name)
     return target.id
 
@@ -63,27 +76,60 @@ def member_of(statement: ast.stmt) -> str:
 def test_field_names(schema: dict[str, object], of: TypeExpr, tmp_path: Path) -> None:
     """A member of any type has the name that datamodel-code-generator gives it."""
     other = {"type": "object", "properties": {"x": {"type": "string"}}}
-    types = {f"T{index}": {"type": "object", "properties": {wire: schema}} for index, wire in enumerate(TRICKY)}
+    types = {
+        f"T{index}": {"type": "object", "properties": {wire: schema}}
+        for index, wire in enumerate(TRICKY)
+    }
     made = generated({"$defs": {"Other": other, **types}}, tmp_path)
-    assert {wire: made[f"T{index}"] for index, wire in enumerate(TRICKY)} == {wire: [names.field_name(wire, of)] for wire in TRICKY}
+    assert {wire: made[f"T{index}"] for index, wire in enumerate(TRICKY)} == {
+        wire: [names.field_name(wire, of)] for wire in TRICKY
+    }
 
 
 def test_member_names(tmp_path: Path) -> None:
     """A value of an enumeration has the name that datamodel-code-generator gives it."""
-    words = ["input-required", "canceled", "1st", "None", "TRUE", "mro", "name", "value", "_z", "TASK_STATE_NEW", "apiKey", "http.auth"]
+    words = [
+        "input-required",
+        "canceled",
+        "1st",
+        "None",
+        "TRUE",
+        "mro",
+        "name",
+        "value",
+        "_z",
+        "TASK_STATE_NEW",
+        "apiKey",
+        "http.auth",
+    ]
     made = generated({"$defs": {"E": {"type": "string", "enum": words}}}, tmp_path)
     assert made["E"] == [names.member_name(word) for word in words]
 
 
 @pytest.mark.parametrize(
-    ("file", "module"), [("v1_0/message.json", "message"), ("v0_3/calls_task.json", "calls_task"), ("x/Push-Config.json", "push_config")]
+    ("file", "module"),
+    [
+        ("v1_0/message.json", "message"),
+        ("v0_3/calls_task.json", "calls_task"),
+        ("x/Push-Config.json", "push_config"),
+    ],
 )
 def test_module_name(file: str, module: str) -> None:
     """A module is named after its file."""
     assert names.module_name(file) == module
 
 
-@pytest.mark.parametrize(("name", "is_good"), [("Task", True), ("OAuth2", True), ("None", False), ("_Task", False), ("2nd", False), ("A-B", False)])
+@pytest.mark.parametrize(
+    ("name", "is_good"),
+    [
+        ("Task", True),
+        ("OAuth2", True),
+        ("None", False),
+        ("_Task", False),
+        ("2nd", False),
+        ("A-B", False),
+    ],
+)
 def test_is_class_name(*, name: str, is_good: bool) -> None:
     """A class can have a name that is a public Python identifier."""
     assert names.is_class_name(name) is is_good

@@ -81,9 +81,18 @@ def agent(*handlers: tuple[str, Callable[..., object]], **facts: object) -> Agen
 
 
 INVALID = {
-    "several skills": (Surface(agent(("a", quiet), ("b", quiet)), "/x", ONLY_MESH), "a mesh surface has one skill, not 2"),
-    "a question": (Surface(agent(("a", curious)), "/x", ONLY_MESH), "asks questions, and the mesh dialect has no way to answer"),
-    "a question that is declared": (Surface(agent(("a", quiet), asks=True), "/x", ONLY_MESH), "asks questions"),
+    "several skills": (
+        Surface(agent(("a", quiet), ("b", quiet)), "/x", ONLY_MESH),
+        "a mesh surface has one skill, not 2",
+    ),
+    "a question": (
+        Surface(agent(("a", curious)), "/x", ONLY_MESH),
+        "asks questions, and the mesh dialect has no way to answer",
+    ),
+    "a question that is declared": (
+        Surface(agent(("a", quiet), asks=True), "/x", ONLY_MESH),
+        "asks questions",
+    ),
     "capitals": (Surface(agent(("MySkill", quiet)), "/x", ONLY_MESH), "use lowercase letters"),
     "underscores": (Surface(agent(("my_skill", quiet)), "/x", ONLY_MESH), "use lowercase letters"),
 }
@@ -99,11 +108,17 @@ def test_an_unusable_surface_raises(surface: Surface, words: str) -> None:
 
 VALID = {
     "one skill": Surface(agent(("a-1", quiet)), "/x", ONLY_MESH),
-    "one of several": Surface(agent(("a", quiet), ("b", quiet)), "/x", ONLY_MESH, only=frozenset("b")),
+    "one of several": Surface(
+        agent(("a", quiet), ("b", quiet)), "/x", ONLY_MESH, only=frozenset("b")
+    ),
     "at the root": Surface(agent(("a", quiet)), "", ONLY_MESH),
     "a question that is none": Surface(agent(("a", curious), asks=False), "/x", ONLY_MESH),
-    "a question that others answer": Surface(agent(("a", curious)), "/x", frozenset((MESH.name, V1_0.name))),
-    "another dialect": Surface(agent(("My_Skill", curious), ("b", quiet)), "/x", frozenset((V1_0.name,))),
+    "a question that others answer": Surface(
+        agent(("a", curious)), "/x", frozenset((MESH.name, V1_0.name))
+    ),
+    "another dialect": Surface(
+        agent(("My_Skill", curious), ("b", quiet)), "/x", frozenset((V1_0.name,))
+    ),
 }
 
 

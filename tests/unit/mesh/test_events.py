@@ -34,12 +34,16 @@ def task(state: TaskState, *artifacts: Artifact, said: Message | None = None) ->
     """Make a task."""
     history = [build_user_message("do it"), build_user_message("please", message_id="m-2")]
     status = TaskStatus(state=state, message=said)
-    return Task(id="t", context_id="c", status=status, artifacts=list(artifacts) or None, history=history)
+    return Task(
+        id="t", context_id="c", status=status, artifacts=list(artifacts) or None, history=history
+    )
 
 
 def artifact(name: str, *texts: str) -> Artifact:
     """Make an artifact."""
-    return Artifact(artifact_id=name, name=name, description="d", parts=[Part(text=text) for text in texts])
+    return Artifact(
+        artifact_id=name, name=name, description="d", parts=[Part(text=text) for text in texts]
+    )
 
 
 RESULTS = {
@@ -53,13 +57,17 @@ RESULTS = {
 
 @pytest.mark.parametrize(("artifacts", "text"), RESULTS.values(), ids=RESULTS.keys())
 def test_a_completed_task_has_one_artifact(artifacts: list[Artifact], text: str) -> None:
-    """It is called result, and has nothing but its text; the history is the message that began the task."""
+    """It is called result, and has nothing but its text; the history is the message that began the
+    task.
+    """
     one = project_task(task(TaskState.COMPLETED, *artifacts))
     assert one.artifacts == [Artifact(artifact_id="result", name="result", parts=[Part(text=text)])]
     assert [message.message_id for message in one.history or ()] == ["m-1"]
 
 
-@pytest.mark.parametrize("state", [state for state in TaskState if state is not TaskState.COMPLETED])
+@pytest.mark.parametrize(
+    "state", [state for state in TaskState if state is not TaskState.COMPLETED]
+)
 def test_other_tasks_have_no_artifact(state: TaskState) -> None:
     """Consumers would read a partial result as the result."""
     assert project_task(task(state, artifact("result", "half"))).artifacts is None
@@ -67,15 +75,31 @@ def test_other_tasks_have_no_artifact(state: TaskState) -> None:
 
 def test_a_message_can_be_the_result() -> None:
     """A returned message is the result if there is no artifact."""
-    said = Message(message_id="m", role=Role.AGENT, parts=[Part(text="Hello"), Part(text="!")], metadata={"a": 1})
-    assert (project_task(task(TaskState.COMPLETED, said=said)).artifacts or [])[0].parts == [Part(text="Hello!")]
-    assert (project_task(task(TaskState.COMPLETED, artifact("result", "r"), said=said)).artifacts or [])[0].parts == [Part(text="r")]
+    said = Message(
+        message_id="m",
+        role=Role.AGENT,
+        parts=[Part(text="Hello"), Part(text="!")],
+        metadata={"a": 1},
+    )
+    assert (project_task(task(TaskState.COMPLETED, said=said)).artifacts or [])[0].parts == [
+        Part(text="Hello!")
+    ]
+    assert (
+        project_task(task(TaskState.COMPLETED, artifact("result", "r"), said=said)).artifacts or []
+    )[0].parts == [Part(text="r")]
 
 
 def test_a_status_message_is_one_text() -> None:
     """Several parts become one text; a message without parts becomes none."""
-    said = Message(message_id="m", role=Role.AGENT, parts=[Part(text="a"), Part(data=1)], metadata={"a": 1})
+    said = Message(
+        message_id="m", role=Role.AGENT, parts=[Part(text="a"), Part(data=1)], metadata={"a": 1}
+    )
     message = project_task(task(TaskState.FAILED, said=said)).status.message
     assert message is not None
     assert (message.parts, message.metadata) == ([Part(text='["a", 1]')], None)
-    assert project_task(task(TaskState.FAILED, said=said.model_copy(update={"parts": []}))).status.message is None
+    assert (
+        project_task(
+            task(TaskState.FAILED, said=said.model_copy(update={"parts": []}))
+        ).status.message
+        is None
+    )

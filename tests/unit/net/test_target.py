@@ -66,7 +66,9 @@ def test_a_url_that_is_called(url: str) -> None:
 
 @pytest.mark.parametrize("url", REFUSED.values(), ids=REFUSED)
 def test_a_url_that_is_not_called(url: str) -> None:
-    """It is refused as a wrong parameter, without any call; neither text repeats what may be secret in it."""
+    """It is refused as a wrong parameter, without any call; neither text repeats what may be secret
+    in it.
+    """
     with pytest.raises(UrlRefusedError) as caught:
         parse_target(url, DEFAULT)
     assert isinstance(caught.value, InvalidParamsError)
@@ -75,7 +77,9 @@ def test_a_url_that_is_not_called(url: str) -> None:
 
 
 def test_development_permits_this_machine() -> None:
-    """With the switch, http and any port are fine for this machine, but not for an address elsewhere."""
+    """With the switch, http and any port are fine for this machine, but not for an address
+    elsewhere.
+    """
     assert parse_target("http://127.0.0.1:5000/hook", DEVELOPMENT).port == 5000
     assert parse_target("https://localhost:5000/hook", DEVELOPMENT).host == "localhost"
     with pytest.raises(UrlRefusedError):
@@ -87,7 +91,9 @@ def test_development_permits_this_machine() -> None:
     assert "A2A_OUTBOUND_PORTS" in caught.value.hint
 
 
-@pytest.mark.parametrize("url", ["https://localhost/", "https://LOCALHOST.:8443/", "https://app.localhost/"])
+@pytest.mark.parametrize(
+    "url", ["https://localhost/", "https://LOCALHOST.:8443/", "https://app.localhost/"]
+)
 def test_names_of_this_machine_are_refused_when_they_are_set(url: str) -> None:
     """They need no lookup: RFC 6761 reserves them. A host that only begins like one does."""
     with pytest.raises(UrlRefusedError) as caught:
@@ -107,4 +113,7 @@ def test_a_list_of_hosts_is_heeded() -> None:
 
 def test_a_target_shows_no_secrets() -> None:
     """The text for logs has no path and no query, because webhooks keep their secrets there."""
-    assert str(parse_target("https://hooks.example.com/services/T0/secret?token=secret", DEFAULT)) == "https://hooks.example.com"
+    assert (
+        str(parse_target("https://hooks.example.com/services/T0/secret?token=secret", DEFAULT))
+        == "https://hooks.example.com"
+    )

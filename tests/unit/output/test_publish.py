@@ -33,12 +33,21 @@ def build(root: Path, files: Files) -> None:
     for path, content in files.items():
         staged[path].parent.mkdir(parents=True, exist_ok=True)
         staged[path].write_bytes(content)
-    publish(root, staged, make_plan(root, files, read_hashes(lock.read_lock(root))), (lock.LOCK_FILE, build_lock(files).to_bytes()))
+    publish(
+        root,
+        staged,
+        make_plan(root, files, read_hashes(lock.read_lock(root))),
+        (lock.LOCK_FILE, build_lock(files).to_bytes()),
+    )
 
 
 def read_tree(root: Path) -> dict[str, bytes]:
     """Read everything below a folder but the stage."""
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file() and ".stage" not in path.parts}
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file() and ".stage" not in path.parts
+    }
 
 
 def test_only_changed_files_are_written(tmp_path: Path) -> None:
@@ -66,7 +75,13 @@ def test_an_unknown_file_stays(tmp_path: Path) -> None:
     assert (tmp_path / "out/mine.py").read_bytes() == b"mine"
     files = {"out/b.py": b"b"}
     old = lock.read_lock(tmp_path)
-    drift = find_drift(tmp_path, tmp_path / "out", files, make_plan(tmp_path, files, read_hashes(old)), (old, build_lock(files)))
+    drift = find_drift(
+        tmp_path,
+        tmp_path / "out",
+        files,
+        make_plan(tmp_path, files, read_hashes(old)),
+        (old, build_lock(files)),
+    )
     assert drift.unknown_files == ("out/mine.py",)
     assert drift
 
@@ -123,12 +138,20 @@ def test_a_failure_restores_everything(tmp_path: Path) -> None:
 
 
 def test_drift_reports_every_file_and_the_difference(tmp_path: Path) -> None:
-    """Missing, stale, edited and orphaned files have their own text, and the diff leads from disk to output."""
+    """Missing, stale, edited and orphaned files have their own text, and the diff leads from disk
+    to output.
+    """
     build(tmp_path, {"out/edited.py": b"1\n", "out/orphan.py": b"1\n", "out/stale.py": b"1\n"})
     (tmp_path / "out/edited.py").write_bytes(b"hand\n")
     files = {"out/edited.py": b"2\n", "out/missing.py": b"2\n", "out/stale.py": b"2\n"}
     old = lock.read_lock(tmp_path)
-    drift = find_drift(tmp_path, tmp_path / "out", files, make_plan(tmp_path, files, read_hashes(old)), (old, build_lock(files)))
+    drift = find_drift(
+        tmp_path,
+        tmp_path / "out",
+        files,
+        make_plan(tmp_path, files, read_hashes(old)),
+        (old, build_lock(files)),
+    )
     assert dict(drift.describe()) == {
         "out/edited.py": "edited by hand",
         "out/missing.py": "missing",
@@ -136,5 +159,16 @@ def test_drift_reports_every_file_and_the_difference(tmp_path: Path) -> None:
         "out/stale.py": "stale",
         lock.LOCK_FILE: "does not match the inputs and outputs",
     }
-    assert list(drift.render_diff())[-9:-4] == ["--- a/out/stale.py", "+++ b/out/stale.py", "@@ -1 +1 @@", "-1", "+2"]
-    assert list(drift.render_diff())[-4:] == ["--- a/out/orphan.py", "+++ /dev/null", "@@ -1 +0,0 @@", "-1"]
+    assert list(drift.render_diff())[-9:-4] == [
+        "--- a/out/stale.py",
+        "+++ b/out/stale.py",
+        "@@ -1 +1 @@",
+        "-1",
+        "+2",
+    ]
+    assert list(drift.render_diff())[-4:] == [
+        "--- a/out/orphan.py",
+        "+++ /dev/null",
+        "@@ -1 +0,0 @@",
+        "-1",
+    ]

@@ -40,11 +40,16 @@ async def test_the_canonical_dialect_sends_events() -> None:
 
 @pytest.mark.parametrize("dialect", [V0_3.name, V0_3_PROTO.name])
 async def test_the_older_dialect_sends_tasks(dialect: str) -> None:
-    """The whole task each time, with the status it had then, also when it is told late; unfinished artifacts wait for what comes after them."""
+    """The whole task each time, with the status it had then, also when it is told late; unfinished
+    artifacts wait for what comes after them.
+    """
     sent = [build_notification(delivery) for delivery in await deliveries(PLAIN, dialect)]
     tasks = [v0_3.Task.model_validate_json(each.body) for each in sent if each is not None]
     assert [task.status.state for task in tasks] == ["submitted", "working", "completed"]
-    assert [part.model_dump()["text"] for part in (tasks[-1].artifacts or [])[0].parts] == ["x", "x"]
+    assert [part.model_dump()["text"] for part in (tasks[-1].artifacts or [])[0].parts] == [
+        "x",
+        "x",
+    ]
     assert all(json.loads(each.body)["kind"] == "task" for each in sent if each is not None)
 
 
@@ -58,13 +63,19 @@ async def test_the_newest_artifact_is_sent_in_the_older_dialect() -> None:
 
 @pytest.mark.parametrize("dialect", [CANONICAL.name, V0_3.name])
 async def test_headers_say_what_the_configuration_wants(dialect: str) -> None:
-    """The media type, the token under each of its names, the credentials, and an id; without a wish none of them."""
+    """The media type, the token under each of its names, the credentials, and an id; without a wish
+    none of them.
+    """
     (first, *_) = await deliveries(FULL, dialect)
     notification = build_notification(first)
     assert notification is not None
     headers = dict(notification.headers)
     assert headers.pop(ID_HEADER)
-    assert headers == {"Content-Type": "application/json", "Authorization": "Bearer abc.def", **dict.fromkeys(NOTIFICATION_TOKEN.headers, "t-1")}
+    assert headers == {
+        "Content-Type": "application/json",
+        "Authorization": "Bearer abc.def",
+        **dict.fromkeys(NOTIFICATION_TOKEN.headers, "t-1"),
+    }
     (plain, *_) = await deliveries(PLAIN, dialect)
     notification = build_notification(plain)
     assert notification is not None
@@ -73,18 +84,25 @@ async def test_headers_say_what_the_configuration_wants(dialect: str) -> None:
 
 async def test_a_scheme_without_credentials_sends_none() -> None:
     """There is nothing to say then."""
-    (first, *_) = await deliveries(PLAIN.model_copy(update={"authentication": AuthenticationInfo(scheme="Bearer")}))
+    (first, *_) = await deliveries(
+        PLAIN.model_copy(update={"authentication": AuthenticationInfo(scheme="Bearer")})
+    )
     notification = build_notification(first)
     assert notification is not None
     assert "Authorization" not in notification.headers
 
 
 async def test_an_id_is_of_one_delivery() -> None:
-    """Every try has the same, every other event, configuration and task has another, and our key is not in it."""
+    """Every try has the same, every other event, configuration and task has another, and our key is
+    not in it.
+    """
     ids = set()
     for config in (PLAIN, PLAIN, PLAIN.model_copy(update={"id": "other"})):
         for delivery in await deliveries(config):
-            first, again = build_notification(delivery), build_notification(replace(delivery, attempts=7))
+            first, again = (
+                build_notification(delivery),
+                build_notification(replace(delivery, attempts=7)),
+            )
             assert first is not None
             assert again is not None
             assert first.headers[ID_HEADER] == again.headers[ID_HEADER]
@@ -96,10 +114,20 @@ async def test_an_id_is_of_one_delivery() -> None:
 BAD = {
     "line break in token": ({"token": "a\r\nX-Evil: 1"}, ["token"]),
     "token beyond ASCII": ({"token": "ü"}, ["token"]),
-    "line break in credentials": ({"authentication": AuthenticationInfo(scheme="Bearer", credentials="a\nb")}, ["authentication.credentials"]),
-    "two words for a scheme": ({"authentication": AuthenticationInfo(scheme="Bearer x", credentials="a")}, ["authentication.scheme"]),
+    "line break in credentials": (
+        {"authentication": AuthenticationInfo(scheme="Bearer", credentials="a\nb")},
+        ["authentication.credentials"],
+    ),
+    "two words for a scheme": (
+        {"authentication": AuthenticationInfo(scheme="Bearer x", credentials="a")},
+        ["authentication.scheme"],
+    ),
     "all at once": (
-        {"url": "http://example.com", "token": "\n", "authentication": AuthenticationInfo(scheme="", credentials="\x00")},
+        {
+            "url": "http://example.com",
+            "token": "\n",
+            "authentication": AuthenticationInfo(scheme="", credentials="\x00"),
+        },
         ["url", "token", "authentication.scheme", "authentication.credentials"],
     ),
     "slash in id": ({"id": "a/b"}, ["id"]),
@@ -109,7 +137,9 @@ BAD = {
 
 
 @pytest.mark.parametrize(("change", "places"), BAD.values(), ids=BAD)
-async def test_a_configuration_that_could_not_be_called_is_refused(change: dict[str, object], places: list[str]) -> None:
+async def test_a_configuration_that_could_not_be_called_is_refused(
+    change: dict[str, object], places: list[str]
+) -> None:
     """The client reads every place that is wrong, and nothing of what it has sent."""
     config = FULL.model_copy(update=change)
     async with GuardedHttpClient() as outbound:

@@ -9,8 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from a2a_runtime.net.client import OutboundResponse
-from a2a_runtime.net.target import AddressRefusedError, OutboundConnectError, OutboundError, OutboundTimeoutError, UrlRefusedError
-from a2a_runtime.push.retry_policy import Attempt, Delivered, GiveUp, Retry, get_delay, outcome_from_error, outcome_from_response
+from a2a_runtime.net.target import (
+    AddressRefusedError,
+    OutboundConnectError,
+    OutboundError,
+    OutboundTimeoutError,
+    UrlRefusedError,
+)
+from a2a_runtime.push.retry_policy import (
+    Attempt,
+    Delivered,
+    GiveUp,
+    Retry,
+    get_delay,
+    outcome_from_error,
+    outcome_from_response,
+)
 from a2a_runtime.settings import Settings
 
 NOW = datetime(2026, 11, 5, 10, tzinfo=UTC)
@@ -39,8 +53,12 @@ AFTER = {
 
 @pytest.mark.parametrize("status", AFTER)
 def test_a_status_decides(status: int) -> None:
-    """2xx has arrived, a refusal for good ends the configuration, everything else is tried again."""
-    assert isinstance(outcome_from_response(OutboundResponse(status, {}), FIRST, PATIENCE), AFTER[status])
+    """2xx has arrived, a refusal for good ends the configuration, everything else is tried
+    again.
+    """
+    assert isinstance(
+        outcome_from_response(OutboundResponse(status, {}), FIRST, PATIENCE), AFTER[status]
+    )
 
 
 ERRORS: dict[OutboundError, type] = {
@@ -60,7 +78,15 @@ def test_an_error_decides(error: OutboundError) -> None:
 def test_delays_double_up_to_a_limit() -> None:
     """1, 2, 4 seconds and so on, as the operator has set it."""
     settings = Settings(push_initial_delay=1, push_max_delay=20)
-    assert [get_delay(settings, attempts, 0) for attempts in range(1, 8)] == [1, 2, 4, 8, 16, 20, 20]
+    assert [get_delay(settings, attempts, 0) for attempts in range(1, 8)] == [
+        1,
+        2,
+        4,
+        8,
+        16,
+        20,
+        20,
+    ]
 
 
 @given(st.integers(1, 10**6), st.floats(0, 1))
@@ -70,9 +96,15 @@ def test_a_delay_stays_in_its_limits(attempts: int, chance: float) -> None:
 
 
 def test_many_failures_are_a_failure() -> None:
-    """After the last try the configuration has failed, and its owner may read why, but not where it leads."""
-    verdict = outcome_from_error(OutboundConnectError("10.0.0.1 refused"), Attempt(5, NOW, 0), PATIENCE)
-    assert verdict == GiveUp("The webhook could not be reached; given up after 5 tries", "10.0.0.1 refused")
+    """After the last try the configuration has failed, and its owner may read why, but not where it
+    leads.
+    """
+    verdict = outcome_from_error(
+        OutboundConnectError("10.0.0.1 refused"), Attempt(5, NOW, 0), PATIENCE
+    )
+    assert verdict == GiveUp(
+        "The webhook could not be reached; given up after 5 tries", "10.0.0.1 refused"
+    )
     assert outcome_from_response(OutboundResponse(503, {}), Attempt(5, NOW, 0), PATIENCE) == GiveUp(
         "The webhook answered 503; given up after 5 tries", "The webhook answered 503"
     )
@@ -97,7 +129,9 @@ WAITS = {
 @pytest.mark.parametrize("text", WAITS, ids=str)
 @pytest.mark.parametrize("status", [429, 503])
 def test_a_receiver_may_say_when(text: str, status: int) -> None:
-    """Its wish is heeded when it is later than ours, up to our longest delay; what cannot be read is no wish."""
-    assert outcome_from_response(OutboundResponse(status, {"retry-after": text}), Attempt(3, NOW, 0), PATIENCE) == Retry(
-        WAITS[text], f"The webhook answered {status}"
-    )
+    """Its wish is heeded when it is later than ours, up to our longest delay; what cannot be read
+    is no wish.
+    """
+    assert outcome_from_response(
+        OutboundResponse(status, {"retry-after": text}), Attempt(3, NOW, 0), PATIENCE
+    ) == Retry(WAITS[text], f"The webhook answered {status}")

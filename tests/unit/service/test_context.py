@@ -27,9 +27,13 @@ SURFACE = Surface(AGENT, "/hello")
     ],
     ids=["no tenant", "an empty one", "named", "known", "named as known"],
 )
-def test_the_tenant_is_that_of_the_caller_or_of_the_request(caller: Caller, tenant: str | None, expected: str) -> None:
+def test_the_tenant_is_that_of_the_caller_or_of_the_request(
+    caller: Caller, tenant: str | None, expected: str
+) -> None:
     """A caller without a tenant may name one."""
-    assert CallContext(SURFACE, caller).task_scope(tenant) == TaskScope(SURFACE.storage_key, expected, "ada")
+    assert CallContext(SURFACE, caller).task_scope(tenant) == TaskScope(
+        SURFACE.storage_key, expected, "ada"
+    )
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,11 @@ from a2a_runtime.service.validation import detect_media_type, is_offered_type
         ("", ("text/plain",), False),
     ],
 )
-def test_media_types_match_by_name_and_wildcard(media_type: str, offered: tuple[str, ...], expected: bool) -> None:  # noqa: FBT001 - a table
+def test_media_types_match_by_name_and_wildcard(
+    media_type: str,
+    offered: tuple[str, ...],
+    expected: bool,  # noqa: FBT001 - a table
+) -> None:
     """Case and parameters are ignored; a word alone matches all of its subtypes."""
     assert is_offered_type(media_type, offered) is expected
 

@@ -53,11 +53,18 @@ class Service:
 
 
 def test_a_handler_of_the_wrong_kind_is_refused() -> None:
-    """A unary handler cannot yield and a streaming handler must; the error has both cures and is raised before any call."""
+    """A unary handler cannot yield and a streaming handler must; the error has both cures and is
+    raised before any call.
+    """
     service = Service()
     UnaryHandler(ECHO, service.once)
     StreamingHandler(ECHO, service.chunks)
-    with pytest.raises(HandlerMismatchError, match=r"skill echo: Service.once returns, but the skill streams"):
+    with pytest.raises(
+        HandlerMismatchError, match=r"skill echo: Service.once returns, but the skill streams"
+    ):
         StreamingHandler(ECHO, service.once)  # type: ignore[arg-type]
-    with pytest.raises(HandlerMismatchError, match=r"skill echo: Service.chunks yields, but the skill does not stream; return the output, or set"):
+    with pytest.raises(
+        HandlerMismatchError,
+        match=r"skill echo: Service.chunks yields, but the skill does not stream; return the output, or set",
+    ):
         UnaryHandler(ECHO, service.chunks)  # type: ignore[arg-type]

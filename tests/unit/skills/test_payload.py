@@ -29,12 +29,22 @@ def test_data_goes_before_text(parts: list[Part], value: object, place: str) -> 
 
 def test_text_skills_take_all_texts() -> None:
     """For a skill that takes text, the texts of a message are the value, line by line."""
-    assert extract_payload([Part(text="a"), Part(raw=b"x"), Part(text="b")], TEXT.validator).value == "a\nb"
-    assert extract_payload([Part(text="a"), Part(text="b")], TEXT.validator, are_chunks=True).value == "ab"
+    assert (
+        extract_payload([Part(text="a"), Part(raw=b"x"), Part(text="b")], TEXT.validator).value
+        == "a\nb"
+    )
+    assert (
+        extract_payload([Part(text="a"), Part(text="b")], TEXT.validator, are_chunks=True).value
+        == "ab"
+    )
     assert extract_payload([Part(data="c")], TEXT.validator).value == "c"
 
 
-@pytest.mark.parametrize("parts", [[], [Part(raw=b"{}")], [Part(text="{")], [Part(text="NaN")]], ids=["nothing", "a file", "no json", "no number"])
+@pytest.mark.parametrize(
+    "parts",
+    [[], [Part(raw=b"{}")], [Part(text="{")], [Part(text="NaN")]],
+    ids=["nothing", "a file", "no json", "no number"],
+)
 def test_other_messages_carry_nothing(parts: list[Part]) -> None:
     """A message without JSON is refused, with the place where it should be."""
     with pytest.raises(SchemaMismatchError) as refused:
@@ -43,7 +53,9 @@ def test_other_messages_carry_nothing(parts: list[Part]) -> None:
 
 
 def test_plain_text_is_never_looked_at() -> None:
-    """A skill without schemas refuses no message, not even one without text: the handler may want its files."""
+    """A skill without schemas refuses no message, not even one without text: the handler may want
+    its files.
+    """
     contract = SkillContract("plain", TEXT, TEXT)
     contract.check_message(Message(message_id="m", role=Role.USER, parts=[Part(raw=b"x")]))
     assert contract.input_schema is None

@@ -1,4 +1,6 @@
-"""Values that cross the boundary of a skill: read by the schema first, written so that absent stays absent."""
+"""Values that cross the boundary of a skill: read by the schema first, written so that absent stays
+absent.
+"""
 
 from __future__ import annotations
 
@@ -54,12 +56,17 @@ FORM: TypedSchema[Order] = TypedSchema(Order, SCHEMA)
         (Order(item="a"), {"kind": "order", "item": "a"}),
         (Order(item="a", item_count=1), {"kind": "order", "item": "a", "itemCount": 1}),
         (Order(item="a", note=None, price=None), {"kind": "order", "item": "a", "note": None}),
-        (Order(item="a", due=datetime(2024, 5, 1, tzinfo=UTC)), {"kind": "order", "item": "a", "due": "2024-05-01T00:00:00Z"}),
+        (
+            Order(item="a", due=datetime(2024, 5, 1, tzinfo=UTC)),
+            {"kind": "order", "item": "a", "due": "2024-05-01T00:00:00Z"},
+        ),
     ],
     ids=["nothing set", "a default set", "null where it may be", "a point in time"],
 )
 def test_unset_members_are_not_written(value: Order, written: JsonObject) -> None:
-    """Tags are always written, other members if they were set, and None only where null is a value."""
+    """Tags are always written, other members if they were set, and None only where null is a
+    value.
+    """
     assert FORM.serialize(value) == written
 
 
@@ -74,7 +81,15 @@ def test_unset_members_are_not_written(value: Order, written: JsonObject) -> Non
         ([], [""]),
         (JSON_NULL, [""]),
     ],
-    ids=["missing", "two at once", "a keyword that types lack", "format", "null", "another type", "nothing"],
+    ids=[
+        "missing",
+        "two at once",
+        "a keyword that types lack",
+        "format",
+        "null",
+        "another type",
+        "nothing",
+    ],
 )
 def test_a_mismatch_lists_field_errors(value: object, places: list[str]) -> None:
     """The schema decides before a model is made, and reports every place."""
@@ -92,13 +107,21 @@ def test_names_of_python_are_no_names_of_the_wire() -> None:
 @pytest.mark.parametrize("number", [10**30, 1.5, -0.0, 2**63], ids=str)
 def test_numbers_keep_their_digits(number: float) -> None:
     """Integers of any length stay integers, beside members that take fractions."""
-    read = FORM.parse({"kind": "order", "item": "a", "price": number, "due": "2024-05-01T00:00:00Z"})
+    read = FORM.parse(
+        {"kind": "order", "item": "a", "price": number, "due": "2024-05-01T00:00:00Z"}
+    )
     assert (read.price, type(read.price)) == (number, type(number))
 
 
 @pytest.mark.parametrize(
     "rest",
-    [{"colour": None}, {"item_count": "x"}, {"model_dump": [1.0, 10**30]}, {"": {"a": {}}}, {"__class__": 1}],
+    [
+        {"colour": None},
+        {"item_count": "x"},
+        {"model_dump": [1.0, 10**30]},
+        {"": {"a": {}}},
+        {"__class__": 1},
+    ],
     ids=["null", "a name of Python", "a name of Pydantic", "no name", "a name of every object"],
 )
 def test_members_that_the_schema_does_not_speak_of_come_through(rest: JsonObject) -> None:
@@ -137,11 +160,18 @@ def test_field_paths_begin_at_the_message() -> None:
 
 def test_text_needs_no_schema() -> None:
     """A skill without schemas takes and gives any text."""
-    assert (TEXT.parse("a"), TEXT.serialize("a"), TEXT.validator.is_text, TEXT.id) == ("a", "a", True, "")
+    assert (TEXT.parse("a"), TEXT.serialize("a"), TEXT.validator.is_text, TEXT.id) == (
+        "a",
+        "a",
+        True,
+        "",
+    )
     assert len(TEXT.digest) == 64
 
 
-@pytest.mark.parametrize(("text", "count"), [("1e20", 10**20), ("1e2", 100), ("36893488147419103232", 2**65)])
+@pytest.mark.parametrize(
+    ("text", "count"), [("1e20", 10**20), ("1e2", 100), ("36893488147419103232", 2**65)]
+)
 def test_integers_may_be_written_with_an_exponent(text: str, count: int) -> None:
     """An integer of any size is one, however it is written."""
     assert FORM.read(f'{{"kind": "order", "item": "a", "itemCount": {text}}}').item_count == count
@@ -172,19 +202,26 @@ def _order_with(**members: object) -> Order:
     ids=["a number", "a free member", "a model in a free member"],
 )
 def test_numbers_that_json_lacks_are_not_written(order: Order, place: str) -> None:
-    """They would become null in silence; the error names the place and the cure, whatever writes."""
+    """They would become null in silence; the error names the place and the cure, whatever
+    writes.
+    """
     with pytest.raises(SchemaMismatchError) as caught:
         FORM.serialize(order)
     assert caught.value.fields == ((place, NOT_FINITE),)
     for write in (order.model_dump_json, lambda: order.model_dump(mode="json")):
-        with pytest.raises(PydanticSerializationError, match=r"Order\..+: infinity and NaN are no JSON; "):
+        with pytest.raises(
+            PydanticSerializationError, match=r"Order\..+: infinity and NaN are no JSON; "
+        ):
             write()
     assert order.model_dump()["item"] == "a"
 
 
 def test_numbers_that_json_lacks_are_not_written_outside_of_models() -> None:
     """A list or free JSON has no model that checks it."""
-    for form, value in ((TypedSchema[object](object, {}), {"a": [nan]}), (TypedSchema[object](list[Order], {}), [_order_with(price=inf)])):
+    for form, value in (
+        (TypedSchema[object](object, {}), {"a": [nan]}),
+        (TypedSchema[object](list[Order], {}), [_order_with(price=inf)]),
+    ):
         with pytest.raises(SchemaMismatchError, match="infinity and NaN are no JSON"):
             form.write(value)
 
@@ -196,8 +233,14 @@ class Reading(BaseModel):
     free: object = None
 
 
-@pytest.mark.parametrize(("value", "place"), [(Reading(value=inf), "value"), (Reading(free={"a": [nan]}), "free.a[0]")], ids=["number", "free"])
-def test_results_of_annotated_functions_hold_no_numbers_that_json_lacks(value: Reading, place: str) -> None:
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [(Reading(value=inf), "value"), (Reading(free={"a": [nan]}), "free.a[0]")],
+    ids=["number", "free"],
+)
+def test_results_of_annotated_functions_hold_no_numbers_that_json_lacks(
+    value: Reading, place: str
+) -> None:
     """Models of the application are refused too; null itself is written."""
     form: AnnotatedSchema[Reading] = AnnotatedSchema(Reading, "serialization", "urn:test")
     with pytest.raises(SchemaMismatchError) as caught:

@@ -45,11 +45,17 @@ def test_keeps_numbers(tmp_path: Path) -> None:
         pytest.param(b"", "A2A-S06", 1, "expecting value", id="empty"),
         pytest.param(b'{"a": 1,\n"\xff": 2}', "A2A-S04", 2, "byte 10 is not UTF-8", id="not UTF-8"),
         pytest.param(b"\xef\xbb\xbf{}", "A2A-S05", 1, "byte order mark", id="byte order mark"),
-        pytest.param(b'{"a": 1,\n"b": 2,\n"a": 3}', "A2A-S07", 3, 'duplicate key "a"', id="key twice"),
-        pytest.param(b"[" * 100_000 + b"]" * 100_000, "A2A-S08", 0, "nested too deeply", id="nested"),
+        pytest.param(
+            b'{"a": 1,\n"b": 2,\n"a": 3}', "A2A-S07", 3, 'duplicate key "a"', id="key twice"
+        ),
+        pytest.param(
+            b"[" * 100_000 + b"]" * 100_000, "A2A-S08", 0, "nested too deeply", id="nested"
+        ),
         pytest.param(b"[NaN]", "A2A-S09", 0, "NaN", id="NaN"),
         pytest.param(b"[1e999]", "A2A-S09", 0, "1e999 is too large", id="too large"),
-        pytest.param(b"[" + b"9" * 5000 + b"]", "A2A-S09", 0, "cannot be represented", id="too long"),
+        pytest.param(
+            b"[" + b"9" * 5000 + b"]", "A2A-S09", 0, "cannot be represented", id="too long"
+        ),
     ],
 )
 def test_invalid_json(tmp_path: Path, content: bytes, rule: str, line: int, words: str) -> None:

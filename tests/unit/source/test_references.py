@@ -11,7 +11,10 @@ from a2a_gen.source.documents import Document
 
 def build_documents(refs: Mapping[str, tuple[str, ...]]) -> Mapping[str, Document]:
     """Build files, each with one type T that has some references."""
-    tree = {path: {"$defs": {"T": {"oneOf": [{"$ref": ref} for ref in each]}}} for path, each in refs.items()}
+    tree = {
+        path: {"$defs": {"T": {"oneOf": [{"$ref": ref} for ref in each]}}}
+        for path, each in refs.items()
+    }
     return {path: Document(path, json.dumps(data), data) for path, data in tree.items()}
 
 
@@ -27,18 +30,30 @@ def build_documents(refs: Mapping[str, tuple[str, ...]]) -> Mapping[str, Documen
         pytest.param("b.json", "A2A-R03", id="whole file"),
         pytest.param("#/$defs/T/oneOf/0", "A2A-R03", id="inside a type"),
         pytest.param("#/$defs/U", "A2A-R04", id="no type"),
-        pytest.param("https://example.org/a.json#/$defs/T", None, id="remote, which a rule refuses"),
+        pytest.param(
+            "https://example.org/a.json#/$defs/T", None, id="remote, which a rule refuses"
+        ),
     ],
 )
 def test_unresolved(ref: str, rule: str | None) -> None:
     """A reference leads to a type of this contract, or is a problem at its place."""
-    found = list(references.find_unresolved_references(build_documents({"a/a.json": (ref,), "a/b.json": (), "up.json": ()})))
-    assert [(problem.rule, problem.place.pointer) for problem in found] == ([(rule, "/$defs/T/oneOf/0/$ref")] if rule else [])
+    found = list(
+        references.find_unresolved_references(
+            build_documents({"a/a.json": (ref,), "a/b.json": (), "up.json": ()})
+        )
+    )
+    assert [(problem.rule, problem.place.pointer) for problem in found] == (
+        [(rule, "/$defs/T/oneOf/0/$ref")] if rule else []
+    )
 
 
 def test_property_called_ref() -> None:
     """A property named $ref is not a reference."""
-    data = {"$defs": {"T": {"properties": {"$ref": {"type": "string"}}, "const": {"$ref": "nowhere.json"}}}}
+    data = {
+        "$defs": {
+            "T": {"properties": {"$ref": {"type": "string"}}, "const": {"$ref": "nowhere.json"}}
+        }
+    }
     assert list(references.iter_references(Document("a.json", json.dumps(data), data))) == []
 
 
@@ -46,7 +61,13 @@ def test_cycle() -> None:
     """A cycle of files is reported, with the reference that begins it."""
     found = list(
         references.find_file_cycles(
-            build_documents({"a.json": ("b.json#/$defs/T",), "b.json": ("#/$defs/T", "c.json#/$defs/T"), "c.json": ("a.json#/$defs/T",)})
+            build_documents(
+                {
+                    "a.json": ("b.json#/$defs/T",),
+                    "b.json": ("#/$defs/T", "c.json#/$defs/T"),
+                    "c.json": ("a.json#/$defs/T",),
+                }
+            )
         )
     )
     assert len(found) == 1
@@ -60,6 +81,12 @@ def test_no_cycle() -> None:
     """Types of one file may refer to each other, and several files to one file."""
     assert not list(
         references.find_file_cycles(
-            build_documents({"a.json": ("#/$defs/T", "c.json#/$defs/T"), "b.json": ("a.json#/$defs/T", "c.json#/$defs/T"), "c.json": ()})
+            build_documents(
+                {
+                    "a.json": ("#/$defs/T", "c.json#/$defs/T"),
+                    "b.json": ("a.json#/$defs/T", "c.json#/$defs/T"),
+                    "c.json": (),
+                }
+            )
         )
     )

@@ -6,7 +6,12 @@ import pytest
 
 from a2a_gen.source.yaml_text import parse
 
-BOMB = "\n".join(["a0: &a0 [x, x, x, x, x, x, x, x, x, x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10))])
+BOMB = "\n".join(
+    [
+        "a0: &a0 [x, x, x, x, x, x, x, x, x, x]",
+        *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10)),
+    ]
+)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +37,9 @@ def test_aliases_are_read() -> None:
 
 
 def test_duplicate_keys_are_problems() -> None:
-    """Each duplicate key is reported once with its line, however often aliases repeat its object."""
+    """Each duplicate key is reported once with its line, however often aliases repeat its
+    object.
+    """
     _, mistakes = parse("a: &a\n  b: 1\n  c: 2\n  b: 3\nd: [*a, *a]\na: 4\n")
     assert [(each.rule, each.line, each.text) for each in mistakes] == [
         ("A2A-S07", 6, 'duplicate key "a"'),

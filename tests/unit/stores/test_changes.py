@@ -23,18 +23,28 @@ def build_head(state: State = State.WORKING, process: str | None = "p") -> TaskH
 
 REFUSALS = {
     "ended": (build_head(State.FAILED), TaskChange(state=State.COMPLETED), TaskTerminalError),
-    "ended, with other errors": (build_head(State.FAILED), TaskChange(state=State.COMPLETED, epoch=1, expected_version=1), TaskTerminalError),
+    "ended, with other errors": (
+        build_head(State.FAILED),
+        TaskChange(state=State.COMPLETED, epoch=1, expected_version=1),
+        TaskTerminalError,
+    ),
     "older run": (build_head(), TaskChange(epoch=1), FencedError),
     "newer run": (build_head(), TaskChange(epoch=3), FencedError),
     "released run": (build_head(process=None), TaskChange(epoch=2), FencedError),
     "other version": (build_head(), TaskChange(expected_version=2), ConcurrencyError),
-    "other state": (build_head(), TaskChange(expected_states=frozenset({State.INPUT_REQUIRED})), ConcurrencyError),
+    "other state": (
+        build_head(),
+        TaskChange(expected_states=frozenset({State.INPUT_REQUIRED})),
+        ConcurrencyError,
+    ),
     "forbidden state": (build_head(), TaskChange(state=State.SUBMITTED), TaskStateError),
 }
 
 
 @pytest.mark.parametrize(("head", "change", "error"), REFUSALS.values(), ids=REFUSALS)
-def test_a_change_is_refused_for_one_reason(head: TaskHead, change: TaskChange, error: type[A2AError]) -> None:
+def test_a_change_is_refused_for_one_reason(
+    head: TaskHead, change: TaskChange, error: type[A2AError]
+) -> None:
     """The most specific error class is raised."""
     with pytest.raises(error) as caught:
         changes.check_change(head, change)
@@ -45,7 +55,12 @@ def test_a_change_is_refused_for_one_reason(head: TaskHead, change: TaskChange, 
     "change",
     [
         TaskChange(),
-        TaskChange(state=State.COMPLETED, epoch=2, expected_version=3, expected_states=frozenset({State.WORKING})),
+        TaskChange(
+            state=State.COMPLETED,
+            epoch=2,
+            expected_version=3,
+            expected_states=frozenset({State.WORKING}),
+        ),
         TaskChange(state=State.WORKING),
     ],
 )
@@ -69,7 +84,9 @@ def test_both_forms_of_the_rules_agree(state: State) -> None:
             else:
                 assert allowed is None or before in allowed
     assert changes.allowed_source_states(TaskChange()) is None
-    assert lifecycle.predecessors(state) == {before for before, stage in LIFECYCLE.items() if state in stage.next}
+    assert lifecycle.predecessors(state) == {
+        before for before, stage in LIFECYCLE.items() if state in stage.next
+    }
 
 
 def test_an_idempotency_key_is_for_one_request() -> None:
@@ -79,14 +96,20 @@ def test_an_idempotency_key_is_for_one_request() -> None:
         changes.check_same_request(IdempotencyKey("k", b"1"), b"2")
 
 
-def build_write(artifact_id: str, text: str, *, append: bool, last: bool = False, **members: object) -> ChunkWrite:
+def build_write(
+    artifact_id: str, text: str, *, append: bool, last: bool = False, **members: object
+) -> ChunkWrite:
     """Build a write of one text."""
-    artifact = Artifact.model_validate({"artifact_id": artifact_id, "parts": [Part(text=text)], **members})
+    artifact = Artifact.model_validate(
+        {"artifact_id": artifact_id, "parts": [Part(text=text)], **members}
+    )
     return write_artifact(artifact, append=append, last_chunk=last)
 
 
 def test_writes_to_one_artifact_become_one() -> None:
-    """Appending continues the merged write, replacing restarts it; names and metadata are merged."""
+    """Appending continues the merged write, replacing restarts it; names and metadata are
+    merged.
+    """
     writes = [
         build_write("a", "1", append=True, metadata={"x": 1}),
         build_write("b", "2", append=False, name="old"),
@@ -95,13 +118,23 @@ def test_writes_to_one_artifact_become_one() -> None:
         build_write("b", "5", append=True, description="B"),
     ]
     rows = changes.build_change_rows(TaskChange(chunks=writes), IDS, 0)
-    updates = [StreamResponse.model_validate_json(body).artifact_update for body, _ in rows.encode_events()]
+    updates = [
+        StreamResponse.model_validate_json(body).artifact_update for body, _ in rows.encode_events()
+    ]
     assert [(row.artifact_id, row.replaces) for row in rows.chunks] == [("a", False), ("b", True)]
-    assert [(each.append, each.last_chunk, [part.text for part in each.artifact.parts]) for each in updates if each] == [
+    assert [
+        (each.append, each.last_chunk, [part.text for part in each.artifact.parts])
+        for each in updates
+        if each
+    ] == [
         (True, True, ["1", "3"]),
         (None, None, ["4", "5"]),
     ]
-    assert [(each.artifact.name, each.artifact.description, each.artifact.metadata) for each in updates if each] == [
+    assert [
+        (each.artifact.name, each.artifact.description, each.artifact.metadata)
+        for each in updates
+        if each
+    ] == [
         ("A", None, {"x": 1, "y": 2}),
         (None, "B", None),
     ]
@@ -109,8 +142,12 @@ def test_writes_to_one_artifact_become_one() -> None:
 
 def test_events_are_numbered_and_only_the_last_ends_the_task() -> None:
     """Artifacts come before the state, with the state before."""
-    rows = changes.build_change_rows(TaskChange(state=State.COMPLETED, chunks=[build_write("a", "1", append=False)]), IDS, 0)
+    rows = changes.build_change_rows(
+        TaskChange(state=State.COMPLETED, chunks=[build_write("a", "1", append=False)]), IDS, 0
+    )
     events = rows.encode_events()
-    assert [(event.seq, event.state) for event in changes.number_events(events, 7, State.WORKING)] == [(8, State.WORKING), (9, State.COMPLETED)]
+    assert [
+        (event.seq, event.state) for event in changes.number_events(events, 7, State.WORKING)
+    ] == [(8, State.WORKING), (9, State.COMPLETED)]
     assert changes.number_events(events, 7, State.COMPLETED) == []
     assert rows.event_count == len(events)

@@ -62,7 +62,10 @@ def test_an_invalid_url_is_refused_with_the_valid_forms(url: str) -> None:
     ("url", "dsn"),
     [
         ("postgresql+asyncpg://user:pass@localhost/db", "postgresql://user:pass@localhost/db"),
-        ("postgresql+psycopg://user@host/db?ssl=require&application_name=a+b", "postgresql://user@host/db?sslmode=require&application_name=a%20b"),
+        (
+            "postgresql+psycopg://user@host/db?ssl=require&application_name=a+b",
+            "postgresql://user@host/db?sslmode=require&application_name=a%20b",
+        ),
     ],
     ids=["driver", "parameters"],
 )
@@ -77,9 +80,18 @@ def test_an_incomplete_store_is_refused_with_the_missing_methods() -> None:
     """All missing methods are listed at once."""
     incomplete = MemoryTasks()
     missing = find_missing_methods(incomplete)
-    assert {"claim", "claim_due", "delete_expired", "load_context", "open", "put_push_config"} <= set(missing)
+    assert {
+        "claim",
+        "claim_due",
+        "delete_expired",
+        "load_context",
+        "open",
+        "put_push_config",
+    } <= set(missing)
     assert not {"create_task", "read_events", "update_task"} & set(missing)
-    with pytest.raises(UnsupportedStoreError, match=r"MemoryTasks: not a store; add .*claim.*delete_expired"):
+    with pytest.raises(
+        UnsupportedStoreError, match=r"MemoryTasks: not a store; add .*claim.*delete_expired"
+    ):
         validate_store(incomplete)
 
 
@@ -105,17 +117,30 @@ def stores(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     module = ModuleType("own_stores")
     monkeypatch.setitem(sys.modules, module.__name__, module)
     module.__dict__.update(
-        storage=DictStorage(), Storage=DictStorage, store=MemoryStore(), build=MemoryStore, with_path=_build_store, later=_open_store, number=5
+        storage=DictStorage(),
+        Storage=DictStorage,
+        store=MemoryStore(),
+        build=MemoryStore,
+        with_path=_build_store,
+        later=_open_store,
+        number=5,
     )
     return module
 
 
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [("storage", SimpleStore), ("Storage", SimpleStore), ("store", MemoryStore), ("build", MemoryStore)],
+    [
+        ("storage", SimpleStore),
+        ("Storage", SimpleStore),
+        ("store", MemoryStore),
+        ("build", MemoryStore),
+    ],
     ids=["storage", "class of storages", "store", "factory"],
 )
-def test_a_store_of_ones_own_is_an_object_of_a_module(stores: ModuleType, name: str, kind: type[Store]) -> None:
+def test_a_store_of_ones_own_is_an_object_of_a_module(
+    stores: ModuleType, name: str, kind: type[Store]
+) -> None:
     """A storage gets the store that it needs; a class or a function is called."""
     store = create_store(f"own_stores:{name}")
     assert type(store) is kind
@@ -126,9 +151,15 @@ def test_a_store_of_ones_own_is_an_object_of_a_module(stores: ModuleType, name: 
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("own_stores:missing", r"store: 'own_stores:missing': there is no missing in own_stores; use memory, sqlite:///tasks\.db"),
+        (
+            "own_stores:missing",
+            r"store: 'own_stores:missing': there is no missing in own_stores; use memory, sqlite:///tasks\.db",
+        ),
         ("no_such_module:store", r"there is no module no_such_module; use memory"),
-        ("own_stores:with_path", r"'own_stores:with_path': missing a required argument: 'path'; name an object, or a function without parameters"),
+        (
+            "own_stores:with_path",
+            r"'own_stores:with_path': missing a required argument: 'path'; name an object, or a function without parameters",
+        ),
         ("own_stores:later", r"an async function; write a plain one"),
         ("own_stores:number", r"int: not a store; add "),
     ],

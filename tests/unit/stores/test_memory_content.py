@@ -19,17 +19,26 @@ AT = 1_793_872_800_007
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 IDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=8)
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-(10**40), 10**40) | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**40), 10**40)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXTS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
     max_leaves=6,
 )
 OBJECTS = st.dictionaries(TEXTS, VALUES, max_size=3)
 
 
-def build_content(wire_id: str, context_id: str, free: dict[str, object], messages: int, artifacts: int) -> TaskContent:
+def build_content(
+    wire_id: str, context_id: str, free: dict[str, object], messages: int, artifacts: int
+) -> TaskContent:
     """Build a task whose members have free JSON wherever it is allowed."""
     ids = fragments.encode_ids(wire_id, context_id)
-    said = [Message(message_id=f"m-{n}", role=Role.USER, parts=[Part(text=wire_id)], metadata=free) for n in range(max(1, messages))]
+    said = [
+        Message(message_id=f"m-{n}", role=Role.USER, parts=[Part(text=wire_id)], metadata=free)
+        for n in range(max(1, messages))
+    ]
     history = tuple(fragments.encode_message(each, ids) for each in said[:messages])
     status = fragments.encode_status(State.COMPLETED, AT, fragments.encode_message(said[0], ids))
     content = TaskContent(ids.joined, status, fragments.encode_object(free), history, {}, 0)
@@ -39,14 +48,27 @@ def build_content(wire_id: str, context_id: str, free: dict[str, object], messag
     return content
 
 
-@given(wire_id=IDS, context_id=IDS, free=OBJECTS, messages=st.integers(0, 3), artifacts=st.integers(0, 3))
-def test_a_packed_task_gives_the_same_json(wire_id: str, context_id: str, free: dict[str, object], messages: int, artifacts: int) -> None:
+@given(
+    wire_id=IDS,
+    context_id=IDS,
+    free=OBJECTS,
+    messages=st.integers(0, 3),
+    artifacts=st.integers(0, 3),
+)
+def test_a_packed_task_gives_the_same_json(
+    wire_id: str, context_id: str, free: dict[str, object], messages: int, artifacts: int
+) -> None:
     """Whole and in parts, byte by byte: forty digits, the order of members, nulls."""
     content = build_content(wire_id, context_id, free, messages, artifacts)
     packed = content.pack()
     assert packed is not None
     again = TaskContent.from_json(packed)
-    assert (again.ids, again.status, again.metadata, again.history) == (content.ids, content.status, content.metadata, content.history)
+    assert (again.ids, again.status, again.metadata, again.history) == (
+        content.ids,
+        content.status,
+        content.metadata,
+        content.history,
+    )
     assert packed == content.encode()() == again.encode()()
     for length in (None, 0, 1, 2, 5):
         for include_artifacts in (True, False):
@@ -65,12 +87,20 @@ def test_a_packed_task_can_be_written_again() -> None:
     content = TaskContent.from_json(packed)
     more = Artifact(artifact_id="a-1", parts=[Part(text="more")])
     content.write_chunk(ChunkRow(fragments.encode_chunk(more), False, more.to_json()))  # noqa: FBT003 - a column
-    assert [len(each.parts) for each in Task.model_validate_json(content.encode()()).artifacts or ()] == [1, 2]
+    assert [
+        len(each.parts) for each in Task.model_validate_json(content.encode()()).artifacts or ()
+    ] == [1, 2]
 
 
-@pytest.mark.parametrize(("size_bytes", "events"), [(100_000, None), (100, [LoggedEvent(1, b"{}", State.WORKING)])], ids=["large", "with a log"])
+@pytest.mark.parametrize(
+    ("size_bytes", "events"),
+    [(100_000, None), (100, [LoggedEvent(1, b"{}", State.WORKING)])],
+    ids=["large", "with a log"],
+)
 def test_some_tasks_stay_as_fragments(size_bytes: int, events: list[LoggedEvent] | None) -> None:
-    """A large one would be held twice, and a log needs its fragments; their artifacts are one text each."""
+    """A large one would be held twice, and a log needs its fragments; their artifacts are one text
+    each.
+    """
     content = build_content("t", "c", {}, 1, 2)
     content.size_bytes, content.events = size_bytes, events
     assert content.pack() is None

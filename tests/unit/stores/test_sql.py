@@ -25,7 +25,10 @@ DELETE FROM b WHERE x = '--';
 
 def test_sections_are_found_by_name_without_comments() -> None:
     """Comments and semicolons are removed."""
-    assert sql.parse(TOY, "toy.sql") == {"first": "SELECT 1\n  FROM a", "second": "DELETE FROM b WHERE x = '--'"}
+    assert sql.parse(TOY, "toy.sql") == {
+        "first": "SELECT 1\n  FROM a",
+        "second": "DELETE FROM b WHERE x = '--'",
+    }
 
 
 @pytest.mark.parametrize(
@@ -54,10 +57,26 @@ def test_every_section_is_used(backend: str) -> None:
     """No statement is left over; ``SqlStore`` and ``{section}`` use some of them."""
     folder = Path(a2a_runtime.stores.__file__).parent
     sections = {
-        name: text for path in (folder / backend).glob("*.sql") for name, text in sql.parse(path.read_text(encoding="utf-8"), path.name).items()
+        name: text
+        for path in (folder / backend).glob("*.sql")
+        for name, text in sql.parse(path.read_text(encoding="utf-8"), path.name).items()
     }
-    code = "".join(path.read_text(encoding="utf-8") for path in (folder / "sql_store.py", *(folder / backend).glob("*.py")))
-    used = {name for name in sections if f'"{name}"' in code or f"'{name}'" in code or any(f"{{{name}}}" in text for text in sections.values())}
+    code = "".join(
+        path.read_text(encoding="utf-8")
+        for path in (folder / "sql_store.py", *(folder / backend).glob("*.py"))
+    )
+    used = {
+        name
+        for name in sections
+        if f'"{name}"' in code
+        or f"'{name}'" in code
+        or any(f"{{{name}}}" in text for text in sections.values())
+    }
     assert set(sections) - used == set()
-    shared = set(re.findall(r"(?:_fetch|_execute|_fetch_configs|fetch)\(\s*\"(\w+)\"", (folder / "sql_store.py").read_text(encoding="utf-8")))
+    shared = set(
+        re.findall(
+            r"(?:_fetch|_execute|_fetch_configs|fetch)\(\s*\"(\w+)\"",
+            (folder / "sql_store.py").read_text(encoding="utf-8"),
+        )
+    )
     assert shared - set(sections) == set()

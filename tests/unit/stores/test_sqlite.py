@@ -21,7 +21,14 @@ from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.stores.sqlite import connection as migrations
 from a2a_runtime.stores.sqlite.connection import SQL, connect
 from a2a_runtime.testing.clock import FakeClock
-from a2a_runtime.testing.store_contract.case import SCOPE, create_task, end_task, get_artifact_texts, load_task, replace_artifact
+from a2a_runtime.testing.store_contract.case import (
+    SCOPE,
+    create_task,
+    end_task,
+    get_artifact_texts,
+    load_task,
+    replace_artifact,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -39,7 +46,9 @@ def path(tmp_path: Path) -> Path:
 
 
 @asynccontextmanager
-async def open_store(path: Path, options: StoreOptions | None = None, *, attach: bool = False) -> AsyncIterator[SqliteStore]:
+async def open_store(
+    path: Path, options: StoreOptions | None = None, *, attach: bool = False
+) -> AsyncIterator[SqliteStore]:
     """Open a file and close it in the end."""
     store = SqliteStore(path, options or StoreOptions(clock=FakeClock()), attach=attach)
     await store.open()
@@ -50,16 +59,23 @@ async def open_store(path: Path, options: StoreOptions | None = None, *, attach:
 
 
 @pytest.mark.parametrize(("mode", "number"), [(None, 2), ("full", 2), ("normal", 1)])
-async def test_commits_wait_for_the_disk_as_the_setting_says(path: Path, mode: str | None, number: int) -> None:
+async def test_commits_wait_for_the_disk_as_the_setting_says(
+    path: Path, mode: str | None, number: int
+) -> None:
     """They do by default."""
     options = StoreOptions() if mode is None else StoreOptions(sqlite_synchronous=mode)
     async with open_store(path, options) as store:
-        assert await store._write(lambda db: db.execute("PRAGMA synchronous").fetchone()[0]) == number
+        assert (
+            await store._write(lambda db: db.execute("PRAGMA synchronous").fetchone()[0]) == number
+        )
 
 
 def test_modes_that_could_damage_the_file_are_refused(path: Path) -> None:
     """The error lists the modes that the store has."""
-    with pytest.raises(UnsupportedStoreError, match=r"^sqlite_synchronous: 'off' is no mode of the store; use 'full' or 'normal'$"):
+    with pytest.raises(
+        UnsupportedStoreError,
+        match=r"^sqlite_synchronous: 'off' is no mode of the store; use 'full' or 'normal'$",
+    ):
         SqliteStore(path, StoreOptions(sqlite_synchronous="off"))
 
 
@@ -89,7 +105,9 @@ async def test_the_writer_survives_any_exception(path: Path, point: str) -> None
         with pytest.raises(StoreUnavailableError, match="no database error"):
             await create_task(store)
         await create_task(store)
-        assert (await store.list_tasks(SCOPE, TaskQuery())).total_size == (2 if point == "after commit" else 1)
+        assert (await store.list_tasks(SCOPE, TaskQuery())).total_size == (
+            2 if point == "after commit" else 1
+        )
     await store.close()
 
 
@@ -117,10 +135,14 @@ async def test_the_files_are_readable_for_their_owner_only(path: Path) -> None:
     async with open_store(path) as store:
         await create_task(store)
         modes = {file.name: oct(file.stat().st_mode & 0o777) for file in path.parent.iterdir()}
-    assert modes == dict.fromkeys(["tasks.db", "tasks.db-wal", "tasks.db-shm", "tasks.db.lock"], "0o600")
+    assert modes == dict.fromkeys(
+        ["tasks.db", "tasks.db-wal", "tasks.db-shm", "tasks.db.lock"], "0o600"
+    )
 
 
-async def test_an_outage_is_two_lines_of_the_log(path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_outage_is_two_lines_of_the_log(
+    path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One when it begins and one when it has ended for a while, however many calls fail."""
     elsewhere = path.with_name("elsewhere")
     async with open_store(path) as store:
@@ -211,7 +233,9 @@ async def test_a_full_disk_is_an_error_with_a_fix_and_loses_nothing(path: Path) 
         assert store._writer is not None
         await store._writer.run(lambda db: db.execute("PRAGMA max_page_count = 60").fetchall())
         big = TaskChange(chunks=[replace_artifact("big", "x" * 500_000)])
-        results = await asyncio.gather(*[store.update_task(SCOPE, task.key, big) for _ in range(4)], return_exceptions=True)
+        results = await asyncio.gather(
+            *[store.update_task(SCOPE, task.key, big) for _ in range(4)], return_exceptions=True
+        )
         assert {type(each) for each in results} == {StoreUnavailableError}
         assert all("tasks.db" in str(each) and "free disk space" in str(each) for each in results)
         assert (await load_task(store, task)).version == 1
@@ -222,7 +246,9 @@ async def test_a_full_disk_is_an_error_with_a_fix_and_loses_nothing(path: Path) 
 
 async def test_a_foreign_file_is_refused(path: Path) -> None:
     """A text file and a database of another program stay unchanged."""
-    path.write_text("This is a shopping list, and it is quite long: " + "milk, " * 100, encoding="utf-8")
+    path.write_text(
+        "This is a shopping list, and it is quite long: " + "milk, " * 100, encoding="utf-8"
+    )
     before = path.read_bytes()
     with pytest.raises(StoreUnavailableError, match="not an SQLite database"):
         await SqliteStore(path).open()
@@ -233,7 +259,9 @@ async def test_a_foreign_file_is_refused(path: Path) -> None:
     with pytest.raises(UnsupportedStoreError, match="another program"):
         await SqliteStore(path).open()
     with closing(sqlite3.connect(path)) as connection:
-        assert [name for (name,) in connection.execute("SELECT name FROM sqlite_schema")] == ["shopping"]
+        assert [name for (name,) in connection.execute("SELECT name FROM sqlite_schema")] == [
+            "shopping"
+        ]
 
 
 async def test_a_damaged_file_is_an_error_with_a_fix(path: Path) -> None:
@@ -276,12 +304,19 @@ def test_an_upgrade_is_repeatable(path: Path) -> None:
 def test_a_failed_migration_changes_nothing(path: Path) -> None:
     """Version and tables stay as they were."""
     latest = migrations.load_migrations()[-1]
-    broken = migrations.Migration(latest.version + 1, ["CREATE TABLE half (x TEXT);", "CREATE TABLE tasks (x TEXT);"])
+    broken = migrations.Migration(
+        latest.version + 1, ["CREATE TABLE half (x TEXT);", "CREATE TABLE tasks (x TEXT);"]
+    )
     with closing(connect(path)) as connection:
         migrations.upgrade(connection, path)
         with pytest.raises(StoreUnavailableError):
             migrations.upgrade(connection, path, [*migrations.load_migrations(), broken])
-        assert connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'half'").fetchone()[0] == 0
+        assert (
+            connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'half'").fetchone()[
+                0
+            ]
+            == 0
+        )
         assert connection.execute("PRAGMA user_version").fetchone()[0] == latest.version
 
 
@@ -298,9 +333,17 @@ async def test_the_pages_of_deleted_tasks_are_used_again(path: Path) -> None:
     async with open_store(path) as store:
         for _ in range(4):
             for task in await asyncio.gather(*[create_task(store) for _ in range(150)]):
-                await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED, chunks=[replace_artifact("a", "x" * 5_000)]))
+                await store.update_task(
+                    SCOPE,
+                    task.key,
+                    TaskChange(state=State.COMPLETED, chunks=[replace_artifact("a", "x" * 5_000)]),
+                )
             assert store._reader is not None
-            sizes.append(await store._reader.run(lambda db: int(db.execute("PRAGMA page_count").fetchone()[0])))
+            sizes.append(
+                await store._reader.run(
+                    lambda db: int(db.execute("PRAGMA page_count").fetchone()[0])
+                )
+            )
             await store.delete_scope(SCOPE)
     assert max(sizes) < sizes[0] * 1.1
 
@@ -310,7 +353,14 @@ async def test_a_call_that_fails_after_a_write_is_undone_alone(path: Path) -> No
 
     async def put(store: SqliteStore, n: int) -> int:
         def call(db: sqlite3.Connection) -> int:
-            row = {"scope": SCOPE.to_text(), "context_id": f"c-{n}", "data": b"{}", "now": 1 << 60, "skills": "[]", "hidden": "[]"}
+            row = {
+                "scope": SCOPE.to_text(),
+                "context_id": f"c-{n}",
+                "data": b"{}",
+                "now": 1 << 60,
+                "skills": "[]",
+                "hidden": "[]",
+            }
             db.execute(SQL["put_context"], row)
             if n % 5 == 0:
                 raise ValueError(n)
@@ -321,6 +371,10 @@ async def test_a_call_that_fails_after_a_write_is_undone_alone(path: Path) -> No
 
     async with open_store(path) as store:
         results = await asyncio.gather(*[put(store, n) for n in range(100)], return_exceptions=True)
-        assert [each for each in results if isinstance(each, int)] == [n for n in range(100) if n % 5]
+        assert [each for each in results if isinstance(each, int)] == [
+            n for n in range(100) if n % 5
+        ]
         assert {type(each) for each in results if not isinstance(each, int)} == {ValueError}
-        assert [await store.load_context(SCOPE, f"c-{n}") is not None for n in range(100)] == [n % 5 != 0 for n in range(100)]
+        assert [await store.load_context(SCOPE, f"c-{n}") is not None for n in range(100)] == [
+            n % 5 != 0 for n in range(100)
+        ]

@@ -24,11 +24,15 @@ class FakeEventLog:
         """Append some events, the last of which may end the task."""
         first = len(self.events) + 1
         states = [State.WORKING] * (count - 1) + [State.COMPLETED if is_final else State.WORKING]
-        new = [LoggedEvent(seq, b"event %d" % seq, state) for seq, state in enumerate(states, first)]
+        new = [
+            LoggedEvent(seq, b"event %d" % seq, state) for seq, state in enumerate(states, first)
+        ]
         self.events += new
         return new
 
-    async def read_events(self, key: str, after: int, limit: int = 256, *, mark: int = 0) -> Sequence[LoggedEvent]:
+    async def read_events(
+        self, key: str, after: int, limit: int = 256, *, mark: int = 0
+    ) -> Sequence[LoggedEvent]:
         """Read the events after a cursor."""
         assert key == KEY
         last = self.events[after - 1].mark if 0 < after <= len(self.events) else 0

@@ -28,10 +28,17 @@ async def test_appended_events_need_no_read(event_log: FakeEventLog) -> None:
 
 @pytest.mark.parametrize(
     ("appended", "taken", "is_stale"),
-    [([[1, 2, 3]], [1, 2, 3], False), ([[1], [1], [1, 2]], [1, 2], False), ([[2, 3]], [], True), ([[1], [3]], [1], True)],
+    [
+        ([[1, 2, 3]], [1, 2, 3], False),
+        ([[1], [1], [1, 2]], [1, 2], False),
+        ([[2, 3]], [], True),
+        ([[1], [3]], [1], True),
+    ],
     ids=["in order", "repeated", "too early", "with a gap"],
 )
-async def test_only_the_next_event_is_taken(event_log: FakeEventLog, appended: list[list[int]], taken: list[int], *, is_stale: bool) -> None:
+async def test_only_the_next_event_is_taken(
+    event_log: FakeEventLog, appended: list[list[int]], taken: list[int], *, is_stale: bool
+) -> None:
     """After a gap the buffer is stale, and the log has the missing events."""
     buffer = EventBuffer(KEY, event_log, after=0, max_events=8)
     await buffer.read_page()
@@ -63,9 +70,14 @@ async def test_readers_that_gave_up_are_skipped(event_log: FakeEventLog) -> None
     assert waiting.done()
 
 
-@given(st.lists(st.sampled_from(["write", "append", "append late", "lose", "notify"]), max_size=40), st.integers(1, 6))
+@given(
+    st.lists(st.sampled_from(["write", "append", "append late", "lose", "notify"]), max_size=40),
+    st.integers(1, 6),
+)
 def test_a_reader_gets_every_event_in_order(steps: list[str], max_events: int) -> None:
-    """Events may be appended, lost, repeated or late: a reader with a cursor gets each one once and in order."""
+    """Events may be appended, lost, repeated or late: a reader with a cursor gets each one once and
+    in order.
+    """
 
     async def read_all() -> None:
         event_log, seen = FakeEventLog(), list[int]()

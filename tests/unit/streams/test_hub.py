@@ -25,7 +25,11 @@ pytestmark = pytest.mark.anyio
 @pytest.fixture
 def hub(event_log: FakeEventLog) -> EventHub:
     """A hub that polls often."""
-    return EventHub(event_log, settings=Settings(stream_buffer_events=64, store_retry_timeout=0.2), poll_interval_seconds=0.02)
+    return EventHub(
+        event_log,
+        settings=Settings(stream_buffer_events=64, store_retry_timeout=0.2),
+        poll_interval_seconds=0.02,
+    )
 
 
 async def collect(events: AsyncIterator[LoggedEvent], pause: float = 0) -> list[int]:
@@ -39,25 +43,42 @@ async def collect(events: AsyncIterator[LoggedEvent], pause: float = 0) -> list[
 
 
 async def let_readers_wait() -> None:
-    """Give every task as many turns as it needs to wait for an event: neither the hub nor the log waits for time."""
+    """Give every task as many turns as it needs to wait for an event: neither the hub nor the log
+    waits for time.
+    """
     for _ in range(20):
         await asyncio.sleep(0)
 
 
-async def test_readers_get_every_event_although_notifications_are_lost(event_log: FakeEventLog, hub: EventHub) -> None:
-    """50 readers start at any time with any cursor, some of them slow, while half of the writes are never announced."""
+async def test_readers_get_every_event_although_notifications_are_lost(
+    event_log: FakeEventLog, hub: EventHub
+) -> None:
+    """50 readers start at any time with any cursor, some of them slow, while half of the writes are
+    never announced.
+    """
     chance = random.Random(3)  # noqa: S311 - any sequence will do
     readers: list[tuple[int, asyncio.Task[list[int]]]] = []
 
     def join() -> None:
         cursor = chance.randint(0, len(event_log.events))
-        readers.append((cursor, asyncio.create_task(collect(hub.follow(KEY, cursor), chance.choice([0, 0, 0.0005])))))
+        readers.append(
+            (
+                cursor,
+                asyncio.create_task(
+                    collect(hub.follow(KEY, cursor), chance.choice([0, 0, 0.0005]))
+                ),
+            )
+        )
 
     for round_ in range(100):
         if round_ % 2:
             join()
         new = event_log.append(chance.randint(1, 9), is_final=round_ == 99)
-        announce(hub, new, chance.choice(["append", "notify", "reconnect", "lose", "lose", "append late"]))
+        announce(
+            hub,
+            new,
+            chance.choice(["append", "notify", "reconnect", "lose", "lose", "append late"]),
+        )
         await asyncio.sleep(0)
     async with asyncio.timeout(30):
         for cursor, reader in readers:
@@ -105,7 +126,9 @@ async def test_many_readers_share_one_read(event_log: FakeEventLog) -> None:
     assert event_log.read_count - reads <= 2
 
 
-async def test_a_stream_ends_with_the_event_that_ends_the_task(event_log: FakeEventLog, hub: EventHub) -> None:
+async def test_a_stream_ends_with_the_event_that_ends_the_task(
+    event_log: FakeEventLog, hub: EventHub
+) -> None:
     """Nothing follows the terminal event, for late readers too."""
     event_log.append(3, is_final=True)
     async with asyncio.timeout(30):
@@ -130,7 +153,9 @@ async def test_an_unavailable_store_delays_a_reader(event_log: FakeEventLog) -> 
         assert await collect(hub.follow(KEY, 0)) == [1, 2]
 
 
-async def test_a_reader_fails_after_the_retry_timeout(event_log: FakeEventLog, hub: EventHub) -> None:
+async def test_a_reader_fails_after_the_retry_timeout(
+    event_log: FakeEventLog, hub: EventHub
+) -> None:
     """The stream ends with an explicit error, never silently."""
     event_log.failures_left = 10_000
     async with asyncio.timeout(30):
@@ -139,12 +164,16 @@ async def test_a_reader_fails_after_the_retry_timeout(event_log: FakeEventLog, h
     assert len(hub._buffers) == 0
 
 
-@pytest.mark.parametrize("error", [EventsGoneError, TaskNotFoundError], ids=lambda error: error.__name__)
+@pytest.mark.parametrize(
+    "error", [EventsGoneError, TaskNotFoundError], ids=lambda error: error.__name__
+)
 async def test_a_deleted_log_is_an_error(error: type[Exception]) -> None:
     """The error of the log reaches a reader whose task is deleted, or whose events are."""
 
     class DeletedLog(FakeEventLog):
-        async def read_events(self, key: str, after: int, limit: int = 256, *, mark: int = 0) -> list[LoggedEvent]:
+        async def read_events(
+            self, key: str, after: int, limit: int = 256, *, mark: int = 0
+        ) -> list[LoggedEvent]:
             if self.read_count > 2:
                 raise error
             return list(await super().read_events(key, after, limit, mark=mark))
@@ -194,7 +223,9 @@ async def waiter(hub: EventHub) -> asyncio.Task[tuple[StoredTask | None] | None]
     return waiting
 
 
-async def test_a_waiter_gets_the_task_with_the_event_that_ends_it(event_log: FakeEventLog, hub: EventHub, waiter: asyncio.Task[object]) -> None:
+async def test_a_waiter_gets_the_task_with_the_event_that_ends_it(
+    event_log: FakeEventLog, hub: EventHub, waiter: asyncio.Task[object]
+) -> None:
     """It needs no buffer and no read, and events before the end leave it waiting."""
     created = await MemoryStore().create_task(SCOPE, build_new_task())
     hub.publish(KEY, to_result(event_log.append(3)))
@@ -207,7 +238,9 @@ async def test_a_waiter_gets_the_task_with_the_event_that_ends_it(event_log: Fak
 
 
 @pytest.mark.parametrize("announcement", ["notify", "reconnect"])
-async def test_a_waiter_reads_the_log_when_another_process_has_written(hub: EventHub, waiter: asyncio.Task[object], announcement: str) -> None:
+async def test_a_waiter_reads_the_log_when_another_process_has_written(
+    hub: EventHub, waiter: asyncio.Task[object], announcement: str
+) -> None:
     """Its run may be over."""
     announce(hub, (), announcement)
     async with asyncio.timeout(30):

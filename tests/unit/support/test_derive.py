@@ -24,15 +24,23 @@ def test_milliseconds_are_a_point_in_time(count: int, moment: datetime) -> None:
     assert conversions.milliseconds(timestamp_text(moment)) == count
 
 
-@pytest.mark.parametrize(("count", "year"), [(10**30, 9999), (-(10**30), 1)], ids=["after", "before"])
+@pytest.mark.parametrize(
+    ("count", "year"), [(10**30, 9999), (-(10**30), 1)], ids=["after", "before"]
+)
 def test_a_count_beyond_the_calendar_is_its_end(count: int, year: int) -> None:
-    """A filter by a time that no calendar has is the widest or the narrowest there is, not an error."""
+    """A filter by a time that no calendar has is the widest or the narrowest there is, not an
+    error.
+    """
     assert conversions.moment(count).year == year
 
 
 NAMES = {
     "one": ("tasks/1", ("tasks", None), ("1",)),
-    "two": ("tasks/1/pushNotificationConfigs/2", ("tasks", None, "pushNotificationConfigs", None), ("1", "2")),
+    "two": (
+        "tasks/1/pushNotificationConfigs/2",
+        ("tasks", None, "pushNotificationConfigs", None),
+        ("1", "2"),
+    ),
     "a collection of it": ("tasks/1/pushNotificationConfigs", ("tasks", None), ("1",)),
     "another word": ("jobs/1", ("tasks", None), ("",)),
     "too short": ("tasks", ("tasks", None), ("",)),
@@ -41,7 +49,9 @@ NAMES = {
 
 
 @pytest.mark.parametrize(("name", "template", "ids"), NAMES.values(), ids=NAMES.keys())
-def test_a_name_holds_identifiers(name: str | None, template: tuple[str | None, ...], ids: tuple[str, ...]) -> None:
+def test_a_name_holds_identifiers(
+    name: str | None, template: tuple[str | None, ...], ids: tuple[str, ...]
+) -> None:
     """The name of a resource gives its identifiers, and empty ones if it is of another form."""
     assert conversions.resource(name, template) == ids
 
@@ -96,7 +106,10 @@ def test_addresses_come_back(interfaces: list[JsonObject]) -> None:
 
 def test_the_main_interface_is_listed_once() -> None:
     """A main address that is also among the further interfaces is one interface."""
-    further: list[JsonObject] = [{"url": "v", "transport": "GRPC"}, {"url": "u", "transport": "JSONRPC"}]
+    further: list[JsonObject] = [
+        {"url": "v", "transport": "GRPC"},
+        {"url": "u", "transport": "JSONRPC"},
+    ]
     read = conversions.read_interfaces("u", None, further, "0.3.0", transport="JSONRPC")
     assert [each["url"] for each in read] == ["u", "v"]
 
@@ -104,7 +117,9 @@ def test_the_main_interface_is_listed_once() -> None:
 def test_schemes_of_the_header_are_words() -> None:
     """A card that knows schemes by words says those of the HTTP header that are enough alone."""
     schemes, requirements = conversions.read_authentication({"schemes": ["bearer"]})
-    assert conversions.write_authentication(schemes, requirements) == {"authentication": {"schemes": ["bearer"]}}
+    assert conversions.write_authentication(schemes, requirements) == {
+        "authentication": {"schemes": ["bearer"]}
+    }
     assert conversions.write_authentication(schemes, None) == {"authentication": {"schemes": []}}
     both: list[JsonObject] = [{"schemes": {"bearer": {}, "key": {}}}]
     assert conversions.write_authentication(schemes, both) == {"authentication": {"schemes": []}}
@@ -113,7 +128,9 @@ def test_schemes_of_the_header_are_words() -> None:
 def test_an_address_is_of_one_transport() -> None:
     """A card with one address has the first that speaks its transport, or none."""
     grpc: JsonObject = {"url": "g", "protocolBinding": "GRPC"}
-    assert conversions.write_address([grpc, {"url": "u", "protocolBinding": "JSONRPC"}], transport="JSONRPC") == {"url": "u"}
+    assert conversions.write_address(
+        [grpc, {"url": "u", "protocolBinding": "JSONRPC"}], transport="JSONRPC"
+    ) == {"url": "u"}
     assert conversions.write_address([grpc], transport="JSONRPC") == {}
     assert conversions.read_address(None, transport="JSONRPC") == []
 

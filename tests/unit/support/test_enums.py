@@ -46,7 +46,9 @@ class Holder(WireModel):
     ],
 )
 def test_every_way_to_say_a_word_is_read(json: bytes, value: Role) -> None:
-    """A word is read by its name, its number and its older spellings, and is always the same member."""
+    """A word is read by its name, its number and its older spellings, and is always the same
+    member.
+    """
     assert Holder.model_validate_json(json).role is value
 
 

@@ -25,8 +25,14 @@ class Message(WireModel):
 def test_every_location_becomes_a_path() -> None:
     """Members are joined by dots, and items of a list are in brackets."""
     with pytest.raises(ValidationError) as caught:
-        Message.model_validate_json(b'{"parts": [{"text": "a"}, {"text": 1}, {}], "scopes": {"a b": "x"}}')
-    assert [place for place, _ in field_paths(caught.value)] == ["parts[1].text", "parts[2].text", "scopes.a b"]
+        Message.model_validate_json(
+            b'{"parts": [{"text": "a"}, {"text": 1}, {}], "scopes": {"a b": "x"}}'
+        )
+    assert [place for place, _ in field_paths(caught.value)] == [
+        "parts[1].text",
+        "parts[2].text",
+        "scopes.a b",
+    ]
 
 
 def test_outer_steps_can_be_left_out() -> None:

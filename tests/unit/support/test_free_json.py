@@ -43,7 +43,9 @@ def nested(levels: int, inside: object = None) -> list[object]:
 finite = st.floats(allow_nan=False, allow_infinity=False)
 text = st.text(st.characters(codec="utf-8"))
 values = st.recursive(
-    st.none() | st.booleans() | st.integers() | finite | text, lambda inner: st.lists(inner) | st.dictionaries(text, inner), max_leaves=20
+    st.none() | st.booleans() | st.integers() | finite | text,
+    lambda inner: st.lists(inner) | st.dictionaries(text, inner),
+    max_leaves=20,
 )
 
 
@@ -51,7 +53,9 @@ values = st.recursive(
 def test_any_object_survives_from_json(data: dict[str, object]) -> None:
     """JSON, model, JSON: nothing is lost, not even the order of keys or a null."""
     body = json.dumps({"metadata": data}).encode()
-    assert json.dumps(json.loads(Holder.model_validate_json(body).to_json())) == json.dumps(json.loads(body))
+    assert json.dumps(json.loads(Holder.model_validate_json(body).to_json())) == json.dumps(
+        json.loads(body)
+    )
 
 
 @given(values)
@@ -63,7 +67,9 @@ def test_any_value_survives_from_python(value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "number", [LARGE, -LARGE, 2**63, 2**64 + 1, -(2**63) - 1, 0], ids=["4300-digits", "-4300-digits", "64-bits", "65-bits", "-64-bits", "0"]
+    "number",
+    [LARGE, -LARGE, 2**63, 2**64 + 1, -(2**63) - 1, 0],
+    ids=["4300-digits", "-4300-digits", "64-bits", "65-bits", "-64-bits", "0"],
 )
 def test_integers_keep_every_digit(number: int) -> None:
     """No integer becomes a float or loses a digit, up to 4,300 of them."""
@@ -74,7 +80,9 @@ def test_integers_keep_every_digit(number: int) -> None:
 
 
 def test_null_is_a_value_and_none_is_absence() -> None:
-    """A null that was sent is JSON_NULL and is written; a member that was not sent is None and is not."""
+    """A null that was sent is JSON_NULL and is written; a member that was not sent is None and is
+    not.
+    """
     assert Holder.model_validate_json(b'{"value":null}').value is JSON_NULL
     assert Holder.model_validate_json(b'{"value":null}').to_json() == b'{"value":null}'
     assert Holder.model_validate_json(b"{}").value is None
@@ -87,7 +95,11 @@ def test_null_is_a_value_and_none_is_absence() -> None:
 @pytest.mark.parametrize(
     ("body", "place"),
     [
-        pytest.param('{"metadata": {"a": [1, {"b": 1e999}]}}', ("metadata", "a", 1, "b"), id="too-large-for-a-float"),
+        pytest.param(
+            '{"metadata": {"a": [1, {"b": 1e999}]}}',
+            ("metadata", "a", 1, "b"),
+            id="too-large-for-a-float",
+        ),
         pytest.param('{"metadata": {"a": -1e999}}', ("metadata", "a"), id="negative"),
         pytest.param('{"metadata": {"a": NaN}}', ("metadata", "a"), id="nan"),
         pytest.param('{"metadata": {"a": Infinity}}', ("metadata", "a"), id="infinity"),
@@ -101,7 +113,9 @@ def test_null_is_a_value_and_none_is_absence() -> None:
     ],
 )
 def test_json_that_cannot_be_kept_is_refused(body: str, place: tuple[str | int, ...]) -> None:
-    """Values that cannot be serialized are refused at their place; invalid JSON is refused as a whole."""
+    """Values that cannot be serialized are refused at their place; invalid JSON is refused as a
+    whole.
+    """
     with pytest.raises(ValidationError) as caught:
         Holder.model_validate_json(body)
     assert [each["loc"] for each in caught.value.errors()] == [place]
@@ -122,11 +136,15 @@ def test_json_that_cannot_be_kept_is_refused(body: str, place: tuple[str | int, 
         pytest.param([(1, 2)], "json_type", (0,), id="tuple"),
     ],
 )
-def test_python_values_that_are_no_json_are_refused(value: object, kind: str, place: tuple[str | int, ...]) -> None:
+def test_python_values_that_are_no_json_are_refused(
+    value: object, kind: str, place: tuple[str | int, ...]
+) -> None:
     """The model raises, before anything is sent."""
     with pytest.raises(ValidationError) as caught:
         Holder(value=value)
-    assert [(each["type"], each["loc"]) for each in caught.value.errors(include_url=False)] == [(kind, ("value", *place))]
+    assert [(each["type"], each["loc"]) for each in caught.value.errors(include_url=False)] == [
+        (kind, ("value", *place))
+    ]
 
 
 def test_words_and_numbers_of_enumerations_are_json() -> None:
@@ -138,16 +156,24 @@ def test_words_and_numbers_of_enumerations_are_json() -> None:
     class Level(IntEnum):
         HIGH = 3
 
-    assert Holder(value={"c": Color.RED, "l": [Level.HIGH]}).to_json() == b'{"value":{"c":"red","l":[3]}}'
+    assert (
+        Holder(value={"c": Color.RED, "l": [Level.HIGH]}).to_json()
+        == b'{"value":{"c":"red","l":[3]}}'
+    )
 
 
 def test_nesting_ends_where_readers_end() -> None:
-    """The deepest value that is let in can be written and read again inside a message; one level more is an error with its place, never a crash."""
+    """The deepest value that is let in can be written and read again inside a message; one level
+    more is an error with its place, never a crash.
+    """
     deepest = Holder(value=nested(MAX_DEPTH))
     outer = Outer(held=[deepest])
     assert Outer.model_validate_json(outer.to_json()) == outer
     assert outer.to_dict() == {"held": [{"value": nested(MAX_DEPTH)}]}
-    for read in (lambda value: Holder(value=value), lambda value: Holder.model_validate_json(json.dumps({"value": value}))):
+    for read in (
+        lambda value: Holder(value=value),
+        lambda value: Holder.model_validate_json(json.dumps({"value": value})),
+    ):
         with pytest.raises(ValidationError) as caught:
             read(nested(MAX_DEPTH + 1))
         (error,) = caught.value.errors(include_url=False)

@@ -1,4 +1,6 @@
-"""A JSON-RPC body is read in one pass, and what is wrong with one is told apart as JSON-RPC wants it."""
+"""A JSON-RPC body is read in one pass, and what is wrong with one is told apart as JSON-RPC wants
+it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,15 @@ import pytest
 from pydantic_core import to_json
 
 from a2a_gen.support.base import Base64, Encoded, WireModel
-from a2a_gen.support.binding import AnyBinding, Binding, Empty, Operation, build_default, identity, serialize_as_is
+from a2a_gen.support.binding import (
+    AnyBinding,
+    Binding,
+    Empty,
+    Operation,
+    build_default,
+    identity,
+    serialize_as_is,
+)
 from a2a_gen.support.jsonrpc import CallProblem, InvalidCallError, JsonRpcParser, ParsedCall
 
 
@@ -42,7 +52,9 @@ class Many(WireModel):
 def binding(dialect: str, request: type[WireModel], *, forgives: bool = False) -> AnyBinding:
     """Bind a made-up operation."""
     operation = Operation("Op", "op", streams=False, capability=None, calls={})
-    return Binding(operation, dialect, request, identity, serialize_as_is, lenient_envelope=forgives)
+    return Binding(
+        operation, dialect, request, identity, serialize_as_is, lenient_envelope=forgives
+    )
 
 
 STRICT: Mapping[str, AnyBinding] = {
@@ -51,7 +63,10 @@ STRICT: Mapping[str, AnyBinding] = {
     "Card": binding("strict", Empty),
     "Many": binding("strict", Many),
 }
-FORGIVING: Mapping[str, AnyBinding] = {"get": binding("loose", GetElsewhere, forgives=True), "send": binding("loose", Empty, forgives=True)}
+FORGIVING: Mapping[str, AnyBinding] = {
+    "get": binding("loose", GetElsewhere, forgives=True),
+    "send": binding("loose", Empty, forgives=True),
+}
 BOTH = JsonRpcParser([STRICT, FORGIVING])
 ONE = JsonRpcParser([STRICT])
 
@@ -69,7 +84,11 @@ def read_requests(call: ParsedCall) -> list[WireModel]:
 def test_envelope_and_params_are_read_together() -> None:
     """The request is a model already, with bytes as bytes."""
     call = read(ONE, method="Send", params={"raw": "AP8="})
-    assert (call.call_id, call.bindings, read_requests(call)) == (b"1", (STRICT["Send"],), [Send(raw=b"\x00\xff")])
+    assert (call.call_id, call.bindings, read_requests(call)) == (
+        b"1",
+        (STRICT["Send"],),
+        [Send(raw=b"\x00\xff")],
+    )
 
 
 def test_a_shared_method_is_read_for_each_dialect() -> None:
@@ -79,7 +98,22 @@ def test_a_shared_method_is_read_for_each_dialect() -> None:
     assert read_requests(call) == [Get(id="x", limit=3), GetElsewhere(id="x", reason="because")]
 
 
-@pytest.mark.parametrize("call_id", ['"abc"', "7", "-1", str(2**70), "1.5", "1.50", "-0.0", "1e3", "0.1234567890123456789", "null", '""'])
+@pytest.mark.parametrize(
+    "call_id",
+    [
+        '"abc"',
+        "7",
+        "-1",
+        str(2**70),
+        "1.5",
+        "1.50",
+        "-0.0",
+        "1e3",
+        "0.1234567890123456789",
+        "null",
+        '""',
+    ],
+)
 def test_an_id_is_kept(call_id: str) -> None:
     """Texts, numbers of any size with all of their digits, and null are ids."""
     body = f'{{"method": "Card", "id": {call_id}, "jsonrpc": "2.0"}}'
@@ -115,7 +149,11 @@ def test_wrong_params_name_every_place(params: object, where: tuple[str, ...]) -
     """The places are those of the request, without the envelope."""
     with pytest.raises(InvalidCallError) as caught:
         read(ONE, method="get", params=params)
-    assert (caught.value.problem, caught.value.call_id, caught.value.method) == (CallProblem.WRONG_PARAMS, b"1", "get")
+    assert (caught.value.problem, caught.value.call_id, caught.value.method) == (
+        CallProblem.WRONG_PARAMS,
+        b"1",
+        "get",
+    )
     assert tuple(place for place, _ in caught.value.fields) == where
 
 
@@ -123,7 +161,10 @@ def test_missing_params_name_the_missing_member() -> None:
     """A call without params lacks what it had to say in them."""
     with pytest.raises(InvalidCallError) as caught:
         read(ONE, method="get")
-    assert (caught.value.problem, caught.value.fields) == (CallProblem.WRONG_PARAMS, (("id", "Field required"),))
+    assert (caught.value.problem, caught.value.fields) == (
+        CallProblem.WRONG_PARAMS,
+        (("id", "Field required"),),
+    )
 
 
 def test_equal_problems_are_listed_once() -> None:
@@ -147,19 +188,53 @@ FAULTS: dict[str, tuple[bytes, CallProblem, object]] = {
     "null as method": (b'{"jsonrpc": "2.0", "id": 1, "method": null}', CallProblem.NOT_A_CALL, 1),
     "no version": (b'{"id": "a", "method": "Card"}', CallProblem.NOT_A_CALL, "a"),
     "other version": (b'{"jsonrpc": "1.0", "id": 1, "method": "Card"}', CallProblem.NOT_A_CALL, 1),
-    "endless number as id": (b'{"jsonrpc": "2.0", "id": 1e999, "method": "Card"}', CallProblem.NOT_A_CALL, None),
-    "no number as id": (b'{"jsonrpc": "2.0", "id": NaN, "method": "Card"}', CallProblem.NOT_A_CALL, None),
-    "list as id": (b'{"jsonrpc": "2.0", "id": [1], "method": "Card"}', CallProblem.NOT_A_CALL, None),
-    "fraction as id of an unknown method": (b'{"jsonrpc": "2.0", "id": 1.5, "method": "Other"}', CallProblem.UNKNOWN_METHOD, 1.5),
-    "boolean as id": (b'{"jsonrpc": "2.0", "id": true, "method": "Card"}', CallProblem.NOT_A_CALL, None),
-    "object as id": (b'{"jsonrpc": "2.0", "id": {}, "method": "Card"}', CallProblem.NOT_A_CALL, None),
-    "unknown method": (b'{"jsonrpc": "2.0", "id": 1, "method": "Other"}', CallProblem.UNKNOWN_METHOD, 1),
-    "method of another dialect": (b'{"jsonrpc": "2.0", "id": 1, "method": "send"}', CallProblem.UNKNOWN_METHOD, 1),
+    "endless number as id": (
+        b'{"jsonrpc": "2.0", "id": 1e999, "method": "Card"}',
+        CallProblem.NOT_A_CALL,
+        None,
+    ),
+    "no number as id": (
+        b'{"jsonrpc": "2.0", "id": NaN, "method": "Card"}',
+        CallProblem.NOT_A_CALL,
+        None,
+    ),
+    "list as id": (
+        b'{"jsonrpc": "2.0", "id": [1], "method": "Card"}',
+        CallProblem.NOT_A_CALL,
+        None,
+    ),
+    "fraction as id of an unknown method": (
+        b'{"jsonrpc": "2.0", "id": 1.5, "method": "Other"}',
+        CallProblem.UNKNOWN_METHOD,
+        1.5,
+    ),
+    "boolean as id": (
+        b'{"jsonrpc": "2.0", "id": true, "method": "Card"}',
+        CallProblem.NOT_A_CALL,
+        None,
+    ),
+    "object as id": (
+        b'{"jsonrpc": "2.0", "id": {}, "method": "Card"}',
+        CallProblem.NOT_A_CALL,
+        None,
+    ),
+    "unknown method": (
+        b'{"jsonrpc": "2.0", "id": 1, "method": "Other"}',
+        CallProblem.UNKNOWN_METHOD,
+        1,
+    ),
+    "method of another dialect": (
+        b'{"jsonrpc": "2.0", "id": 1, "method": "send"}',
+        CallProblem.UNKNOWN_METHOD,
+        1,
+    ),
 }
 
 
 @pytest.mark.parametrize(("body", "fault", "call_id"), FAULTS.values(), ids=FAULTS.keys())
-def test_kinds_of_problems_are_distinguished(body: bytes, fault: CallProblem, call_id: object) -> None:
+def test_kinds_of_problems_are_distinguished(
+    body: bytes, fault: CallProblem, call_id: object
+) -> None:
     """Each kind has its own error, with the id of the call where one could be read."""
     with pytest.raises(InvalidCallError) as caught:
         ONE.parse(body)
@@ -188,7 +263,11 @@ FORGIVEN: dict[str, tuple[bytes, object]] = {
 def test_a_forgiving_dialect_takes_an_incomplete_envelope(body: bytes, call_id: object) -> None:
     """Params that are no object count as empty ones, and any JSON is an id."""
     call = BOTH.parse(body)
-    assert (call.call_id, call.bindings, read_requests(call)) == (to_json(call_id), (FORGIVING["send"],), [Empty()])
+    assert (call.call_id, call.bindings, read_requests(call)) == (
+        to_json(call_id),
+        (FORGIVING["send"],),
+        [Empty()],
+    )
 
 
 def test_a_binding_without_a_request_makes_one() -> None:
@@ -204,4 +283,8 @@ def test_a_body_with_countless_faults_costs_no_more_than_it_weighs() -> None:
     """A hundred thousand wrong items are one fault with one place, not a hundred thousand."""
     with pytest.raises(InvalidCallError) as refused:
         read(ONE, method="Many", params={"items": [None] * 100_000})
-    assert (refused.value.problem, refused.value.call_id, len(refused.value.fields)) == (CallProblem.WRONG_PARAMS, b"1", 1)
+    assert (refused.value.problem, refused.value.call_id, len(refused.value.fields)) == (
+        CallProblem.WRONG_PARAMS,
+        b"1",
+        1,
+    )

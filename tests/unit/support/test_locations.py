@@ -45,7 +45,10 @@ Part = TypeAliasType("Part", Annotated[Text | File, Field(discriminator="kind")]
 class Message(WireModel):
     """An object with parts, by several names and in several containers."""
 
-    parts: Annotated[list[Part] | None, Field(validation_alias=AliasChoices("parts", "text"), serialization_alias="parts")] = None
+    parts: Annotated[
+        list[Part] | None,
+        Field(validation_alias=AliasChoices("parts", "text"), serialization_alias="parts"),
+    ] = None
     by_name: Annotated[dict[str, Part] | None, Field(alias="byName")] = None
     plain: str | int | None = None
 
@@ -68,12 +71,20 @@ TEXT = {"kind": "text", "text": 5}
         pytest.param({"text": [TEXT]}, ("text", 0, "text"), id="list-named-like-the-tag"),
         pytest.param({"parts": [{"kind": "text"}]}, ("parts", 0, "text"), id="missing-member"),
         pytest.param(
-            {"parts": [{"kind": "text", "text": "a", "metadata": {"text": {"x": float("nan")}}}]}, ("parts", 0, "metadata", "text", "x"), id="free"
+            {"parts": [{"kind": "text", "text": "a", "metadata": {"text": {"x": float("nan")}}}]},
+            ("parts", 0, "metadata", "text", "x"),
+            id="free",
         ),
         pytest.param({"byName": {"text": TEXT}}, ("byName", "text", "text"), id="map"),
         pytest.param({"by_name": {"a": TEXT}}, ("by_name", "a", "text"), id="name-of-python"),
-        pytest.param({"parts": [{"kind": "file", "file": {"uri": 5}}]}, ("parts", 0, "file", "uri"), id="branch-in-a-branch"),
-        pytest.param({"parts": [{"kind": "file", "file": {}}]}, ("parts", 0, "file"), id="no-branch"),
+        pytest.param(
+            {"parts": [{"kind": "file", "file": {"uri": 5}}]},
+            ("parts", 0, "file", "uri"),
+            id="branch-in-a-branch",
+        ),
+        pytest.param(
+            {"parts": [{"kind": "file", "file": {}}]}, ("parts", 0, "file"), id="no-branch"
+        ),
         pytest.param({"parts": [{"kind": "other"}]}, ("parts", 0), id="unknown-tag"),
         pytest.param({"parts": 5}, ("parts",), id="no-list"),
     ],
@@ -82,11 +93,15 @@ def test_a_place_has_no_branches(message: object, place: tuple[str | int, ...]) 
     """Only steps that the document has are left, also where a branch is called like a member."""
     with pytest.raises(ValidationError) as caught:
         Choice.model_validate({"message": message})
-    assert [parse_location(Choice, each["loc"]) for each in caught.value.errors()] == [("message", *place)]
+    assert [parse_location(Choice, each["loc"]) for each in caught.value.errors()] == [
+        ("message", *place)
+    ]
 
 
 def test_branches_of_an_unmarked_union_share_a_place() -> None:
-    """A value that fits no branch is wrong at the place of the union, whichever branch reports it."""
+    """A value that fits no branch is wrong at the place of the union, whichever branch reports
+    it.
+    """
     with pytest.raises(ValidationError) as caught:
         Message.model_validate({"plain": []})
     assert {parse_location(Message, each["loc"]) for each in caught.value.errors()} == {("plain",)}

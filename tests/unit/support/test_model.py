@@ -36,7 +36,10 @@ class Message(WireModel):
 
     message_id: Annotated[str, Field(alias="messageId")] = ""
     parts: Annotated[list[Part], Field(default_factory=list)]
-    sender: Annotated[str | None, Field(validation_alias=AliasChoices("sender", "from"), serialization_alias="sender")] = None
+    sender: Annotated[
+        str | None,
+        Field(validation_alias=AliasChoices("sender", "from"), serialization_alias="sender"),
+    ] = None
 
 
 @pytest.mark.parametrize(
@@ -58,14 +61,23 @@ class Message(WireModel):
 def test_exactly_one_member_is_read_and_written(body: bytes, content: object) -> None:
     """One member of the group makes an object, however empty its value is."""
     part = Part.model_validate_json(body)
-    assert [value for value in (part.text, part.raw, part.file_url, part.data) if value is not None] == [content]
+    assert [
+        value for value in (part.text, part.raw, part.file_url, part.data) if value is not None
+    ] == [content]
     assert part.to_json() == body
     assert Part.model_validate(part.to_dict()) == part
 
 
 @pytest.mark.parametrize(
     "body",
-    [b"{}", b'{"metadata":{}}', b'{"text":null}', b'{"text":"a","raw":""}', b'{"text":"a","data":null}', b'{"text":"a","data":1,"fileUrl":"x"}'],
+    [
+        b"{}",
+        b'{"metadata":{}}',
+        b'{"text":null}',
+        b'{"text":"a","raw":""}',
+        b'{"text":"a","data":null}',
+        b'{"text":"a","data":1,"fileUrl":"x"}',
+    ],
 )
 def test_none_or_two_members_are_refused(body: bytes) -> None:
     """Anything but one member is one error at the object, in names of the wire."""
@@ -109,7 +121,9 @@ def test_models_do_not_change() -> None:
     ],
 )
 def test_every_name_is_read_and_one_is_written(body: dict[str, object]) -> None:
-    """Names of the wire, of Python and older ones are read; names of the wire are written; unknown members are ignored."""
+    """Names of the wire, of Python and older ones are read; names of the wire are written; unknown
+    members are ignored.
+    """
     assert Message.model_validate(body).to_dict() == {"messageId": "1", "parts": [], "sender": "a"}
 
 
@@ -123,7 +137,11 @@ def test_errors_name_what_was_sent(body: dict[str, object]) -> None:
 
 def test_members_know_their_names_on_the_wire() -> None:
     """An error report can look up the name of a member on the wire."""
-    assert [Message.wire_name(name) for name in Message.model_fields] == ["messageId", "parts", "sender"]
+    assert [Message.wire_name(name) for name in Message.model_fields] == [
+        "messageId",
+        "parts",
+        "sender",
+    ]
 
 
 def test_defaults_are_not_shared() -> None:

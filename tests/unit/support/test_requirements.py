@@ -44,7 +44,9 @@ class Request(WireModel):
 
 DEMANDS = (
     Requirement((), (), frozenset({"message", "count"})),
-    Requirement(("message",), ("message",), frozenset({"message_id", "role", "parts"}), frozenset({"role"})),
+    Requirement(
+        ("message",), ("message",), frozenset({"message_id", "role", "parts"}), frozenset({"role"})
+    ),
     Requirement(("message", "parts"), ("message", "parts"), frozenset({"text"})),
     Requirement(("message", "by_name"), ("message", "by_name"), frozenset({"text"})),
 )
@@ -57,17 +59,47 @@ GOOD = {"messageId": "1", "role": 1, "parts": [{"text": "a"}], "by_name": {"x": 
     [
         pytest.param({"message": GOOD, "count": 0}, [], id="good-and-zero-is-a-number"),
         pytest.param({"count": 1}, [("message",)], id="missing-object"),
-        pytest.param({"message": {**GOOD, "messageId": ""}, "count": 1}, [("message", "messageId")], id="empty-text"),
-        pytest.param({"message": {**GOOD, "parts": []}, "count": 1}, [("message", "parts")], id="empty-list"),
-        pytest.param({"message": {**GOOD, "role": 0}, "count": 1}, [("message", "role")], id="word-for-nothing"),
-        pytest.param({"message": {**GOOD, "role": "ROLE_OTHER"}, "count": 1}, [("message", "role")], id="unknown-word"),
-        pytest.param({"message": {**GOOD, "parts": [{"text": "a"}, {}]}, "count": 1}, [("message", "parts", 1, "text")], id="in-a-list"),
-        pytest.param({"message": {**GOOD, "by_name": {"x": {}}}, "count": 1}, [("message", "by_name", "x", "text")], id="in-a-map"),
-        pytest.param({"message": {}}, [("count",), ("message", "messageId"), ("message", "role"), ("message", "parts")], id="everything-at-once"),
+        pytest.param(
+            {"message": {**GOOD, "messageId": ""}, "count": 1},
+            [("message", "messageId")],
+            id="empty-text",
+        ),
+        pytest.param(
+            {"message": {**GOOD, "parts": []}, "count": 1}, [("message", "parts")], id="empty-list"
+        ),
+        pytest.param(
+            {"message": {**GOOD, "role": 0}, "count": 1},
+            [("message", "role")],
+            id="word-for-nothing",
+        ),
+        pytest.param(
+            {"message": {**GOOD, "role": "ROLE_OTHER"}, "count": 1},
+            [("message", "role")],
+            id="unknown-word",
+        ),
+        pytest.param(
+            {"message": {**GOOD, "parts": [{"text": "a"}, {}]}, "count": 1},
+            [("message", "parts", 1, "text")],
+            id="in-a-list",
+        ),
+        pytest.param(
+            {"message": {**GOOD, "by_name": {"x": {}}}, "count": 1},
+            [("message", "by_name", "x", "text")],
+            id="in-a-map",
+        ),
+        pytest.param(
+            {"message": {}},
+            [("count",), ("message", "messageId"), ("message", "role"), ("message", "parts")],
+            id="everything-at-once",
+        ),
     ],
 )
-def test_every_missing_value_has_a_path(request_: dict[str, object], places: list[tuple[str | int, ...]]) -> None:
-    """Missing, empty and unknown values are reported together, in names of the wire and in the order of the model."""
+def test_every_missing_value_has_a_path(
+    request_: dict[str, object], places: list[tuple[str | int, ...]]
+) -> None:
+    """Missing, empty and unknown values are reported together, in names of the wire and in the
+    order of the model.
+    """
     request = Request.model_validate(request_)
     if not places:
         check_requirements(request, DEMANDS)

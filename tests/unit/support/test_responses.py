@@ -11,7 +11,12 @@ from typing_extensions import TypeAliasType
 
 from a2a_gen.support.base import JsonObject, WireModel
 from a2a_gen.support.binding import ResponseReader
-from a2a_gen.support.jsonrpc import ErrorObject, JsonRpcResponseParser, parse_error_object, serialize_call
+from a2a_gen.support.jsonrpc import (
+    ErrorObject,
+    JsonRpcResponseParser,
+    parse_error_object,
+    serialize_call,
+)
 
 
 class Theirs(WireModel):
@@ -46,15 +51,30 @@ def read(theirs: Theirs | Other) -> Ours:
 READER = JsonRpcResponseParser(ResponseReader(Either, read))
 
 ANSWERS: dict[str, tuple[bytes, object]] = {
-    "result": (b'{"jsonrpc": "2.0", "id": 1, "result": {"kind": "reply", "text": "a"}}', Ours(text="a")),
+    "result": (
+        b'{"jsonrpc": "2.0", "id": 1, "result": {"kind": "reply", "text": "a"}}',
+        Ours(text="a"),
+    ),
     "the other branch": (b'{"result": {"kind": "other", "number": 1}}', Ours(text="1")),
     "without its constant": (b'{"result": {"number": 2}}', Ours(text="2")),
-    "result beside a null error": (b'{"error": null, "result": {"kind": "reply", "text": "a"}}', Ours(text="a")),
-    "error": (b'{"jsonrpc": "2.0", "id": null, "error": {"code": -1, "message": "m", "data": [1]}}', ErrorObject(-1, "m", [1])),
-    "error beside a null result": (b'{"error": {"code": -1, "message": "m"}, "result": null}', ErrorObject(-1, "m")),
+    "result beside a null error": (
+        b'{"error": null, "result": {"kind": "reply", "text": "a"}}',
+        Ours(text="a"),
+    ),
+    "error": (
+        b'{"jsonrpc": "2.0", "id": null, "error": {"code": -1, "message": "m", "data": [1]}}',
+        ErrorObject(-1, "m", [1]),
+    ),
+    "error beside a null result": (
+        b'{"error": {"code": -1, "message": "m"}, "result": null}',
+        ErrorObject(-1, "m"),
+    ),
     "error that lacks everything": (b'{"error": {}}', ErrorObject(None, "")),
     "error that is a text": (b'{"error": "no"}', ErrorObject(None, "no")),
-    "error with a code that is a text": (b'{"error": {"code": "-1", "message": 5}}', ErrorObject(None, '{"code":"-1","message":5}')),
+    "error with a code that is a text": (
+        b'{"error": {"code": "-1", "message": 5}}',
+        ErrorObject(None, '{"code":"-1","message":5}'),
+    ),
 }
 
 
@@ -106,9 +126,16 @@ def test_integers_survive_both_ways() -> None:
     """An integer of forty digits is neither rounded nor made a float."""
     digits = "1234567890" * 4
     call = serialize_call("m", "1", {"n": int(digits)})
-    assert from_json(call) == {"jsonrpc": "2.0", "id": "1", "method": "m", "params": {"n": int(digits)}}
+    assert from_json(call) == {
+        "jsonrpc": "2.0",
+        "id": "1",
+        "method": "m",
+        "params": {"n": int(digits)},
+    }
     class_reader = JsonRpcResponseParser(ResponseReader(Theirs))
-    response = class_reader.parse_envelope(b'{"result": {"kind": "reply", "text": "", "data": {"n": %b}}}' % digits.encode())
+    response = class_reader.parse_envelope(
+        b'{"result": {"kind": "reply", "text": "", "data": {"n": %b}}}' % digits.encode()
+    )
     assert isinstance(response, Theirs)
     assert response.data == {"n": int(digits)}
 

@@ -26,12 +26,26 @@ class Request(WireModel):
 
 def bind(name: str) -> AnyBinding:
     """Bind a made-up operation to the request."""
-    return Binding(Operation(name, name, streams=False, capability=None, calls={}), "any", Request, identity, serialize_as_is)
+    return Binding(
+        Operation(name, name, streams=False, capability=None, calls={}),
+        "any",
+        Request,
+        identity,
+        serialize_as_is,
+    )
 
 
-GET, CANCEL, SUBSCRIBE = (RouteBinding(bind(name), (PathMember("id", (0,)),)) for name in ("get", "cancel", "subscribe"))
+GET, CANCEL, SUBSCRIBE = (
+    RouteBinding(bind(name), (PathMember("id", (0,)),)) for name in ("get", "cancel", "subscribe")
+)
 TASK = Route(
-    "/tasks/{id:str}", {("GET", None): (GET,), ("POST", "cancel"): (CANCEL,), ("GET", "subscribe"): (SUBSCRIBE,), ("POST", "subscribe"): (SUBSCRIBE,)}
+    "/tasks/{id:str}",
+    {
+        ("GET", None): (GET,),
+        ("POST", "cancel"): (CANCEL,),
+        ("GET", "subscribe"): (SUBSCRIBE,),
+        ("POST", "subscribe"): (SUBSCRIBE,),
+    },
 )
 
 PATHS: dict[str, tuple[str, str, RouteBinding | None, str]] = {
@@ -53,12 +67,20 @@ PATHS: dict[str, tuple[str, str, RouteBinding | None, str]] = {
 
 
 @pytest.mark.parametrize(("method", "path", "choice", "task"), PATHS.values(), ids=PATHS.keys())
-def test_only_a_verb_of_the_method_is_split_off(method: str, path: str, choice: RouteBinding | None, task: str) -> None:
+def test_only_a_verb_of_the_method_is_split_off(
+    method: str, path: str, choice: RouteBinding | None, task: str
+) -> None:
     """Ids may hold colons: the end of a path is a verb only where this HTTP method has it."""
-    assert TASK.match(method, (path,)) == (None if choice is None else RouteMatch((choice,), (task,)))
+    assert TASK.match(method, (path,)) == (
+        None if choice is None else RouteMatch((choice,), (task,))
+    )
 
 
-@pytest.mark.parametrize(("path", "methods"), [("t-1", ("GET",)), ("t-1:cancel", ("GET", "POST")), ("", ("GET",))], ids=["id", "verb", "nothing"])
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [("t-1", ("GET",)), ("t-1:cancel", ("GET", "POST")), ("", ("GET",))],
+    ids=["id", "verb", "nothing"],
+)
 def test_a_path_names_its_methods(path: str, methods: tuple[str, ...]) -> None:
     """The error for a wrong method lists the right ones."""
     assert TASK.methods((path,)) == methods
@@ -71,9 +93,17 @@ def test_a_path_without_parameters_has_its_methods() -> None:
     assert route.match("POST", ()) is None
 
 
-def made(*, query: bytes = b"", body: bytes = b"", members: tuple[PathMember, ...] = (), parameters: tuple[str, ...] = ()) -> WireModel:
+def made(
+    *,
+    query: bytes = b"",
+    body: bytes = b"",
+    members: tuple[PathMember, ...] = (),
+    parameters: tuple[str, ...] = (),
+) -> WireModel:
     """Make a request of its pieces."""
-    choice = RouteBinding(bind("any"), members, lists=frozenset({"tags"}), flags=frozenset({"deep"}))
+    choice = RouteBinding(
+        bind("any"), members, lists=frozenset({"tags"}), flags=frozenset({"deep"})
+    )
     return RouteMatch((choice,), parameters).parse(choice, query, body)
 
 
@@ -98,24 +128,31 @@ def test_a_query_is_a_request(query: bytes, request_: Request) -> None:
 
 def test_a_body_is_a_request() -> None:
     """A body alone is read in one go, bytes included."""
-    assert made(body=b'{"raw": "AP8=", "metadata": {"n": 123456789012345678901234567890}}') == Request(
-        raw=b"\x00\xff", metadata={"n": 123456789012345678901234567890}
-    )
+    assert made(
+        body=b'{"raw": "AP8=", "metadata": {"n": 123456789012345678901234567890}}'
+    ) == Request(raw=b"\x00\xff", metadata={"n": 123456789012345678901234567890})
 
 
 def test_a_body_keeps_its_values_beside_a_path() -> None:
     """Integers stay integers when the path adds a member."""
     big = 123456789012345678901234567890
-    request = made(body=b'{"raw": "AP8=", "metadata": {"n": %d, "x": null}}' % big, members=(PathMember("id", (0,)),), parameters=("t",))
+    request = made(
+        body=b'{"raw": "AP8=", "metadata": {"n": %d, "x": null}}' % big,
+        members=(PathMember("id", (0,)),),
+        parameters=("t",),
+    )
     assert request == Request(id="t", raw=b"\x00\xff", metadata={"n": big, "x": None})
 
 
 def test_the_path_goes_before_the_body_and_the_body_before_the_query() -> None:
     """The body cannot change values of the path."""
     members = (PathMember("id", (0,)),)
-    assert made(query=b"id=q&name=q&limit=1", body=b'{"id": "b", "name": "b"}', members=members, parameters=("p",)) == Request(
-        id="p", name="b", limit=1
-    )
+    assert made(
+        query=b"id=q&name=q&limit=1",
+        body=b'{"id": "b", "name": "b"}',
+        members=members,
+        parameters=("p",),
+    ) == Request(id="p", name="b", limit=1)
 
 
 def test_a_member_can_be_made_of_several_segments() -> None:
@@ -124,7 +161,12 @@ def test_a_member_can_be_made_of_several_segments() -> None:
     assert made(members=members, parameters=("a:b", "c")) == Request(name="tasks/a:b/configs/c")
 
 
-BAD_BODIES = {"not JSON": b"{", "list": b"[1]", "text": b'"x"', "wrong member": b'{"limit": "many"}'}
+BAD_BODIES = {
+    "not JSON": b"{",
+    "list": b"[1]",
+    "text": b'"x"',
+    "wrong member": b'{"limit": "many"}',
+}
 
 
 @pytest.mark.parametrize("body", BAD_BODIES.values(), ids=BAD_BODIES.keys())
@@ -136,17 +178,33 @@ def test_a_wrong_body_is_refused(body: bytes, query: bytes) -> None:
 
 
 def test_a_body_may_be_one_member_of_the_request() -> None:
-    """Transcoding of gRPC sends one member; its own member tells it, and a body with the member is the whole request."""
+    """Transcoding of gRPC sends one member; its own member tells it, and a body with the member is
+    the whole request.
+    """
     choice = RouteBinding(bind("create"), (PathMember("id", (0,)),), body=("metadata", "name"))
     match = RouteMatch((choice,), ("t-1",))
-    assert match.request_members(choice, b"", b'{"name":"n"}') == {"id": "t-1", "metadata": {"name": "n"}}
+    assert match.request_members(choice, b"", b'{"name":"n"}') == {
+        "id": "t-1",
+        "metadata": {"name": "n"},
+    }
     for whole in (b'{"metadata":{"name":"n"},"name":"n"}', b'{"limit":1}'):
-        assert "metadata" not in match.request_members(choice, b"", whole) or match.request_members(choice, b"", whole)["name"] == "n"
+        assert (
+            "metadata" not in match.request_members(choice, b"", whole)
+            or match.request_members(choice, b"", whole)["name"] == "n"
+        )
 
 
 def test_misplaced_members_are_moved_to_free_places() -> None:
     """A place that is taken, or that is in no object, stays as it is."""
     binding = replace(bind("send"), misplaced=(("messageId", ("message", "messageId")),))
-    assert binding.mend({"message": {"a": 1}, "messageId": "m", "b": 2}) == {"message": {"a": 1, "messageId": "m"}, "b": 2}
-    for members in ({"message": {"messageId": "n"}, "messageId": "m"}, {"messageId": "m"}, {"message": "x", "messageId": "m"}, {"message": {}}):
+    assert binding.mend({"message": {"a": 1}, "messageId": "m", "b": 2}) == {
+        "message": {"a": 1, "messageId": "m"},
+        "b": 2,
+    }
+    for members in (
+        {"message": {"messageId": "n"}, "messageId": "m"},
+        {"messageId": "m"},
+        {"message": "x", "messageId": "m"},
+        {"message": {}},
+    ):
         assert binding.mend(members) is None

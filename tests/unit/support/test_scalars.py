@@ -1,4 +1,6 @@
-"""Numbers, bytes and points in time: read leniently where nothing is guessed, written in one way."""
+"""Numbers, bytes and points in time: read leniently where nothing is guessed, written in one
+way.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field, ValidationError
 
-from a2a_gen.support.base import Base64, Integer, Number, Timestamp, WireModel, base64_text, timestamp_from_text, timestamp_text
+from a2a_gen.support.base import (
+    Base64,
+    Integer,
+    Number,
+    Timestamp,
+    WireModel,
+    base64_text,
+    timestamp_from_text,
+    timestamp_text,
+)
 
 
 class Holder(WireModel):
@@ -34,7 +45,9 @@ def written(body: dict[str, object]) -> object:
 
 
 def refused(body: str) -> list[tuple[int | str, ...]]:
-    """Give the places at which a body is refused, which must be the same from JSON and from Python."""
+    """Give the places at which a body is refused, which must be the same from JSON and from
+    Python.
+    """
     with pytest.raises(ValidationError) as parsed:
         Holder.model_validate_json(body)
     with pytest.raises(ValidationError) as made:
@@ -44,7 +57,7 @@ def refused(body: str) -> list[tuple[int | str, ...]]:
     return places
 
 
-# --- bytes -----------------------------------------------------------------------------------------------------------------------------------------
+# --- bytes ----------------------------------------------------------------------------------------
 
 
 @given(st.binary())
@@ -63,7 +76,9 @@ def test_every_form_of_base64_is_read(data: bytes, is_url_safe: bool, is_padded:
     assert written({"raw": text if is_padded else text.rstrip("=")}) == {"raw": base64_text(data)}
 
 
-@pytest.mark.parametrize("raw", ["not base64!", "YWJjZ", "Y", "-/8=", "YQ==YQ==", "Y Q==", "YQ\\n==", "=", "é"])
+@pytest.mark.parametrize(
+    "raw", ["not base64!", "YWJjZ", "Y", "-/8=", "YQ==YQ==", "Y Q==", "YQ\\n==", "=", "é"]
+)
 def test_invalid_base64_is_refused(raw: str) -> None:
     """Text that no encoder writes is refused, never read as fewer bytes."""
     assert refused(f'{{"raw": "{raw}"}}') == [("raw",)]
@@ -75,7 +90,7 @@ def test_bytes_are_text_on_the_wire(raw: str) -> None:
     assert refused(f'{{"raw": {raw}}}') == [("raw",)]
 
 
-# --- points in time --------------------------------------------------------------------------------------------------------------------------------
+# --- points in time -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -84,14 +99,22 @@ def test_bytes_are_text_on_the_wire(raw: str) -> None:
         pytest.param("2026-03-01T10:00:00Z", "2026-03-01T10:00:00.000Z", id="seconds"),
         pytest.param("2026-03-01T10:00:00.1Z", "2026-03-01T10:00:00.100Z", id="one-digit"),
         pytest.param("2026-03-01T10:00:00.123Z", "2026-03-01T10:00:00.123Z", id="milliseconds"),
-        pytest.param("2026-03-01T10:00:00.123999Z", "2026-03-01T10:00:00.123Z", id="microseconds-are-cut"),
-        pytest.param("2026-03-01T10:00:00.123456789Z", "2026-03-01T10:00:00.123Z", id="nanoseconds"),
+        pytest.param(
+            "2026-03-01T10:00:00.123999Z", "2026-03-01T10:00:00.123Z", id="microseconds-are-cut"
+        ),
+        pytest.param(
+            "2026-03-01T10:00:00.123456789Z", "2026-03-01T10:00:00.123Z", id="nanoseconds"
+        ),
         pytest.param("2026-03-01T10:00:00,5Z", "2026-03-01T10:00:00.500Z", id="comma"),
         pytest.param("2026-03-01T10:00:00", "2026-03-01T10:00:00.000Z", id="no-offset-is-utc"),
-        pytest.param("2026-03-01T10:00:00.25", "2026-03-01T10:00:00.250Z", id="no-offset-with-fraction"),
+        pytest.param(
+            "2026-03-01T10:00:00.25", "2026-03-01T10:00:00.250Z", id="no-offset-with-fraction"
+        ),
         pytest.param("2026-03-01T12:30:00+02:30", "2026-03-01T10:00:00.000Z", id="east"),
         pytest.param("2026-03-01T00:00:00-10:00", "2026-03-01T10:00:00.000Z", id="west"),
-        pytest.param("2026-03-01T12:00:00+0200", "2026-03-01T10:00:00.000Z", id="offset-without-colon"),
+        pytest.param(
+            "2026-03-01T12:00:00+0200", "2026-03-01T10:00:00.000Z", id="offset-without-colon"
+        ),
         pytest.param("2026-03-01 10:00:00Z", "2026-03-01T10:00:00.000Z", id="space"),
         pytest.param("2026-03-01t10:00:00z", "2026-03-01T10:00:00.000Z", id="small-letters"),
         pytest.param("2026-03-01T10:00Z", "2026-03-01T10:00:00.000Z", id="minutes"),
@@ -108,13 +131,37 @@ def test_points_in_time_are_read_leniently_and_written_in_one_way(text: str, sam
 @pytest.mark.parametrize(
     "at",
     [
-        *('"tomorrow"', '""', '"2026-03-01"', '"2026-W09-7"', '"20260301T100000Z"', '"1772359200"', "1772359200", "1772359200.5", "true", "[]"),
-        *('"2026-02-30T10:00:00Z"', '"2026-03-01T24:00:00Z"', '"2026-03-01T10:00:60Z"', '"2026-03-01T10:00:00+25:00"', '"2026-03-01T10:00:00.Z"'),
-        *('"0001-01-01T00:00:00+05:00"', '"9999-12-31T23:59:59-05:00"', '"\\uff12026-03-01T10:00:00Z"', '"2026-03-01T10:00:00Z "'),
+        *(
+            '"tomorrow"',
+            '""',
+            '"2026-03-01"',
+            '"2026-W09-7"',
+            '"20260301T100000Z"',
+            '"1772359200"',
+            "1772359200",
+            "1772359200.5",
+            "true",
+            "[]",
+        ),
+        *(
+            '"2026-02-30T10:00:00Z"',
+            '"2026-03-01T24:00:00Z"',
+            '"2026-03-01T10:00:60Z"',
+            '"2026-03-01T10:00:00+25:00"',
+            '"2026-03-01T10:00:00.Z"',
+        ),
+        *(
+            '"0001-01-01T00:00:00+05:00"',
+            '"9999-12-31T23:59:59-05:00"',
+            '"\\uff12026-03-01T10:00:00Z"',
+            '"2026-03-01T10:00:00Z "',
+        ),
     ],
 )
 def test_invalid_timestamps_are_refused(at: str) -> None:
-    """Numbers, dates alone, days that do not exist, and moments beyond the calendar are refused, at their place."""
+    """Numbers, dates alone, days that do not exist, and moments beyond the calendar are refused, at
+    their place.
+    """
     assert refused(f'{{"at": {at}}}') == [("at",)]
 
 
@@ -132,7 +179,7 @@ def test_a_point_in_time_of_another_zone_becomes_utc() -> None:
     assert Holder(at=datetime(2026, 3, 1, 10)).to_dict() == {"at": "2026-03-01T10:00:00.000Z"}  # noqa: DTZ001 - that it has none is the point
 
 
-# --- numbers ---------------------------------------------------------------------------------------------------------------------------------------
+# --- numbers --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -165,7 +212,15 @@ def test_numbers_are_also_read_from_text(body: dict[str, object], same: dict[str
             '{"count": "-1"}',
             '{"count": NaN}',
         ),
-        *('{"share": true}', '{"share": "half"}', '{"share": NaN}', '{"share": "NaN"}', '{"share": "Infinity"}', '{"share": 1e999}', '{"share": {}}'),
+        *(
+            '{"share": true}',
+            '{"share": "half"}',
+            '{"share": NaN}',
+            '{"share": "NaN"}',
+            '{"share": "Infinity"}',
+            '{"share": 1e999}',
+            '{"share": {}}',
+        ),
     ],
 )
 def test_invalid_numbers_are_refused(body: str) -> None:
@@ -174,7 +229,9 @@ def test_invalid_numbers_are_refused(body: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("member", "number"), [("share", math.inf), ("share", math.nan), ("count", 10**4300)], ids=["infinity", "nan", "4301-digits"]
+    ("member", "number"),
+    [("share", math.inf), ("share", math.nan), ("count", 10**4300)],
+    ids=["infinity", "nan", "4301-digits"],
 )
 def test_a_number_that_cannot_be_written_is_not_let_in(member: str, number: float) -> None:
     """A model refuses values that no JSON parser would read."""

@@ -41,7 +41,10 @@ class Letter(WireModel):
 
 DOCUMENTS: dict[str, tuple[object, object]] = {
     "constant of an object": ({"parts": []}, {"kind": "letter", "parts": []}),
-    "branch by its member": ({"parts": [{"text": "a"}]}, {"kind": "letter", "parts": [{"kind": "text", "text": "a"}]}),
+    "branch by its member": (
+        {"parts": [{"text": "a"}]},
+        {"kind": "letter", "parts": [{"kind": "text", "text": "a"}]},
+    ),
     "branch with more of them": (
         {"kind": "letter", "parts": [{"text": "a", "bigTitle": "b"}]},
         {"kind": "letter", "parts": [{"kind": "titled", "text": "a", "bigTitle": "b"}]},
@@ -50,12 +53,27 @@ DOCUMENTS: dict[str, tuple[object, object]] = {
         {"kind": "letter", "parts": [{"kind": "text", "text": "a"}]},
         {"kind": "letter", "parts": [{"kind": "text", "text": "a"}]},
     ),
-    "no branch": ({"kind": "letter", "parts": [{"other": 1}]}, {"kind": "letter", "parts": [{"other": 1}]}),
-    "unknown tag": ({"kind": "letter", "parts": [{"kind": "new"}]}, {"kind": "letter", "parts": [{"kind": "new"}]}),
+    "no branch": (
+        {"kind": "letter", "parts": [{"other": 1}]},
+        {"kind": "letter", "parts": [{"other": 1}]},
+    ),
+    "unknown tag": (
+        {"kind": "letter", "parts": [{"kind": "new"}]},
+        {"kind": "letter", "parts": [{"kind": "new"}]},
+    ),
     "wrong constant": ({"kind": "postcard", "parts": []}, {"kind": "postcard", "parts": []}),
-    "tag that is an object": ({"kind": "letter", "parts": [{"kind": {"a": 1}}]}, {"kind": "letter", "parts": [{"kind": {"a": 1}}]}),
-    "tag that is a list": ({"kind": "letter", "parts": [{"kind": []}]}, {"kind": "letter", "parts": [{"kind": []}]}),
-    "tag that is null": ({"kind": "letter", "parts": [{"kind": None}]}, {"kind": "letter", "parts": [{"kind": None}]}),
+    "tag that is an object": (
+        {"kind": "letter", "parts": [{"kind": {"a": 1}}]},
+        {"kind": "letter", "parts": [{"kind": {"a": 1}}]},
+    ),
+    "tag that is a list": (
+        {"kind": "letter", "parts": [{"kind": []}]},
+        {"kind": "letter", "parts": [{"kind": []}]},
+    ),
+    "tag that is null": (
+        {"kind": "letter", "parts": [{"kind": None}]},
+        {"kind": "letter", "parts": [{"kind": None}]},
+    ),
     "not an object": (["a"], ["a"]),
     "list that is none": ({"parts": 1}, {"kind": "letter", "parts": 1}),
 }
@@ -63,5 +81,7 @@ DOCUMENTS: dict[str, tuple[object, object]] = {
 
 @pytest.mark.parametrize(("document", "wanted"), DOCUMENTS.values(), ids=DOCUMENTS.keys())
 def test_constants_are_supplied(document: object, wanted: object) -> None:
-    """An existing tag stays, a missing one follows from the members, and an object that fits no type is left to the model."""
+    """An existing tag stays, a missing one follows from the members, and an object that fits no
+    type is left to the model.
+    """
     assert supply_tags(TypeAdapter(Letter).core_schema, document) == wanted

@@ -39,12 +39,22 @@ class Failure(WireModel):
 class Holder(WireModel):
     """An object with such members."""
 
-    file: Annotated[Inline | Linked, UnionByMember({"bytes": "Inline", "uri": "Linked"}, aliases=(("data", "bytes"),))]
-    other: Annotated[Inline | Linked | None, UnionByMember({"bytes": "Inline", "uri": "Linked"}, aliases=(("data", "bytes"),))] = None
+    file: Annotated[
+        Inline | Linked,
+        UnionByMember({"bytes": "Inline", "uri": "Linked"}, aliases=(("data", "bytes"),)),
+    ]
+    other: Annotated[
+        Inline | Linked | None,
+        UnionByMember({"bytes": "Inline", "uri": "Linked"}, aliases=(("data", "bytes"),)),
+    ] = None
     id: Annotated[str | StrictInt | JsonNull | None, AnyOf("string or integer or null")] = None
 
 
-ANSWER = TypeAdapter(Annotated[Result | Failure, UnionByMember({"result": "Result", "error": "Failure"}, ("result",))])
+ANSWER = TypeAdapter(
+    Annotated[
+        Result | Failure, UnionByMember({"result": "Result", "error": "Failure"}, ("result",))
+    ]
+)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +76,9 @@ def test_a_branch_is_found_by_its_member(file: object, branch: type[WireModel]) 
     assert Holder.model_validate_json(holder.to_json()) == holder
 
 
-@pytest.mark.parametrize("file", [{}, {"name": "a"}, {"bytes": "YQ==", "uri": "x:"}, {"bytes": None}, "x:", 5, [], None])
+@pytest.mark.parametrize(
+    "file", [{}, {"name": "a"}, {"bytes": "YQ==", "uri": "x:"}, {"bytes": None}, "x:", 5, [], None]
+)
 def test_neither_branch_or_both_are_one_error(file: object) -> None:
     """The one error is at the place of the union and names the members."""
     with pytest.raises(ValidationError) as caught:
@@ -95,7 +107,11 @@ def test_a_null_result_is_a_result() -> None:
     assert isinstance(ANSWER.validate_json(b'{"result": null}'), Result)
 
 
-@pytest.mark.parametrize(("value", "read"), [("a", "a"), ("5", "5"), (5, 5), (None, None)], ids=["text", "digits", "number", "null"])
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [("a", "a"), ("5", "5"), (5, 5), (None, None)],
+    ids=["text", "digits", "number", "null"],
+)
 def test_a_value_of_any_type_of_a_union_is_kept(value: object, read: object) -> None:
     """Text stays text and a number stays a number."""
     assert Holder.model_validate({"file": {"uri": ""}, "id": value}).id == read
@@ -106,7 +122,9 @@ def test_a_value_of_no_type_of_a_union_is_one_error(value: object) -> None:
     """One error that names the types, not one for each of them."""
     with pytest.raises(ValidationError) as caught:
         Holder.model_validate({"file": {"uri": ""}, "id": value})
-    assert [(each["loc"], each["msg"]) for each in caught.value.errors()] == [(("id",), "Input should be of type string or integer or null")]
+    assert [(each["loc"], each["msg"]) for each in caught.value.errors()] == [
+        (("id",), "Input should be of type string or integer or null")
+    ]
 
 
 @pytest.mark.parametrize("mark", [AnyOf("text"), UnionByMember({})], ids=["any-of", "told-apart"])

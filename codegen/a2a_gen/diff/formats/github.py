@@ -12,13 +12,20 @@ _WORDS = {ChangeLevel.ERROR: "error", ChangeLevel.WARNING: "warning", ChangeLeve
 
 def render(report: Report) -> str:
     """Render a report as workflow commands of GitHub Actions."""
-    return "".join(f"{line}\n" for line in (*map(_render_command, report.findings), render_verdict(report)))
+    return "".join(
+        f"{line}\n" for line in (*map(_render_command, report.findings), render_verdict(report))
+    )
 
 
 def _render_command(finding: Finding) -> str:
     text = _escape_data("\n".join((finding.text, *map(render_witness, finding.witnesses))))
-    file, title = _escape_value(finding.new.file), _escape_value(f"{finding.rule.code} {finding.rule.id}")
-    return f"::{_WORDS[finding.level]} file={file},line={finding.new.line or 1},title={title}::{text}"
+    file, title = (
+        _escape_value(finding.new.file),
+        _escape_value(f"{finding.rule.code} {finding.rule.id}"),
+    )
+    return (
+        f"::{_WORDS[finding.level]} file={file},line={finding.new.line or 1},title={title}::{text}"
+    )
 
 
 def _escape_data(text: str) -> str:

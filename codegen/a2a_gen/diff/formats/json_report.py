@@ -22,7 +22,10 @@ def render(report: Report) -> str:
         "baseline": report.baseline,
         "verdict": render_verdict(report),
         "compared": report.compared_count,
-        "counts": {str(level): levels.count(level) for level in (ChangeLevel.ERROR, ChangeLevel.WARNING, ChangeLevel.INFO)},
+        "counts": {
+            str(level): levels.count(level)
+            for level in (ChangeLevel.ERROR, ChangeLevel.WARNING, ChangeLevel.INFO)
+        },
         "findings": [_finding_to_json(finding) for finding in report.findings],
     }
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
@@ -44,7 +47,11 @@ def _finding_to_json(finding: Finding) -> dict[str, Json]:
         "fingerprint": finding.fingerprint,
         "breaks": _strings_to_json(_list_breaks(finding)),
         "witnesses": [
-            {"document": witness.document, "definition": witness.definition, "accepted_by": "old" if witness.is_newly_refused else "new"}
+            {
+                "document": witness.document,
+                "definition": witness.definition,
+                "accepted_by": "old" if witness.is_newly_refused else "new",
+            }
             for witness in finding.witnesses
         ],
         "missing_witness": finding.missing_witness,
@@ -63,4 +70,6 @@ def _strings_to_json(arguments: Iterable[str]) -> Json:
 
 
 def _place_to_json(place: Place) -> Json:
-    return {"file": place.file, "line": place.line, "pointer": place.pointer} if place.file else None
+    return (
+        {"file": place.file, "line": place.line, "pointer": place.pointer} if place.file else None
+    )

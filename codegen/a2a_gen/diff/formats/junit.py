@@ -13,21 +13,49 @@ from a2a_gen.diff.rules.rule import ChangeLevel
 def render(report: Report) -> str:
     """Render a report as JUnit XML."""
     failures = len(report.findings_at_least(ChangeLevel.ERROR))
-    cases = [_render_case(finding) for finding in report.findings] or ['    <testcase classname="a2a-gen.diff" name="no changes"/>']
-    head = f'<testsuite name="a2a-gen diff" tests="{len(cases)}" failures="{failures}" errors="0" skipped="0">'
+    cases = [_render_case(finding) for finding in report.findings] or [
+        '    <testcase classname="a2a-gen.diff" name="no changes"/>'
+    ]
+    head = (
+        f'<testsuite name="a2a-gen diff" tests="{len(cases)}" failures="{failures}" errors="0" '
+        'skipped="0">'
+    )
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', "<testsuites>", f"  {head}"]
-    return "\n".join([*lines, *cases, f"    <system-out>{_escape(render_verdict(report))}</system-out>", "  </testsuite>", "</testsuites>", ""])
+    return "\n".join(
+        [
+            *lines,
+            *cases,
+            f"    <system-out>{_escape(render_verdict(report))}</system-out>",
+            "  </testsuite>",
+            "</testsuites>",
+            "",
+        ]
+    )
 
 
 def _render_case(finding: Finding) -> str:
-    name = quoteattr(_drop_unprintable(f"{finding.rule.id} {finding.new.file}#{finding.new.pointer} {finding.fingerprint}"))
+    name = quoteattr(
+        _drop_unprintable(
+            f"{finding.rule.id} {finding.new.file}#{finding.new.pointer} {finding.fingerprint}"
+        )
+    )
     head = f'    <testcase classname="a2a-gen.diff.{finding.rule.area}" name={name}'
-    body = _escape("\n".join((str(finding.new), *map(render_witness, finding.witnesses), f"fix: {finding.rule.cure}")))
+    body = _escape(
+        "\n".join(
+            (str(finding.new), *map(render_witness, finding.witnesses), f"fix: {finding.rule.cure}")
+        )
+    )
     if finding.level is ChangeLevel.ERROR:
         return (
-            f'{head}>\n      <failure type="{finding.rule.id}" message={quoteattr(_drop_unprintable(finding.text))}>{body}</failure>\n    </testcase>'
+            f'{head}>\n      <failure type="{finding.rule.id}" '
+            f"message={quoteattr(_drop_unprintable(finding.text))}>{body}</failure>\n    "
+            "</testcase>"
         )
-    return f"{head}>\n      <system-out>{_escape(f'{finding.level}: {finding.text}')}\n{body}</system-out>\n    </testcase>"
+    return (
+        f"{head}>\n      "
+        f"<system-out>{_escape(f'{finding.level}: {finding.text}')}\n{body}</system-out>\n    "
+        "</testcase>"
+    )
 
 
 def _escape(text: str) -> str:
@@ -37,6 +65,11 @@ def _escape(text: str) -> str:
 def _drop_unprintable(text: str) -> str:
     """Replace characters that XML cannot represent."""
     return "".join(
-        character if character in "\t\n\r" or " " <= character <= "\ud7ff" or "\ue000" <= character <= "\ufffd" or character > "\uffff" else "�"
+        character
+        if character in "\t\n\r"
+        or " " <= character <= "\ud7ff"
+        or "\ue000" <= character <= "\ufffd"
+        or character > "\uffff"
+        else "�"
         for character in text
     )

@@ -18,17 +18,30 @@ def render(report: Report) -> str:
     important = [each for each in report.findings if each.level >= ChangeLevel.WARNING]
     rest = [each for each in report.findings if each.level < ChangeLevel.WARNING]
     if important:
-        lines += ["| | change | location | rule |", "|---|---|---|---|", *map(_render_row, important), ""]
+        lines += [
+            "| | change | location | rule |",
+            "|---|---|---|---|",
+            *map(_render_row, important),
+            "",
+        ]
     lines += _render_witnesses(important)
     if rest:
-        lines += ["<details><summary>Changes without effect on clients</summary>", "", "| | change | location | rule |", "|---|---|---|---|"]
+        lines += [
+            "<details><summary>Changes without effect on clients</summary>",
+            "",
+            "| | change | location | rule |",
+            "|---|---|---|---|",
+        ]
         lines += [*map(_render_row, rest), "", "</details>", ""]
     return "\n".join([*lines, render_counts(report.findings), ""])
 
 
 def _render_row(finding: Finding) -> str:
     where = f"`{finding.new.file}:{finding.new.line}` {_escape(finding.definition)}"
-    return f"| {_SIGNS[finding.level]} | {_escape(finding.text)} | {where} | `{finding.rule.code}` {finding.rule.id} |"
+    return (
+        f"| {_SIGNS[finding.level]} | {_escape(finding.text)} | {where} | `{finding.rule.code}` "
+        f"{finding.rule.id} |"
+    )
 
 
 def _render_witnesses(findings: list[Finding]) -> Iterator[str]:
@@ -40,7 +53,11 @@ def _render_witnesses(findings: list[Finding]) -> Iterator[str]:
         yield f"- {_escape(finding.text)} (`{finding.rule.id}`)"
         for witness in finding.witnesses:
             yield f"  - {_escape(render_witness(witness).removesuffix(render_document(witness)))}"
-            yield from ("    ```json", f"    {render_document(witness).replace('```', '` ``')}", "    ```")
+            yield from (
+                "    ```json",
+                f"    {render_document(witness).replace('```', '` ``')}",
+                "    ```",
+            )
         if finding.missing_witness:
             yield f"  - {finding.missing_witness}"
     yield from ("", "</details>", "")
@@ -50,6 +67,9 @@ def _escape(text: str) -> str:
     """Escape schema text that Markdown would interpret as table, markup or mention."""
     for character in "\\`*_{}[]<>|@#":
         text = text.replace(
-            character, f"\\{character}" if character not in "<>@|" else {"<": "&lt;", ">": "&gt;", "@": "&#64;", "|": "&#124;"}[character]
+            character,
+            f"\\{character}"
+            if character not in "<>@|"
+            else {"<": "&lt;", ">": "&gt;", "@": "&#64;", "|": "&#124;"}[character],
         )
     return " ".join(text.split())

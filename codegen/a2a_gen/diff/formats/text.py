@@ -20,7 +20,11 @@ def render(report: Report) -> str:
     for finding in report.findings:
         groups.setdefault((finding.new.file, finding.definition), []).append(finding)
     for (file, definition), findings in groups.items():
-        lines += ["", f"{definition} ({file})", *(line for finding in findings for line in _render_finding(finding))]
+        lines += [
+            "",
+            f"{definition} ({file})",
+            *(line for finding in findings for line in _render_finding(finding)),
+        ]
     return "\n".join([*lines, "", render_counts(report.findings), ""])
 
 
@@ -41,10 +45,18 @@ def render_witness(witness: Witness) -> str:
     """Render a witness in one line."""
     document = render_document(witness)
     name = f" as {witness.definition}" if witness.definition else ""
-    return f"was accepted{name}, now rejected: {document}" if witness.is_newly_refused else f"was never sent{name}, may be sent now: {document}"
+    return (
+        f"was accepted{name}, now rejected: {document}"
+        if witness.is_newly_refused
+        else f"was never sent{name}, may be sent now: {document}"
+    )
 
 
 def render_document(witness: Witness) -> str:
     """Render a document in one line, truncated to a readable length."""
     document = json.dumps(witness.document, ensure_ascii=False)
-    return document if len(document) <= _MAX_DOCUMENT_LENGTH else f"{document[:_MAX_DOCUMENT_LENGTH]}… ({len(document)} characters)"
+    return (
+        document
+        if len(document) <= _MAX_DOCUMENT_LENGTH
+        else f"{document[:_MAX_DOCUMENT_LENGTH]}… ({len(document)} characters)"
+    )

@@ -7,15 +7,33 @@ from datetime import UTC, date, datetime
 
 from a2a_gen.diff import canonical, members
 from a2a_gen.diff.change import RuleContext, SchemaChange
-from a2a_gen.diff.rules.properties import REMOVED_FROM_CLOSED, REMOVED_OPTIONAL, REMOVED_REQUIRED, get_proto_number
+from a2a_gen.diff.rules.properties import (
+    REMOVED_FROM_CLOSED,
+    REMOVED_OPTIONAL,
+    REMOVED_REQUIRED,
+    get_proto_number,
+)
 from a2a_gen.diff.rules.rule import ITSELF, define_rule
 from a2a_gen.diff.schema_node import SchemaNode
 from a2a_gen.source.json_text import Json
 
-NUMBER_CHANGED = define_rule("A2A090 proto-number-changed", "proto none E E E", "the number of {name} changed from {old} to {new}", mirror=ITSELF)
-NUMBER_REUSED = define_rule("A2A091 proto-number-reused", "proto none E E E", "{new} reuses the number {name} of {old}", mirror=ITSELF)
+NUMBER_CHANGED = define_rule(
+    "A2A090 proto-number-changed",
+    "proto none E E E",
+    "the number of {name} changed from {old} to {new}",
+    mirror=ITSELF,
+)
+NUMBER_REUSED = define_rule(
+    "A2A091 proto-number-reused",
+    "proto none E E E",
+    "{new} reuses the number {name} of {old}",
+    mirror=ITSELF,
+)
 PROTO_TYPE_CHANGED = define_rule(
-    "A2A092 proto-type-changed", "proto none E E E", "the protocol buffer type of {name} changed from {old} to {new}", mirror=ITSELF
+    "A2A092 proto-type-changed",
+    "proto none E E E",
+    "the protocol buffer type of {name} changed from {old} to {new}",
+    mirror=ITSELF,
 )
 NOT_RESERVED = define_rule(
     "A2A093 number-deleted-not-reserved", "proto none E E E",
@@ -24,7 +42,11 @@ NOT_RESERVED = define_rule(
     waiver="a removed reservation is reported by reserve-removed",
 )  # fmt: skip
 RESERVE_REMOVED = define_rule(
-    "A2A094 reserve-removed", "proto none E E I", "{name} is no longer reserved", "keep the reservation", waiver="a new reservation breaks no client"
+    "A2A094 reserve-removed",
+    "proto none E E I",
+    "{name} is no longer reserved",
+    "keep the reservation",
+    waiver="a new reservation breaks no client",
 )
 ALIAS_REMOVED = define_rule(
     "A2A095 alias-removed",
@@ -33,19 +55,37 @@ ALIAS_REMOVED = define_rule(
     "keep the alias",
     mirror="alias-added",
 )
-ALIAS_ADDED = define_rule("A2A096 alias-added", "property none I I I", "{name} is also read under the alias {new}", mirror="alias-removed")
-DEFAULT_CHANGED = define_rule("A2A100 default-changed", "property none W I W", "the default of {name} changed from {old} to {new}", mirror=ITSELF)
+ALIAS_ADDED = define_rule(
+    "A2A096 alias-added",
+    "property none I I I",
+    "{name} is also read under the alias {new}",
+    mirror="alias-removed",
+)
+DEFAULT_CHANGED = define_rule(
+    "A2A100 default-changed",
+    "property none W I W",
+    "the default of {name} changed from {old} to {new}",
+    mirror=ITSELF,
+)
 DEPRECATED = define_rule(
-    "A2A110 deprecated-added", "property none I I I", "{name} is deprecated and may be removed{new}", waiver="a removed deprecation breaks no client"
+    "A2A110 deprecated-added",
+    "property none I I I",
+    "{name} is deprecated and may be removed{new}",
+    waiver="a removed deprecation breaks no client",
 )
 AFTER_SUNSET = define_rule(
-    "A2A111 removed-after-sunset", "property none I I I", "{name} was removed after its sunset date {old}", waiver="a past date stays in the past"
+    "A2A111 removed-after-sunset",
+    "property none I I I",
+    "{name} was removed after its sunset date {old}",
+    waiver="a past date stays in the past",
 )
 BEFORE_SUNSET = define_rule(
     "A2A112 removed-before-sunset", "property narrows E E E", "{name} was removed before its sunset date {old}", "keep it until then",
     waiver="a member that is added back is reported as an addition",
 )  # fmt: skip
-DOC_CHANGED = define_rule("A2A140 doc-changed", "text none I I I", "the description of {name} changed", mirror=ITSELF)
+DOC_CHANGED = define_rule(
+    "A2A140 doc-changed", "text none I I I", "the description of {name} changed", mirror=ITSELF
+)
 
 RULES = (
     NUMBER_CHANGED, NUMBER_REUSED, PROTO_TYPE_CHANGED, NOT_RESERVED, RESERVE_REMOVED, ALIAS_REMOVED, ALIAS_ADDED, DEFAULT_CHANGED, DEPRECATED,
@@ -65,7 +105,9 @@ def compare_member_annotations(context: RuleContext) -> Iterator[SchemaChange]:
         yield from _compare_aliases(context, name)
         if _has_flag(new, name, "deprecated") and not _has_flag(old, name, "deprecated"):
             sunset = members.get_member_keyword(new, name, "x-sunset")
-            yield context.build_change(DEPRECATED, "properties", name, name=name, new=f" after {sunset}" if sunset else "")
+            yield context.build_change(
+                DEPRECATED, "properties", name, name=name, new=f" after {sunset}" if sunset else ""
+            )
     removed = [name for name in members.list_names(old) if name not in common]
     yield from _compare_removed(context, removed)
     yield from _compare_reserved(context)
@@ -74,11 +116,15 @@ def compare_member_annotations(context: RuleContext) -> Iterator[SchemaChange]:
 def _compare_number(context: RuleContext, name: str) -> Iterator[SchemaChange]:
     old, new = get_proto_number(context, 0, name), get_proto_number(context, 1, name)
     if old is not None and old != new:
-        yield context.build_change(NUMBER_CHANGED, "properties", name, name=name, old=str(old), new=str(new))
+        yield context.build_change(
+            NUMBER_CHANGED, "properties", name, name=name, old=str(old), new=str(new)
+        )
     facts = [members.get_member_keyword(node, name, "x-proto") for node in context.nodes]
     types = [_describe_proto(each if isinstance(each, dict) else {}) for each in facts]
     if old is not None and types[0] != types[1]:
-        yield context.build_change(PROTO_TYPE_CHANGED, "properties", name, name=name, old=types[0], new=types[1])
+        yield context.build_change(
+            PROTO_TYPE_CHANGED, "properties", name, name=name, old=types[0], new=types[1]
+        )
 
 
 def _describe_proto(facts: dict[str, Json]) -> str:
@@ -90,16 +136,32 @@ def _compare_default(context: RuleContext, name: str) -> Iterator[SchemaChange]:
     read_defaults = [_get_read_default(node, name) for node in context.nodes]
     for old, new in (defaults, read_defaults):
         if old is not None and canonical.to_key(old) != canonical.to_key(new):
-            yield context.build_change(DEFAULT_CHANGED, "properties", name, name=name, old=canonical.to_key(old), new=canonical.to_key(new))
+            yield context.build_change(
+                DEFAULT_CHANGED,
+                "properties",
+                name,
+                name=name,
+                old=canonical.to_key(old),
+                new=canonical.to_key(new),
+            )
 
 
 def _get_read_default(node: SchemaNode, name: str) -> Json:
-    return next((value[name] for value in node.values("x-a2a-read") if isinstance(value, dict) and name in value), None)
+    return next(
+        (
+            value[name]
+            for value in node.values("x-a2a-read")
+            if isinstance(value, dict) and name in value
+        ),
+        None,
+    )
 
 
 def _compare_aliases(context: RuleContext, name: str) -> Iterator[SchemaChange]:
     listed = (members.get_member_keyword(node, name, "x-a2a-aliases") for node in context.nodes)
-    old, new = ([str(each) for each in aliases] if isinstance(aliases, list) else [] for aliases in listed)
+    old, new = (
+        [str(each) for each in aliases] if isinstance(aliases, list) else [] for aliases in listed
+    )
     for alias in old:
         if alias not in new:
             yield context.build_change(ALIAS_REMOVED, "properties", name, name=name, old=alias)
@@ -111,18 +173,33 @@ def _compare_aliases(context: RuleContext, name: str) -> Iterator[SchemaChange]:
 def _compare_removed(context: RuleContext, removed: list[str]) -> Iterator[SchemaChange]:
     numbers = {get_proto_number(context, 0, name): name for name in removed}
     numbers.pop(None, None)
-    new_names = {get_proto_number(context, 1, name): name for name in members.list_names(context.new.node)}
+    new_names = {
+        get_proto_number(context, 1, name): name for name in members.list_names(context.new.node)
+    }
     reserved = _list_reserved(context.new.node, "numbers")
     for number, name in numbers.items():
         if number in new_names and members.find_member(context.old.node, new_names[number]) is None:
             if _get_type(context.old.node, name) != _get_type(context.new.node, new_names[number]):
-                yield context.build_change(NUMBER_REUSED, "properties", new_names[number], name=str(number), old=name, new=new_names[number])
+                yield context.build_change(
+                    NUMBER_REUSED,
+                    "properties",
+                    new_names[number],
+                    name=str(number),
+                    old=name,
+                    new=new_names[number],
+                )
         elif number not in new_names and number not in reserved:
             yield context.build_change(NOT_RESERVED, "properties", name, name=name, old=str(number))
     for name in removed:
         sunset = members.get_member_keyword(context.old.node, name, "x-sunset")
         if isinstance(sunset, str) and _has_flag(context.old.node, name, "deprecated"):
-            yield context.build_change(AFTER_SUNSET if is_past(sunset) else BEFORE_SUNSET, "properties", name, name=name, old=sunset)
+            yield context.build_change(
+                AFTER_SUNSET if is_past(sunset) else BEFORE_SUNSET,
+                "properties",
+                name,
+                name=name,
+                old=sunset,
+            )
 
 
 def _get_type(node: SchemaNode, name: str) -> Json:

@@ -33,5 +33,10 @@ def _iter_item_schemas(node: SchemaNode, index: int) -> Iterator[SchemaLocation]
 
 
 def _count_prefix_items(node: SchemaNode) -> int:
-    lists = [value for keyword in ("prefixItems", "items") for value in node.values(keyword) if isinstance(value, list)]
+    lists = [
+        value
+        for keyword in ("prefixItems", "items")
+        for value in node.values(keyword)
+        if isinstance(value, list)
+    ]
     return max(map(len, lists), default=0)

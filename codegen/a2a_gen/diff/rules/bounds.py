@@ -10,13 +10,42 @@ from a2a_gen.diff.change import RuleContext, SchemaChange
 from a2a_gen.diff.rules.rule import define_rule
 from a2a_gen.diff.rules.types import compare_integers
 
-TIGHTENED = define_rule("A2A060 bound-tightened", "bound narrows E I I", "{name} changed from {old} to {new}", mirror="bound-loosened")
-LOOSENED = define_rule("A2A061 bound-loosened", "bound widens I E I", "{name} changed from {old} to {new}", mirror="bound-tightened")
-SET = define_rule("A2A062 bound-set", "bound narrows E I I", "{name} {new} was added", mirror="bound-lifted")
-LIFTED = define_rule("A2A065 bound-lifted", "bound widens I E I", "{name} {old} was removed", mirror="bound-set")
-MULTIPLE_CHANGED = define_rule("A2A066 multiple-changed", "bound both E E I", "multipleOf changed from {old} to {new}", mirror="multiple-changed")
-UNIQUE_ON = define_rule("A2A064 unique-items-on", "bound narrows E I I", "items must now be unique", mirror="unique-items-off")
-UNIQUE_OFF = define_rule("A2A067 unique-items-off", "bound widens I E I", "items may now repeat", mirror="unique-items-on")
+TIGHTENED = define_rule(
+    "A2A060 bound-tightened",
+    "bound narrows E I I",
+    "{name} changed from {old} to {new}",
+    mirror="bound-loosened",
+)
+LOOSENED = define_rule(
+    "A2A061 bound-loosened",
+    "bound widens I E I",
+    "{name} changed from {old} to {new}",
+    mirror="bound-tightened",
+)
+SET = define_rule(
+    "A2A062 bound-set", "bound narrows E I I", "{name} {new} was added", mirror="bound-lifted"
+)
+LIFTED = define_rule(
+    "A2A065 bound-lifted", "bound widens I E I", "{name} {old} was removed", mirror="bound-set"
+)
+MULTIPLE_CHANGED = define_rule(
+    "A2A066 multiple-changed",
+    "bound both E E I",
+    "multipleOf changed from {old} to {new}",
+    mirror="multiple-changed",
+)
+UNIQUE_ON = define_rule(
+    "A2A064 unique-items-on",
+    "bound narrows E I I",
+    "items must now be unique",
+    mirror="unique-items-off",
+)
+UNIQUE_OFF = define_rule(
+    "A2A067 unique-items-off",
+    "bound widens I E I",
+    "items may now repeat",
+    mirror="unique-items-on",
+)
 
 RULES = (TIGHTENED, LOOSENED, SET, LIFTED, MULTIPLE_CHANGED, UNIQUE_ON, UNIQUE_OFF)
 
@@ -25,10 +54,24 @@ def compare_number(context: RuleContext) -> Iterator[SchemaChange]:
     """Compare the bounds of a number."""
     old, new = context.old.node, context.new.node
     yield from compare_integers(context)
-    yield from _compare_bound(context, "minimum", value_set.get_lower_bound(old), value_set.get_lower_bound(new), is_minimum=True)
-    yield from _compare_bound(context, "maximum", value_set.get_upper_bound(old), value_set.get_upper_bound(new), is_minimum=False)
+    yield from _compare_bound(
+        context,
+        "minimum",
+        value_set.get_lower_bound(old),
+        value_set.get_lower_bound(new),
+        is_minimum=True,
+    )
+    yield from _compare_bound(
+        context,
+        "maximum",
+        value_set.get_upper_bound(old),
+        value_set.get_upper_bound(new),
+        is_minimum=False,
+    )
     before, after = value_set.get_multiple(old), value_set.get_multiple(new)
-    if value_set.is_integer(old) == value_set.is_integer(new) or not _is_covered_by_type(before, after):
+    if value_set.is_integer(old) == value_set.is_integer(new) or not _is_covered_by_type(
+        before, after
+    ):
         yield from _compare_multiple(context, before, after)
 
 
@@ -43,7 +86,10 @@ def compare_size(context: RuleContext) -> Iterator[SchemaChange]:
     kind = context.old.kind
     minimum, maximum = value_set.SIZES[kind]
     old, new = context.old.node, context.new.node
-    lower = [(Fraction(size), False) if size else None for size in (value_set.get_min_size(old, kind), value_set.get_min_size(new, kind))]
+    lower = [
+        (Fraction(size), False) if size else None
+        for size in (value_set.get_min_size(old, kind), value_set.get_min_size(new, kind))
+    ]
     sizes = (value_set.get_max_size(old, kind), value_set.get_max_size(new, kind))
     upper = [None if size is None else (Fraction(size), False) for size in sizes]
     yield from _compare_bound(context, minimum, lower[0], lower[1], is_minimum=True)
@@ -52,24 +98,45 @@ def compare_size(context: RuleContext) -> Iterator[SchemaChange]:
 
 def compare_unique(context: RuleContext) -> Iterator[SchemaChange]:
     """Compare ``uniqueItems``."""
-    old, new = (any(value is True for value in node.values("uniqueItems")) for node in context.nodes)
+    old, new = (
+        any(value is True for value in node.values("uniqueItems")) for node in context.nodes
+    )
     if old != new:
         yield context.build_change(UNIQUE_ON if new else UNIQUE_OFF, "uniqueItems")
 
 
 def _compare_bound(
-    context: RuleContext, name: str, old: tuple[Fraction, bool] | None, new: tuple[Fraction, bool] | None, *, is_minimum: bool
+    context: RuleContext,
+    name: str,
+    old: tuple[Fraction, bool] | None,
+    new: tuple[Fraction, bool] | None,
+    *,
+    is_minimum: bool,
 ) -> Iterator[SchemaChange]:
     if old == new:
         return
     if old is None or new is None:
-        yield context.build_change(SET if old is None else LIFTED, name, name=name, old=_render_bound(old), new=_render_bound(new))
+        yield context.build_change(
+            SET if old is None else LIFTED,
+            name,
+            name=name,
+            old=_render_bound(old),
+            new=_render_bound(new),
+        )
         return
     rose = new[0] > old[0] or (new[0] == old[0] and new[1] == is_minimum)
-    yield context.build_change(TIGHTENED if rose == is_minimum else LOOSENED, name, name=name, old=_render_bound(old), new=_render_bound(new))
+    yield context.build_change(
+        TIGHTENED if rose == is_minimum else LOOSENED,
+        name,
+        name=name,
+        old=_render_bound(old),
+        new=_render_bound(new),
+    )
 
 
-def _compare_multiple(context: RuleContext, old: Fraction | None, new: Fraction | None) -> Iterator[SchemaChange]:
+def _compare_multiple(
+    context: RuleContext, old: Fraction | None, new: Fraction | None
+) -> Iterator[SchemaChange]:
     if old == new:
         return
     before, after = (None if step is None else (step, False) for step in (old, new))
@@ -81,7 +148,9 @@ def _compare_multiple(context: RuleContext, old: Fraction | None, new: Fraction 
         found = LOOSENED
     else:
         found = MULTIPLE_CHANGED
-    yield context.build_change(found, "multipleOf", name="multipleOf", old=_render_bound(before), new=_render_bound(after))
+    yield context.build_change(
+        found, "multipleOf", name="multipleOf", old=_render_bound(before), new=_render_bound(after)
+    )
 
 
 def _render_bound(bound: tuple[Fraction, bool] | None) -> str:

@@ -1,4 +1,6 @@
-"""``docs/rules.md``, generated from the rule table: ``python -m a2a_gen.diff.rules.document > docs/rules.md``."""
+"""``docs/rules.md``, generated from the rule table: ``python -m a2a_gen.diff.rules.document >
+docs/rules.md``.
+"""
 
 from __future__ import annotations
 
@@ -20,18 +22,27 @@ This page is generated from the table in `codegen/a2a_gen/diff/rules`; each rule
 
 def render_document() -> str:
     """Render the page."""
-    lines = [_HEAD, "| code | id | area | effect | R | W | S | message | mirror |", "|---|---|---|---|---|---|---|---|---|"]
+    lines = [
+        _HEAD,
+        "| code | id | area | effect | R | W | S | message | mirror |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
     lines += [_render_row(rule) for rule in TABLE.values()]
     waived = [f"- `{rule.id}`: {rule.waiver}." for rule in TABLE.values() if rule.waiver]
     cures = [f"- `{rule.id}`: {rule.cure}." for rule in TABLE.values()]
-    return "\n".join([*lines, "", "## Rules without a mirror", "", *waived, "", "## Cures", "", *cures, ""])
+    return "\n".join(
+        [*lines, "", "## Rules without a mirror", "", *waived, "", "## Cures", "", *cures, ""]
+    )
 
 
 def _render_row(rule: ChangeRule) -> str:
     letters = " | ".join(rule.levels.letters.split())
     says = rule.message.replace("{", "*").replace("}", "*").replace("|", "\\|")
     mirror = "itself" if rule.mirror == rule.id else f"`{rule.mirror}`" if rule.mirror else "none"
-    return f"| {rule.code} | `{rule.id}` | {rule.area} | {rule.effect.value} | {letters} | {says} | {mirror} |"
+    return (
+        f"| {rule.code} | `{rule.id}` | {rule.area} | {rule.effect.value} | {letters} | {says} | "
+        f"{mirror} |"
+    )
 
 
 if __name__ == "__main__":

@@ -37,12 +37,19 @@ class Effect(Enum):
         return self in {Effect.WIDENS, Effect.BOTH}
 
 
-_LETTERS = {"E": ChangeLevel.ERROR, "W": ChangeLevel.WARNING, "I": ChangeLevel.INFO, "-": ChangeLevel.NONE}
+_LETTERS = {
+    "E": ChangeLevel.ERROR,
+    "W": ChangeLevel.WARNING,
+    "I": ChangeLevel.INFO,
+    "-": ChangeLevel.NONE,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeLevels:
-    """Levels of a change for schemas that are read, schemas that are written, and generated Python."""
+    """Levels of a change for schemas that are read, schemas that are written, and generated
+    Python.
+    """
 
     read: ChangeLevel
     write: ChangeLevel
@@ -62,7 +69,8 @@ class ChangeLevels:
 
 @dataclass(frozen=True, slots=True)
 class ChangeRule:
-    """One kind of change; ``mirror`` is the rule of the reverse change, or ``waiver`` gives the reason for its absence.
+    """One kind of change; ``mirror`` is the rule of the reverse change, or ``waiver`` gives the
+    reason for its absence.
 
     ``message`` is formatted with the arguments of a change: ``{name}``, ``{old}``, ``{new}``.
     """
@@ -82,18 +90,25 @@ ITSELF = "itself"
 """As a mirror: the rule is its own reverse."""
 
 
-def define_rule(label: str, facts: str, message: str, cure: str = "", *, mirror: str = "", waiver: str = "") -> ChangeRule:
-    """Define a rule by its code and id, and its area, effect and three letters, as in ``"property narrows E I E"``."""
+def define_rule(
+    label: str, facts: str, message: str, cure: str = "", *, mirror: str = "", waiver: str = ""
+) -> ChangeRule:
+    """Define a rule by its code and id, and its area, effect and three letters, as in ``"property
+    narrows E I E"``.
+    """
     code, identity = label.split()
     area, effect, letters = facts.split(" ", 2)
     mirror = identity if mirror == ITSELF else mirror
     levels = ChangeLevels.parse(letters)
     usual = (
         _DEFAULT_CURE
-        if Effect(effect) is Effect.NONE and max(levels.read, levels.write, levels.source) > ChangeLevel.INFO
+        if Effect(effect) is Effect.NONE
+        and max(levels.read, levels.write, levels.source) > ChangeLevel.INFO
         else _CURES_BY_EFFECT[Effect(effect)]
     )
-    return ChangeRule(code, identity, area, Effect(effect), levels, message, cure or usual, mirror, waiver)
+    return ChangeRule(
+        code, identity, area, Effect(effect), levels, message, cure or usual, mirror, waiver
+    )
 
 
 _DEFAULT_CURE = "restore it, or create a new version of the contract"

@@ -27,5 +27,10 @@ _FAMILIES = (
 )  # fmt: skip
 
 TABLE: Mapping[str, ChangeRule] = MappingProxyType(
-    {rule.id: rule for rule in sorted((each for family in _FAMILIES for each in family), key=lambda each: each.code)}
+    {
+        rule.id: rule
+        for rule in sorted(
+            (each for family in _FAMILIES for each in family), key=lambda each: each.code
+        )
+    }
 )

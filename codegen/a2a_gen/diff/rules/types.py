@@ -9,18 +9,43 @@ from a2a_gen.diff.change import Focus, NodePair, RuleContext, SchemaChange
 from a2a_gen.diff.rules.rule import ITSELF, define_rule
 from a2a_gen.diff.value_set import ValueSet
 
-BECAME_NULLABLE = define_rule("A2A032 became-nullable", "type widens I E E", "null is now allowed", mirror="became-non-nullable")
-BECAME_NON_NULLABLE = define_rule("A2A033 became-non-nullable", "type narrows E I E", "null is no longer allowed", mirror="became-nullable")
-TYPE_NARROWED = define_rule("A2A040 type-narrowed", "type narrows E I E", "the type changed from {old} to {new}", mirror="type-widened")
-TYPE_WIDENED = define_rule("A2A041 type-widened", "type widens I E E", "the type changed from {old} to {new}", mirror="type-narrowed")
-TYPE_CHANGED = define_rule("A2A042 type-changed", "type both E E E", "the type changed from {old} to {new}", mirror=ITSELF)
+BECAME_NULLABLE = define_rule(
+    "A2A032 became-nullable",
+    "type widens I E E",
+    "null is now allowed",
+    mirror="became-non-nullable",
+)
+BECAME_NON_NULLABLE = define_rule(
+    "A2A033 became-non-nullable",
+    "type narrows E I E",
+    "null is no longer allowed",
+    mirror="became-nullable",
+)
+TYPE_NARROWED = define_rule(
+    "A2A040 type-narrowed",
+    "type narrows E I E",
+    "the type changed from {old} to {new}",
+    mirror="type-widened",
+)
+TYPE_WIDENED = define_rule(
+    "A2A041 type-widened",
+    "type widens I E E",
+    "the type changed from {old} to {new}",
+    mirror="type-narrowed",
+)
+TYPE_CHANGED = define_rule(
+    "A2A042 type-changed", "type both E E E", "the type changed from {old} to {new}", mirror=ITSELF
+)
 
 RULES = (BECAME_NULLABLE, BECAME_NON_NULLABLE, TYPE_NARROWED, TYPE_WIDENED, TYPE_CHANGED)
 
 
 def compare_kinds(pair: NodePair, old: ValueSet, new: ValueSet) -> Iterator[SchemaChange]:
     """Compare the kinds of value that two nodes allow."""
-    removed, added = set(old.alternatives) - set(new.alternatives), set(new.alternatives) - set(old.alternatives)
+    removed, added = (
+        set(old.alternatives) - set(new.alternatives),
+        set(new.alternatives) - set(old.alternatives),
+    )
     if not removed and not added:
         return
     words = (("new", _render_kinds(new)), ("old", _render_kinds(old)))
@@ -30,7 +55,14 @@ def compare_kinds(pair: NodePair, old: ValueSet, new: ValueSet) -> Iterator[Sche
         found = BECAME_NULLABLE
     else:
         found = TYPE_CHANGED if removed and added else TYPE_NARROWED if removed else TYPE_WIDENED
-    yield SchemaChange(found, pair.old_location, pair.new_location, words, pair, Focus(kinds=frozenset(removed | added)))
+    yield SchemaChange(
+        found,
+        pair.old_location,
+        pair.new_location,
+        words,
+        pair,
+        Focus(kinds=frozenset(removed | added)),
+    )
 
 
 def compare_integers(context: RuleContext) -> Iterator[SchemaChange]:
@@ -38,12 +70,17 @@ def compare_integers(context: RuleContext) -> Iterator[SchemaChange]:
     old, new = value_set.is_integer(context.old.node), value_set.is_integer(context.new.node)
     if old != new:
         found = TYPE_NARROWED if new else TYPE_WIDENED
-        yield context.build_change(found, "type", old="integer" if old else "number", new="integer" if new else "number")
+        yield context.build_change(
+            found, "type", old="integer" if old else "number", new="integer" if new else "number"
+        )
 
 
 def _render_kinds(values: ValueSet) -> str:
     kinds = [
-        "integer" if kind == "number" and all(value_set.is_integer(alternative.node) for alternative in alternatives) else kind
+        "integer"
+        if kind == "number"
+        and all(value_set.is_integer(alternative.node) for alternative in alternatives)
+        else kind
         for kind, alternatives in values.alternatives.items()
     ]
     return "any value" if len(kinds) == 6 else " or ".join(kinds) or "no value"  # noqa: PLR2004 - there are six kinds

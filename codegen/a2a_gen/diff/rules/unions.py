@@ -13,9 +13,24 @@ from a2a_gen.diff.rules.rule import ITSELF, ChangeLevels, ChangeRule, Effect, de
 from a2a_gen.diff.schema_node import is_annotation
 from a2a_gen.diff.value_set import Alternative, find_tag_values, iter_tags
 
-BRANCH_REMOVED = define_rule("A2A070 union-branch-removed", "union narrows E I E", "the alternative {name} was removed", mirror="union-branch-added")
-BRANCH_ADDED = define_rule("A2A071 union-branch-added", "union widens I E I", "the alternative {name} was added", mirror="union-branch-removed")
-TAG_CHANGED = define_rule("A2A072 discriminator-changed", "union both E E E", "the discriminator changed from {old} to {new}", mirror=ITSELF)
+BRANCH_REMOVED = define_rule(
+    "A2A070 union-branch-removed",
+    "union narrows E I E",
+    "the alternative {name} was removed",
+    mirror="union-branch-added",
+)
+BRANCH_ADDED = define_rule(
+    "A2A071 union-branch-added",
+    "union widens I E I",
+    "the alternative {name} was added",
+    mirror="union-branch-removed",
+)
+TAG_CHANGED = define_rule(
+    "A2A072 discriminator-changed",
+    "union both E E E",
+    "the discriminator changed from {old} to {new}",
+    mirror=ITSELF,
+)
 
 RULES = (BRANCH_REMOVED, BRANCH_ADDED, TAG_CHANGED)
 
@@ -37,14 +52,25 @@ class BranchMatch:
     added: tuple[Alternative, ...]
 
 
-def match_branches(old: Sequence[Alternative], new: Sequence[Alternative], is_covered: IsCovered) -> BranchMatch:
-    """Match alternatives: by tag, definition, title and enumeration, then by which can replace which, and last by likeness."""
+def match_branches(
+    old: Sequence[Alternative], new: Sequence[Alternative], is_covered: IsCovered
+) -> BranchMatch:
+    """Match alternatives: by tag, definition, title and enumeration, then by which can replace
+    which, and last by likeness.
+    """
     if len(old) == len(new) == 1:
         return BranchMatch(((old[0], new[0]),), (), ())
     left, right = dict.fromkeys(range(len(old))), dict.fromkeys(range(len(new)))
     pairs: list[tuple[Alternative, Alternative]] = []
-    searches = [_find_by_key(old, new, left, right, key) for key in (_build_tag_key(old, new), _get_definition_name, _get_title, _get_listed_key)]
-    for index, other in chain(*searches, _find_replaceable(old, new, left, right, is_covered), _find_like(old, new, left, right)):
+    searches = [
+        _find_by_key(old, new, left, right, key)
+        for key in (_build_tag_key(old, new), _get_definition_name, _get_title, _get_listed_key)
+    ]
+    for index, other in chain(
+        *searches,
+        _find_replaceable(old, new, left, right, is_covered),
+        _find_like(old, new, left, right),
+    ):
         pairs.append((old[index], new[other]))
         del left[index], right[other]
     removed, added = [old[index] for index in left], [new[index] for index in right]
@@ -53,27 +79,42 @@ def match_branches(old: Sequence[Alternative], new: Sequence[Alternative], is_co
     return BranchMatch(tuple(pairs), tuple(removed), tuple(added))
 
 
-# Searches for pairs among the alternatives that are left; each pair is taken out before the search goes on.
+# Searches for pairs among the alternatives that are left; each pair is taken out before the search
+# goes on.
 
 
 def _find_by_key(
-    old: Sequence[Alternative], new: Sequence[Alternative], left: _Indices, right: _Indices, key: Callable[[Alternative], str]
+    old: Sequence[Alternative],
+    new: Sequence[Alternative],
+    left: _Indices,
+    right: _Indices,
+    key: Callable[[Alternative], str],
 ) -> Iterator[tuple[int, int]]:
-    """Find alternatives by a key; one that several of a side have says nothing about which is which."""
+    """Find alternatives by a key; one that several of a side have says nothing about which is
+    which.
+    """
     before, after = _index_by_key(old, left, key), _index_by_key(new, right, key)
     yield from ((before[value], after[value]) for value in before if value in after)
 
 
-def _index_by_key(side: Sequence[Alternative], indices: Iterable[int], key: Callable[[Alternative], str]) -> dict[str, int]:
+def _index_by_key(
+    side: Sequence[Alternative], indices: Iterable[int], key: Callable[[Alternative], str]
+) -> dict[str, int]:
     keys = {index: key(side[index]) for index in indices}
     count = Counter(keys.values())
     return {value: index for index, value in keys.items() if value and count[value] == 1}
 
 
 def _find_replaceable(
-    old: Sequence[Alternative], new: Sequence[Alternative], left: _Indices, right: _Indices, is_covered: IsCovered
+    old: Sequence[Alternative],
+    new: Sequence[Alternative],
+    left: _Indices,
+    right: _Indices,
+    is_covered: IsCovered,
 ) -> Iterator[tuple[int, int]]:
-    """Find alternatives that can replace each other; one that says mostly the same is preferred, although it may have changed."""
+    """Find alternatives that can replace each other; one that says mostly the same is preferred,
+    although it may have changed.
+    """
     if len(left) * len(right) > _MAX_TRIALS:
         return
     features = {other: _list_features(new[other]) for other in right}
@@ -88,9 +129,16 @@ def _find_replaceable(
                 break
 
 
-def _find_like(old: Sequence[Alternative], new: Sequence[Alternative], left: _Indices, right: _Indices) -> Iterator[tuple[int, int]]:
-    """Find alternatives that say mostly the same, the most alike first; two definitions of different names are different things."""
-    ends = [{index: _list_features(side[index]) for index in indices} for side, indices in ((old, left), (new, right))]
+def _find_like(
+    old: Sequence[Alternative], new: Sequence[Alternative], left: _Indices, right: _Indices
+) -> Iterator[tuple[int, int]]:
+    """Find alternatives that say mostly the same, the most alike first; two definitions of
+    different names are different things.
+    """
+    ends = [
+        {index: _list_features(side[index]) for index in indices}
+        for side, indices in ((old, left), (new, right))
+    ]
     if len(ends[0]) * len(ends[1]) > _MAX_COMPARED:
         return
     scores = [
@@ -118,14 +166,20 @@ def _list_features(alternative: Alternative) -> frozenset[str]:
     for schema in alternative.node.schemas:
         for keyword, value in schema.members.items():
             if keyword == "properties" and isinstance(value, dict):
-                found |= {f"{keyword} {name}" for name in value} | {f"{keyword} {name} {each!r}" for name, each in value.items()}
+                found |= {f"{keyword} {name}" for name in value} | {
+                    f"{keyword} {name} {each!r}" for name, each in value.items()
+                }
             elif not is_annotation(keyword):
                 found |= {keyword, f"{keyword} {value!r}"}
     return frozenset(found)
 
 
 def compare_alternatives(
-    pair: NodePair, matched: BranchMatch, old: Sequence[Alternative], new: Sequence[Alternative], is_covered: IsCovered
+    pair: NodePair,
+    matched: BranchMatch,
+    old: Sequence[Alternative],
+    new: Sequence[Alternative],
+    is_covered: IsCovered,
 ) -> Iterator[SchemaChange]:
     """Report added and removed alternatives, unless another one accepts the same values."""
     before, after = _list_tags(old), _list_tags(new)
@@ -134,18 +188,24 @@ def compare_alternatives(
     is_small = len(old) * len(new) <= _MAX_TRIALS
     for alternative in matched.removed:
         if not (is_small and any(is_covered(alternative, other, Effect.NARROWS) for other in new)):
-            yield _build_change(BRANCH_REMOVED, pair, {"name": _get_label(alternative)}, alternative)
+            yield _build_change(
+                BRANCH_REMOVED, pair, {"name": _get_label(alternative)}, alternative
+            )
     for alternative in matched.added:
         if not (is_small and any(is_covered(other, alternative, Effect.WIDENS) for other in old)):
             levels = ChangeLevels.parse("I W I") if _is_extensible(pair) else None
-            yield _build_change(BRANCH_ADDED, pair, {"name": _get_label(alternative)}, alternative, levels)
+            yield _build_change(
+                BRANCH_ADDED, pair, {"name": _get_label(alternative)}, alternative, levels
+            )
 
 
 def _list_tags(alternatives: Sequence[Alternative]) -> list[str]:
     return list(iter_tags(alternative.node for alternative in alternatives))
 
 
-def _build_tag_key(old: Sequence[Alternative], new: Sequence[Alternative]) -> Callable[[Alternative], str]:
+def _build_tag_key(
+    old: Sequence[Alternative], new: Sequence[Alternative]
+) -> Callable[[Alternative], str]:
     others = _list_tags(new)
     name = next((each for each in _list_tags(old) if each in others), "")
     return lambda alternative: " ".join(find_tag_values(alternative.node).get(name, ""))
@@ -181,6 +241,18 @@ def _get_label(alternative: Alternative) -> str:
 
 
 def _build_change(
-    rule: ChangeRule, pair: NodePair, arguments: TextArguments, alternative: Alternative | None = None, levels: ChangeLevels | None = None
+    rule: ChangeRule,
+    pair: NodePair,
+    arguments: TextArguments,
+    alternative: Alternative | None = None,
+    levels: ChangeLevels | None = None,
 ) -> SchemaChange:
-    return SchemaChange(rule, pair.old_location, pair.new_location, tuple(sorted(arguments.items())), pair, Focus(alternative), levels)
+    return SchemaChange(
+        rule,
+        pair.old_location,
+        pair.new_location,
+        tuple(sorted(arguments.items())),
+        pair,
+        Focus(alternative),
+        levels,
+    )

@@ -1,7 +1,9 @@
-"""Functions between messages of protocol buffers and the JSON of their dialect: straight-line code, one module for each family of types.
+"""Functions between messages of protocol buffers and the JSON of their dialect: straight-line code,
+one module for each family of types.
 
-A reader walks a message of upb and returns the JSON as Python objects. A writer takes that JSON and returns the wire format. A dialect that extends
-another has functions for the messages that differ, and uses those of the older one for all others.
+A reader walks a message of upb and returns the JSON as Python objects. A writer takes that JSON and
+returns the wire format. A dialect that extends another has functions for the messages that differ,
+and uses those of the older one for all others.
 """
 
 from __future__ import annotations
@@ -9,14 +11,27 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from a2a_gen.emit.protobuf.model import EMPTY, Kind, ProtoEnum, ProtoField, ProtoFile, ProtoMessage, ProtoMethod, build_files
+from a2a_gen.emit.protobuf.model import (
+    EMPTY,
+    Kind,
+    ProtoEnum,
+    ProtoField,
+    ProtoFile,
+    ProtoMessage,
+    ProtoMethod,
+    build_files,
+)
 from a2a_gen.emit.protobuf.text import write_file
 from a2a_gen.emit.protobuf.wire import encode_files, varint
 from a2a_gen.emit.render import Code, literal, render
 from a2a_gen.ir.model import Contract, Family
 from a2a_gen.ir.names import field_name
 
-_STRUCTURES = {"google.protobuf.Struct": "struct", "google.protobuf.Value": "value", "google.protobuf.Timestamp": "timestamp"}
+_STRUCTURES = {
+    "google.protobuf.Struct": "struct",
+    "google.protobuf.Value": "value",
+    "google.protobuf.Timestamp": "timestamp",
+}
 _INDENT = "    "
 _WITH_SIZE = frozenset((Kind.MESSAGE, Kind.STRING, Kind.BYTES))
 """Kinds of fields that are written as bytes with their size."""
@@ -29,25 +44,51 @@ def emit(contract: Contract) -> dict[str, bytes]:
         return {}
     released = [file for file in files if file.dialect.extends is None]
     dialects = [file.dialect.name for file in released]
-    extensions = [(file.dialect.name, file.dialect.version or "") for file in files if file not in released]
+    extensions = [
+        (file.dialect.name, file.dialect.version or "") for file in files if file not in released
+    ]
     emitted = {
-        "protobuf/__init__.py": render("protobuf_package.py.jinja", sources=("the contract",), dialects=dialects, extensions=extensions),
+        "protobuf/__init__.py": render(
+            "protobuf_package.py.jinja",
+            sources=("the contract",),
+            dialects=dialects,
+            extensions=extensions,
+        ),
         "protobuf/descriptors.pb": encode_files(released),
         **{f"protobuf/{file.path}": write_file(file) for file in released},
     }
     for file in files:
         if file not in released:  # its messages have the names of those that it extends
             folder = f"protobuf/{file.dialect.name}"
-            emitted |= {f"{folder}/descriptors.pb": encode_files([file]), f"{folder}/{file.path}": write_file(file)}
+            emitted |= {
+                f"{folder}/descriptors.pb": encode_files([file]),
+                f"{folder}/{file.path}": write_file(file),
+            }
         homes = _find_homes(contract, files, file)
         families = [family for family in contract.families if family.dialect == file.dialect.name]
-        modules = [(family, {str(each.name) for each in family.types if homes[str(each.name)] == f".{family.module}"}) for family in families]
-        emitted |= {f"protobuf/{file.dialect.name}/{family.module}.py": _family(file, family, own, homes) for family, own in modules if own}
+        modules = [
+            (
+                family,
+                {
+                    str(each.name)
+                    for each in family.types
+                    if homes[str(each.name)] == f".{family.module}"
+                },
+            )
+            for family in families
+        ]
+        emitted |= {
+            f"protobuf/{file.dialect.name}/{family.module}.py": _family(file, family, own, homes)
+            for family, own in modules
+            if own
+        }
         emitted[f"protobuf/{file.dialect.name}/__init__.py"] = _methods(file, homes, contract)
     return emitted
 
 
-def _find_homes(contract: Contract, files: Sequence[ProtoFile], file: ProtoFile) -> Mapping[str, str]:
+def _find_homes(
+    contract: Contract, files: Sequence[ProtoFile], file: ProtoFile
+) -> Mapping[str, str]:
     """Return the modules of the functions of all types, relative to the package of a file."""
     families = [family for family in contract.families if family.dialect == file.dialect.name]
     homes = {str(each.name): f".{family.module}" for family in families for each in family.types}
@@ -55,16 +96,30 @@ def _find_homes(contract: Contract, files: Sequence[ProtoFile], file: ProtoFile)
     if base is None:
         return homes
     own, older = _find_own(file, base), _find_homes(contract, files, base)
-    shared = {name: home if home.startswith("..") else f"..{base.dialect.name}{home}" for name, home in older.items() if name not in own}
+    shared = {
+        name: home if home.startswith("..") else f"..{base.dialect.name}{home}"
+        for name, home in older.items()
+        if name not in own
+    }
     return homes | {name: home for name, home in shared.items() if name in homes}
 
 
 def _find_own(file: ProtoFile, base: ProtoFile) -> frozenset[str]:
-    """Return the names of the types that differ from those of an older file, or have a field of such a type."""
-    known, shapes = ({each.name: _to_shape(each) for types in (of.messages, of.enums) for each in types} for of in (base, file))
+    """Return the names of the types that differ from those of an older file, or have a field of
+    such a type.
+    """
+    known, shapes = (
+        {each.name: _to_shape(each) for types in (of.messages, of.enums) for each in types}
+        for of in (base, file)
+    )
     own = frozenset(name for name, shape in shapes.items() if known.get(name) != shape)
-    uses = {message.name: {name for field in message.fields for name, _ in _uses(field, file)} for message in file.messages}
-    while more := frozenset(name for name, used in uses.items() if name not in own and not own.isdisjoint(used)):
+    uses = {
+        message.name: {name for field in message.fields for name, _ in _uses(field, file)}
+        for message in file.messages
+    }
+    while more := frozenset(
+        name for name, used in uses.items() if name not in own and not own.isdisjoint(used)
+    ):
         own |= more
     return own
 
@@ -73,11 +128,18 @@ def _to_shape(of: ProtoMessage | ProtoEnum) -> ProtoMessage | ProtoEnum:
     """Remove what the functions do not depend on."""
     bare = replace(of, description="")
     if isinstance(bare, ProtoMessage):
-        return replace(bare, fields=tuple(replace(each, description="", is_deprecated=False) for each in bare.fields))
+        return replace(
+            bare,
+            fields=tuple(
+                replace(each, description="", is_deprecated=False) for each in bare.fields
+            ),
+        )
     return bare
 
 
-def _family(file: ProtoFile, family: Family, own: Collection[str], homes: Mapping[str, str]) -> bytes:
+def _family(
+    file: ProtoFile, family: Family, own: Collection[str], homes: Mapping[str, str]
+) -> bytes:
     messages = [each for each in file.messages if each.name in own]
     used = {name for message in messages for field in message.fields for name in _uses(field, file)}
     imports: dict[str, list[str]] = {}
@@ -90,14 +152,21 @@ def _family(file: ProtoFile, family: Family, own: Collection[str], homes: Mappin
         summary=f"Messages of {family.file.rpartition('/')[2]} of {file.dialect.title}.",
         imports=sorted((Code(home), list(map(Code, names))) for home, names in imports.items()),
         tables=[_table(each) for each in file.enums if each.name in own],
-        numbers=[Code(number) for number in sorted({field.number for field in _list_fields(messages) if field.type.kind in _WITH_SIZE})],
+        numbers=[
+            Code(number)
+            for number in sorted(
+                {field.number for field in _list_fields(messages) if field.type.kind in _WITH_SIZE}
+            )
+        ],
         fields=list(_list_words(messages)),
         messages=[_MessagePrinter(file, each).functions() for each in messages],
     )
 
 
 def _uses(field: ProtoField, file: ProtoFile) -> Iterator[tuple[str, str]]:
-    """Yield the types of this file that a field has, with the functions and tables that it needs."""
+    """Yield the types of this file that a field has, with the functions and tables that it
+    needs.
+    """
     if not field.type.name.startswith(f"{file.package}."):
         return
     name = field.type.name.removeprefix(f"{file.package}.")
@@ -110,7 +179,11 @@ def _uses(field: ProtoField, file: ProtoFile) -> Iterator[tuple[str, str]]:
 def _table(enum: ProtoEnum) -> Mapping[str, Code]:
     words = ", ".join(f"{number}: {literal(word)}" for word, number in enum.values)
     numbers = ", ".join(f"{literal(word)}: {number}" for word, number in enum.values)
-    return {"name": Code(_constant(enum.name)), "words": Code(f"{{{words}}}"), "numbers": Code(f"{{{numbers}}}")}
+    return {
+        "name": Code(_constant(enum.name)),
+        "words": Code(f"{{{words}}}"),
+        "numbers": Code(f"{{{numbers}}}"),
+    }
 
 
 def _list_fields(messages: Sequence[ProtoMessage]) -> Iterator[ProtoField]:
@@ -119,7 +192,11 @@ def _list_fields(messages: Sequence[ProtoMessage]) -> Iterator[ProtoField]:
 
 def _list_words(messages: Sequence[ProtoMessage]) -> Iterator[Mapping[str, Code]]:
     """List the tables that write words as numbers: one for each enum and number of a field."""
-    found = {(_constant(field.type.name.rpartition(".")[2]), field.number) for field in _list_fields(messages) if field.type.kind is Kind.ENUM}
+    found = {
+        (_constant(field.type.name.rpartition(".")[2]), field.number)
+        for field in _list_fields(messages)
+        if field.type.kind is Kind.ENUM
+    }
     for name, number in sorted(found):
         yield {"name": Code(name), "number": Code(number), "tag": Code(_tag(number, 0))}
 
@@ -129,11 +206,24 @@ def _constant(name: str) -> str:
 
 
 def _methods(file: ProtoFile, homes: Mapping[str, str], contract: Contract) -> bytes:
-    constants = {call.grpc: row.python.upper() for row in contract.operations if (call := row.call(file.dialect.name)) is not None}
-    types = sorted({name.removeprefix(f"{file.package}.") for each in file.methods for name in (each.request, each.response) if name != EMPTY})
+    constants = {
+        call.grpc: row.python.upper()
+        for row in contract.operations
+        if (call := row.call(file.dialect.name)) is not None
+    }
+    types = sorted(
+        {
+            name.removeprefix(f"{file.package}.")
+            for each in file.methods
+            for name in (each.request, each.response)
+            if name != EMPTY
+        }
+    )
     imports: dict[str, list[Code]] = {}
     for name in types:
-        imports.setdefault(homes[name], []).extend(Code(f"{verb}_{field_name(name)}") for verb in ("read", "write"))
+        imports.setdefault(homes[name], []).extend(
+            Code(f"{verb}_{field_name(name)}") for verb in ("read", "write")
+        )
     return render(
         "protobuf_methods.py.jinja",
         sources=("operations.json",),
@@ -141,16 +231,30 @@ def _methods(file: ProtoFile, homes: Mapping[str, str], contract: Contract) -> b
         dialect=file.dialect.name,
         pool=file.dialect.name if file.dialect.extends else None,
         imports=sorted((Code(home), names) for home, names in imports.items()),
-        types=[{"name": name, "constant": _constant(name), "full": file.full_name(name), "function": field_name(name)} for name in types],
+        types=[
+            {
+                "name": name,
+                "constant": _constant(name),
+                "full": file.full_name(name),
+                "function": field_name(name),
+            }
+            for name in types
+        ],
         methods=[_method(each, file, constants[each.name]) for each in file.methods],
     )
 
 
 def _method(method: ProtoMethod, file: ProtoFile, constant: str) -> Mapping[str, object]:
     codecs = [
-        Code("EMPTY" if name == EMPTY else f"_{_constant(name.removeprefix(f'{file.package}.'))}") for name in (method.request, method.response)
+        Code("EMPTY" if name == EMPTY else f"_{_constant(name.removeprefix(f'{file.package}.'))}")
+        for name in (method.request, method.response)
     ]
-    return {"path": f"/{file.package}.{file.service}/{method.name}", "binding": constant, "request": codecs[0], "response": codecs[1]}
+    return {
+        "path": f"/{file.package}.{file.service}/{method.name}",
+        "binding": constant,
+        "request": codecs[0],
+        "response": codecs[1],
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,19 +282,37 @@ class _MessagePrinter:
             yield f"member = theirs.WhichOneof({literal(self.message.oneof)})"
         for index, field in enumerate(members):
             yield f"{'elif' if index else 'if'} member == {literal(field.name)}:"
-            yield f"{_INDENT}out[{literal(field.wire)}] = {self._read_value(field, f'theirs.{field.name}')}"
+            yield (
+                f"{_INDENT}out[{literal(field.wire)}] = "
+                f"{self._read_value(field, f'theirs.{field.name}')}"
+            )
 
     def _read(self, field: ProtoField) -> Iterator[str]:
-        theirs, is_message = f"theirs.{field.name}", field.type.kind is Kind.MESSAGE and not field.is_repeated and not field.is_map
+        theirs, is_message = (
+            f"theirs.{field.name}",
+            field.type.kind is Kind.MESSAGE and not field.is_repeated and not field.is_map,
+        )
         has_presence = field.is_optional or is_message
-        yield f"if theirs.HasField({literal(field.name)}):" if has_presence else f"if value := {theirs}:"
+        yield (
+            f"if theirs.HasField({literal(field.name)}):"
+            if has_presence
+            else f"if value := {theirs}:"
+        )
         theirs = theirs if has_presence else "value"
         if field.is_map:
             value = self._read_value(field, "each")
-            of = f"dict({theirs})" if value == "each" else f"{{key: {value} for key, each in {theirs}.items()}}"
+            of = (
+                f"dict({theirs})"
+                if value == "each"
+                else f"{{key: {value} for key, each in {theirs}.items()}}"
+            )
         elif field.is_repeated:
             value = self._read_value(field, "each")
-            of = f"list({theirs})" if value == "each" else f"values.read_list({theirs}, {value.partition('(')[0]})"
+            of = (
+                f"list({theirs})"
+                if value == "each"
+                else f"values.read_list({theirs}, {value.partition('(')[0]})"
+            )
         else:
             of = self._read_value(field, theirs)
         yield f"{_INDENT}out[{literal(field.wire)}] = {of}"
@@ -214,14 +336,20 @@ class _MessagePrinter:
                 yield from self._append(field, f"ours[{literal(field.wire)}]")
             elif field.is_map:
                 yield f"for key, each in values.map_items({ours}):"
-                yield from self._append(field, f"values.map_entry(key, {self._data(field, 'each')})", is_data=True)
+                yield from self._append(
+                    field, f"values.map_entry(key, {self._data(field, 'each')})", is_data=True
+                )
             elif field.is_repeated:
                 yield f"if value := {ours}:"
                 yield f"{_INDENT}for each in value:"
                 yield from (_INDENT + line for line in self._append(field, "each"))
             else:
-                has_presence = field.is_optional or field.oneof is not None or field.type.kind is Kind.MESSAGE
-                yield f"if (value := {ours}) is not None:" if has_presence else f"if value := {ours}:"
+                has_presence = (
+                    field.is_optional or field.oneof is not None or field.type.kind is Kind.MESSAGE
+                )
+                yield (
+                    f"if (value := {ours}) is not None:" if has_presence else f"if value := {ours}:"
+                )
                 yield from self._append(field, "value")
 
     def _append(self, field: ProtoField, ours: str, *, is_data: bool = False) -> Iterator[str]:
@@ -245,11 +373,18 @@ class _MessagePrinter:
             case Kind.BYTES:
                 return f"values.base64_bytes({ours})"
             case _:
-                raise ValueError(f"{self.message.name}.{field.name}: a map of numbers; write it as a map of messages or of texts")
+                raise ValueError(
+                    f"{self.message.name}.{field.name}: a map of numbers; write it as a map "
+                    "of messages or of texts"
+                )
 
     def _function(self, verb: str, field: ProtoField) -> str:
         structure = _STRUCTURES.get(field.type.name)
-        return f"values.{verb}_{structure}" if structure else f"{verb}_{field_name(field.type.name.rpartition('.')[2])}"
+        return (
+            f"values.{verb}_{structure}"
+            if structure
+            else f"{verb}_{field_name(field.type.name.rpartition('.')[2])}"
+        )
 
     def _constant(self, field: ProtoField) -> str:
         return _constant(field.type.name.rpartition(".")[2])

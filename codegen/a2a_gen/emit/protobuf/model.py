@@ -1,4 +1,6 @@
-"""Files of protocol buffers: one for each dialect with a gRPC service, from the numbers and types of its schemas."""
+"""Files of protocol buffers: one for each dialect with a gRPC service, from the numbers and types
+of its schemas.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
-from a2a_gen.ir.model import Contract, ContractDialect, Enumeration, Field, Json, ListOf, MapOf, OperationRow, Primitive, Record, Ref, TypeExpr
+from a2a_gen.ir.model import (
+    Contract,
+    ContractDialect,
+    Enumeration,
+    Field,
+    Json,
+    ListOf,
+    MapOf,
+    OperationRow,
+    Primitive,
+    Record,
+    Ref,
+    TypeExpr,
+)
 from a2a_gen.problems import GeneratorError
 
 EMPTY = "google.protobuf.Empty"
@@ -25,14 +40,22 @@ class Kind(IntEnum):
     ENUM = 14
 
 
-_SCALARS = {Primitive.STRING: Kind.STRING, Primitive.BYTES: Kind.BYTES, Primitive.BOOLEAN: Kind.BOOL}
+_SCALARS = {
+    Primitive.STRING: Kind.STRING,
+    Primitive.BYTES: Kind.BYTES,
+    Primitive.BOOLEAN: Kind.BOOL,
+}
 _INTEGERS: Mapping[object, Kind] = {"int32": Kind.INT32, "int64": Kind.INT64}
 _WELL_KNOWN = {
     Primitive.TIMESTAMP: "google.protobuf.Timestamp",
     Primitive.OBJECT: "google.protobuf.Struct",
     Primitive.ANY: "google.protobuf.Value",
 }
-DEPENDENCIES = ("google/protobuf/empty.proto", "google/protobuf/struct.proto", "google/protobuf/timestamp.proto")
+DEPENDENCIES = (
+    "google/protobuf/empty.proto",
+    "google/protobuf/struct.proto",
+    "google/protobuf/timestamp.proto",
+)
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -46,7 +69,11 @@ class FieldType:
 
 @dataclass(frozen=True, slots=True)
 class ProtoField:
-    """A field of a message. ``is_map`` makes it a map from strings; ``oneof`` names its group, and ``is_optional`` gives a scalar presence."""
+    """A field of a message.
+
+    ``is_map`` makes it a map from strings; ``oneof`` names its group, and ``is_optional`` gives a
+    scalar presence.
+    """
 
     name: str
     wire: str
@@ -121,13 +148,22 @@ class ProtoFile:
 def build_files(contract: Contract) -> tuple[ProtoFile, ...]:
     """Build the file of every dialect with a gRPC service."""
     facts = ((dialect, dialect.facts.get("protobuf")) for dialect in contract.dialects)
-    return tuple(_build_file(contract, dialect, protobuf) for dialect, protobuf in facts if isinstance(protobuf, Mapping))
+    return tuple(
+        _build_file(contract, dialect, protobuf)
+        for dialect, protobuf in facts
+        if isinstance(protobuf, Mapping)
+    )
 
 
-def _build_file(contract: Contract, dialect: ContractDialect, protobuf: Mapping[str, Json]) -> ProtoFile:
+def _build_file(
+    contract: Contract, dialect: ContractDialect, protobuf: Mapping[str, Json]
+) -> ProtoFile:
     package = str(protobuf["package"])
     types = tuple(contract.types(dialect.name))
-    kinds = {str(each.name): Kind.ENUM if isinstance(each, Enumeration) else Kind.MESSAGE for each in types}
+    kinds = {
+        str(each.name): Kind.ENUM if isinstance(each, Enumeration) else Kind.MESSAGE
+        for each in types
+    }
     builder = _FieldBuilder(package, kinds)
     return ProtoFile(
         dialect=dialect,
@@ -136,7 +172,9 @@ def _build_file(contract: Contract, dialect: ContractDialect, protobuf: Mapping[
         messages=tuple(builder.message(each) for each in types if isinstance(each, Record)),
         enums=tuple(_enum(each) for each in types if isinstance(each, Enumeration)),
         methods=tuple(_methods(contract.operations, dialect.name, package)),
-        refused={value: str(reason) for value, reason in refused.items()} if isinstance(refused := protobuf.get("refused"), Mapping) else {},
+        refused={value: str(reason) for value, reason in refused.items()}
+        if isinstance(refused := protobuf.get("refused"), Mapping)
+        else {},
     )
 
 
@@ -145,12 +183,19 @@ def _enum(enum: Enumeration) -> ProtoEnum:
     return ProtoEnum(enum.name, enum.description, values)
 
 
-def _methods(operations: tuple[OperationRow, ...], dialect: str, package: str) -> Iterator[ProtoMethod]:
+def _methods(
+    operations: tuple[OperationRow, ...], dialect: str, package: str
+) -> Iterator[ProtoMethod]:
     for operation in operations:
         call = operation.call(dialect)
         if call is not None and call.grpc is not None:
-            request, response = (EMPTY if name is None else f"{package}.{name}" for name in (call.request, call.result))
-            yield ProtoMethod(call.grpc, operation.description, request, response, operation.streams)
+            request, response = (
+                EMPTY if name is None else f"{package}.{name}"
+                for name in (call.request, call.result)
+            )
+            yield ProtoMethod(
+                call.grpc, operation.description, request, response, operation.streams
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,15 +209,30 @@ class _FieldBuilder:
         """Build the message of a record."""
         members = () if record.choice is None else record.choice.members
         oneof = None if record.choice is None else record.choice.name
-        fields = (self._field(each, oneof if each.wire in members else None) for each in record.fields)
-        return ProtoMessage(record.name, record.description, tuple(sorted(fields, key=lambda field: field.number)), oneof)
+        fields = (
+            self._field(each, oneof if each.wire in members else None) for each in record.fields
+        )
+        return ProtoMessage(
+            record.name,
+            record.description,
+            tuple(sorted(fields, key=lambda field: field.number)),
+            oneof,
+        )
 
     def _field(self, field: Field, oneof: str | None) -> ProtoField:
         facts = field.proto or {}
         number, name = facts.get("number"), facts.get("name")
         if not isinstance(number, int):
-            raise GeneratorError(f"{field.place}: {field.wire} has no number of a protocol buffer; add x-proto")
-        inner = field.type.item if isinstance(field.type, ListOf) else field.type.value if isinstance(field.type, MapOf) else field.type
+            raise GeneratorError(
+                f"{field.place}: {field.wire} has no number of a protocol buffer; add x-proto"
+            )
+        inner = (
+            field.type.item
+            if isinstance(field.type, ListOf)
+            else field.type.value
+            if isinstance(field.type, MapOf)
+            else field.type
+        )
         return ProtoField(
             name=name if isinstance(name, str) else _CAPITAL.sub("_", field.wire).lower(),
             wire=field.wire,
@@ -197,4 +257,7 @@ class _FieldBuilder:
             case Primitive() if of in _WELL_KNOWN:
                 return FieldType(Kind.MESSAGE, _WELL_KNOWN[of])
             case _:
-                raise GeneratorError(f"{field.place}: {field.wire} has a type that no protocol buffer has; use a named type or a scalar")
+                raise GeneratorError(
+                    f"{field.place}: {field.wire} has a type that no protocol buffer has; "
+                    "use a named type or a scalar"
+                )

@@ -5,10 +5,23 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from a2a_gen.emit.protobuf.model import DEPENDENCIES, Kind, ProtoEnum, ProtoField, ProtoFile, ProtoMessage
+from a2a_gen.emit.protobuf.model import (
+    DEPENDENCIES,
+    Kind,
+    ProtoEnum,
+    ProtoField,
+    ProtoFile,
+    ProtoMessage,
+)
 from a2a_gen.emit.render import WIDTH, escape_unprintable, header
 
-_SCALARS = {Kind.INT32: "int32", Kind.INT64: "int64", Kind.BOOL: "bool", Kind.STRING: "string", Kind.BYTES: "bytes"}
+_SCALARS = {
+    Kind.INT32: "int32",
+    Kind.INT64: "int64",
+    Kind.BOOL: "bool",
+    Kind.STRING: "string",
+    Kind.BYTES: "bytes",
+}
 
 
 def write_file(file: ProtoFile) -> bytes:
@@ -16,7 +29,11 @@ def write_file(file: ProtoFile) -> bytes:
     lines = [
         header((f"{file.dialect.name}/", "operations.json")).replace("# ", "// ", 1),
         *_comment(f"{file.dialect.title}: {file.dialect.description}", ""),
-        *(line for value, reason in file.refused.items() for line in _comment(f"Refused: {value}; {reason}.", "")),
+        *(
+            line
+            for value, reason in file.refused.items()
+            for line in _comment(f"Refused: {value}; {reason}.", "")
+        ),
         'syntax = "proto3";',
         "",
         f"package {file.package};",
@@ -35,7 +52,10 @@ def _service(file: ProtoFile) -> Iterator[str]:
     for method in file.methods:
         yield from _comment(method.description, "  ")
         request, response = (_short(name, file) for name in (method.request, method.response))
-        yield f"  rpc {method.name}({request}) returns ({'stream ' if method.streams else ''}{response});"
+        yield (
+            f"  rpc {method.name}({request}) returns "
+            f"({'stream ' if method.streams else ''}{response});"
+        )
     yield from ("}", "")
 
 
@@ -63,12 +83,20 @@ def _member(field: ProtoField, file: ProtoFile, indent: str) -> Iterator[str]:
     ]
     end = f" [{', '.join(options)}]" if options else ""
     yield from _comment(field.description, indent)
-    yield f"{indent}{label}{f'map<string, {of}>' if field.is_map else of} {field.name} = {field.number}{end};"
+    yield (
+        f"{indent}{label}{f'map<string, {of}>' if field.is_map else of} {field.name} = "
+        f"{field.number}{end};"
+    )
 
 
 def _enum(enum: ProtoEnum) -> Iterator[str]:
     yield from _comment(enum.description, "")
-    yield from (f"enum {enum.name} {{", *(f"  {word} = {number};" for word, number in enum.values), "}", "")
+    yield from (
+        f"enum {enum.name} {{",
+        *(f"  {word} = {number};" for word, number in enum.values),
+        "}",
+        "",
+    )
 
 
 def _json_name(name: str) -> str:
@@ -81,4 +109,7 @@ def _short(name: str, file: ProtoFile) -> str:
 
 
 def _comment(text: str, indent: str) -> Iterator[str]:
-    return (f"{indent}// {line}" for line in textwrap.wrap(escape_unprintable(text), WIDTH - len(indent) - 3))
+    return (
+        f"{indent}// {line}"
+        for line in textwrap.wrap(escape_unprintable(text), WIDTH - len(indent) - 3)
+    )

@@ -1,4 +1,5 @@
-"""Files of protocol buffers as a FileDescriptorSet, in the wire format: a few lines instead of a dependency of the build.
+"""Files of protocol buffers as a FileDescriptorSet, in the wire format: a few lines instead of a
+dependency of the build.
 
 Numbers in calls are those of the fields in ``google/protobuf/descriptor.proto``.
 """
@@ -7,7 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from a2a_gen.emit.protobuf.model import DEPENDENCIES, FieldType, Kind, ProtoEnum, ProtoField, ProtoFile, ProtoMessage, ProtoMethod
+from a2a_gen.emit.protobuf.model import (
+    DEPENDENCIES,
+    FieldType,
+    Kind,
+    ProtoEnum,
+    ProtoField,
+    ProtoFile,
+    ProtoMessage,
+    ProtoMethod,
+)
 
 _OPTIONAL, _REPEATED = 1, 3
 _CONTINUES = 0x80
@@ -71,7 +81,10 @@ def _entry(field: ProtoField) -> bytes:
 
 
 def _enum(enum: ProtoEnum) -> bytes:
-    return _join(_field(1, enum.name), *(_field(2, _field(1, word) + _field(2, number)) for word, number in enum.values))
+    return _join(
+        _field(1, enum.name),
+        *(_field(2, _field(1, word) + _field(2, number)) for word, number in enum.values),
+    )
 
 
 def _method(method: ProtoMethod) -> bytes:

@@ -35,9 +35,14 @@ class TranslationContext:
         tables: tuple[LookupTable, ...] = (),
         types: tuple[str, str] | None = None,
     ) -> Function:
-        """Build a function with its name, and the types that it gets and returns: one of theirs or our JSON, and the members of the other side."""
+        """Build a function with its name, and the types that it gets and returns: one of theirs or
+        our JSON, and the members of the other side.
+        """
         reads = direction is Direction.READ
-        source, returned = types or (f"{self.theirs.dialect}.{pair.theirs}" if reads else "base.JsonMembers", "dict[str, object]")
+        source, returned = types or (
+            f"{self.theirs.dialect}.{pair.theirs}" if reads else "base.JsonMembers",
+            "dict[str, object]",
+        )
         position = ", position: int = 0" if not reads and pair in self.positional else ""
         return Function(
             pair=pair,
@@ -55,11 +60,21 @@ class TranslationContext:
         reads = direction is Direction.READ
         first, second = (pair.theirs, pair.ours) if reads else (pair.ours, pair.theirs)
         other = "" if first == second else f" as `{second}`"
-        return f"{'Read' if reads else 'Write'} `{first}` {'of' if reads else 'for'} {self.dialect.title}{other}."
+        return (
+            f"{'Read' if reads else 'Write'} `{first}` {'of' if reads else 'for'} "
+            f"{self.dialect.title}{other}."
+        )
 
     def find_otherwise(self, pair: TypePair) -> str | None:
         """Find the member of ours that stands for a value of theirs without any counterpart."""
-        return next((each.otherwise for each in self.dialect.translations if (each.theirs, each.ours) == (pair.theirs, pair.ours)), None)
+        return next(
+            (
+                each.otherwise
+                for each in self.dialect.translations
+                if (each.theirs, each.ours) == (pair.theirs, pair.ours)
+            ),
+            None,
+        )
 
     def refuse_unknown(self, pair: TypePair) -> Refuse:
         """Return the step that refuses a value without a counterpart."""

@@ -1,4 +1,7 @@
-"""Printer of translations as Python expressions. Every choice is made before; only this module knows the syntax."""
+"""Printer of translations as Python expressions.
+
+Every choice is made before; only this module knows the syntax.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,18 @@ from dataclasses import dataclass
 from typing import Final
 
 from a2a_gen.emit.render import literal
-from a2a_gen.emit.translate.members import Each, EnumMapping, FreeJson, Match, Same, TypePair, Types, Values, WrapperMatch, is_plain
+from a2a_gen.emit.translate.members import (
+    Each,
+    EnumMapping,
+    FreeJson,
+    Match,
+    Same,
+    TypePair,
+    Types,
+    Values,
+    WrapperMatch,
+    is_plain,
+)
 from a2a_gen.emit.translate.rules import Direction
 from a2a_gen.ir import names
 from a2a_gen.ir.model import ClassName, ListOf, MapOf, Primitive, Ref, TypeExpr
@@ -24,9 +38,13 @@ EMPTY: Final[Mapping[Primitive, str]] = {
 
 def function_name(pair: TypePair, direction: Direction) -> str:
     """Name the function that translates a pair in one direction."""
-    theirs, ours = (names.field_name(ClassName(name)).rstrip("_") for name in (pair.theirs, pair.ours))
+    theirs, ours = (
+        names.field_name(ClassName(name)).rstrip("_") for name in (pair.theirs, pair.ours)
+    )
     first, second = (theirs, ours) if direction is Direction.READ else (ours, theirs)
-    return f"{direction}_{first}" if pair.theirs == pair.ours else f"{direction}_{first}_as_{second}"
+    return (
+        f"{direction}_{first}" if pair.theirs == pair.ours else f"{direction}_{first}_as_{second}"
+    )
 
 
 def empty_value(match: Match) -> str | None:
@@ -47,7 +65,9 @@ def empty_value(match: Match) -> str | None:
 
 
 def empty_json(match: Match) -> str | None:
-    """Return the empty value in the JSON of ours; one that is walked through has a name, by which type checkers know what it would have."""
+    """Return the empty value in the JSON of ours; one that is walked through has a name, by which
+    type checkers know what it would have.
+    """
     match match:
         case Each() if not is_plain(match):
             return "base.NO_ITEMS"
@@ -82,14 +102,21 @@ class Printer:
             case Values(value):
                 inner = self.value(value, "value")
                 mapping = f"({source})" if " " in source else source
-                text = source if inner == "value" else f"{{key: {inner} for key, value in {mapping}.items()}}"
+                text = (
+                    source
+                    if inner == "value"
+                    else f"{{key: {inner} for key, value in {mapping}.items()}}"
+                )
             case WrapperMatch():
                 text = self._unwrap(match, source)
         return text
 
     def _each(self, item: Match, source: str) -> str:
         if isinstance(item, Types) and item.pair in self.positional and not self._reads:
-            return f"[{function_name(item.pair, self.direction)}(item, position) for position, item in enumerate({source})]"
+            return (
+                f"[{function_name(item.pair, self.direction)}(item, position) for position, item "
+                f"in enumerate({source})]"
+            )
         inner = self.value(item, "item")
         return source if inner == "item" else f"[{inner} for item in {source}]"
 
@@ -97,7 +124,12 @@ class Printer:
         if self._reads:
             return f"{{{literal(match.field.python)}: {self.value(match.content, source)}}}"
         name = literal(match.field.wire)
-        return self.value(match.content, f"{source}[{name}]" if match.field.required else f"{source}.get({name}) or {empty_json(match.content)}")
+        return self.value(
+            match.content,
+            f"{source}[{name}]"
+            if match.field.required
+            else f"{source}.get({name}) or {empty_json(match.content)}",
+        )
 
     @property
     def _reads(self) -> bool:
@@ -114,6 +146,10 @@ def is_plain_value(expression: TypeExpr, source: str) -> str:
             return source if inner == "item" else f"[{inner} for item in {source}]"
         case MapOf(value):
             inner = is_plain_value(value, "value")
-            return source if inner == "value" else f"{{key: {inner} for key, value in {source}.items()}}"
+            return (
+                source
+                if inner == "value"
+                else f"{{key: {inner} for key, value in {source}.items()}}"
+            )
         case _:
             return source

@@ -1,7 +1,9 @@
-"""Corresponding members of a pair of records: rules first, then equal names; the remaining members must be declared as lost.
+"""Corresponding members of a pair of records: rules first, then equal names; the remaining members
+must be declared as lost.
 
-A function reads members through a ``MemberSource``. A value knows that it may be ``None``; a target knows that it must be present. One convention
-holds in both directions: where one side requires a member and the other may omit it, the empty value of the first is the absence of the second.
+A function reads members through a ``MemberSource``. A value knows that it may be ``None``; a target
+knows that it must be present. One convention holds in both directions: where one side requires a
+member and the other may omit it, the empty value of the first is the absence of the second.
 """
 
 from __future__ import annotations
@@ -10,15 +12,38 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from a2a_gen.emit.render import literal
-from a2a_gen.emit.translate.members import Leaf, Match, Matcher, Path, PathStep, RecordMembers, TypePair, leaves
+from a2a_gen.emit.translate.members import (
+    Leaf,
+    Match,
+    Matcher,
+    Path,
+    PathStep,
+    RecordMembers,
+    TypePair,
+    leaves,
+)
 from a2a_gen.emit.translate.rules import BRANCHES, RULE_KINDS, Direction, TranslationProblems
-from a2a_gen.ir.model import Alias, Constant, Enumeration, Field, Json, Primitive, Record, Ref, Translation, TranslationRule, TypeExpr
+from a2a_gen.ir.model import (
+    Alias,
+    Constant,
+    Enumeration,
+    Field,
+    Json,
+    Primitive,
+    Record,
+    Ref,
+    Translation,
+    TranslationRule,
+    TypeExpr,
+)
 from a2a_gen.problems import Place
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One correspondence: the kind of rule, the members on both sides, and the match of their types where that is the whole conversion."""
+    """One correspondence: the kind of rule, the members on both sides, and the match of their types
+    where that is the whole conversion.
+    """
 
     kind: str
     theirs: tuple[Leaf, ...]
@@ -28,7 +53,9 @@ class Link:
 
     @property
     def owned_members(self) -> tuple[Leaf, ...]:
-        """Return the members of theirs that no other rule has to cover; the metadata beside a wrapped value also exist without it."""
+        """Return the members of theirs that no other rule has to cover; the metadata beside a
+        wrapped value also exist without it.
+        """
         return self.theirs[:1] if self.kind == "wrap" else self.theirs
 
     def sets(self, direction: Direction) -> bool:
@@ -74,26 +101,57 @@ class Linker:
         theirs, ours = self.theirs.record(pair.theirs), self.ours.record(pair.ours)
         if theirs is None or ours is None:
             return None
-        rules = [rule for rule in translation.rules if rule.kind not in BRANCHES] if translation else []
+        rules = (
+            [rule for rule in translation.rules if rule.kind not in BRANCHES] if translation else []
+        )
         place = translation.place if translation else theirs.place
         opened_theirs, opened_ours = self._find_opened(theirs, ours, rules)
-        their_leaves, our_leaves = leaves(self.theirs, theirs, opened_theirs), leaves(self.ours, ours, opened_ours)
-        by_path = ({leaf.path: leaf for leaf in their_leaves}, {leaf.path: leaf for leaf in our_leaves})
+        their_leaves, our_leaves = (
+            leaves(self.theirs, theirs, opened_theirs),
+            leaves(self.ours, ours, opened_ours),
+        )
+        by_path = (
+            {leaf.path: leaf for leaf in their_leaves},
+            {leaf.path: leaf for leaf in our_leaves},
+        )
         links = [link for rule in rules if (link := self._from_rule(pair, place, rule, *by_path))]
         links += self._from_names(pair, place, links, *by_path)
         return LinkedPair(pair, place, their_leaves, our_leaves, tuple(links))
 
-    def _find_opened(self, theirs: Record, ours: Record, rules: Iterable[TranslationRule]) -> tuple[frozenset[Path], frozenset[Path]]:
-        """Return the records that rules reach into; a record opened on one side is also opened on the other side if it has the same name there."""
-        their_paths, our_paths = _parents(rule.theirs for rule in rules), _parents(rule.ours for rule in rules)
+    def _find_opened(
+        self, theirs: Record, ours: Record, rules: Iterable[TranslationRule]
+    ) -> tuple[frozenset[Path], frozenset[Path]]:
+        """Return the records that rules reach into; a record opened on one side is also opened on
+        the other side if it has the same name there.
+        """
+        their_paths, our_paths = (
+            _parents(rule.theirs for rule in rules),
+            _parents(rule.ours for rule in rules),
+        )
         taken = {tuple(name.split(".")) for rule in rules for name in rule.theirs}
         free = {path for path in their_paths | our_paths if path not in taken}
-        both = {path for path in free if _reaches(self.theirs, theirs, path) and _reaches(self.ours, ours, path)}
+        both = {
+            path
+            for path in free
+            if _reaches(self.theirs, theirs, path) and _reaches(self.ours, ours, path)
+        }
         return frozenset(their_paths | both), frozenset(our_paths | both)
 
-    def _from_rule(self, pair: TypePair, place: Place, rule: TranslationRule, theirs: Mapping[Path, Leaf], ours: Mapping[Path, Leaf]) -> Link | None:
+    def _from_rule(
+        self,
+        pair: TypePair,
+        place: Place,
+        rule: TranslationRule,
+        theirs: Mapping[Path, Leaf],
+        ours: Mapping[Path, Leaf],
+    ) -> Link | None:
         if rule.kind not in RULE_KINDS:
-            self.report.add(place, "A2A-T01", f"{pair}: unknown rule '{rule.kind}'", f"use one of {', '.join(RULE_KINDS)}")
+            self.report.add(
+                place,
+                "A2A-T01",
+                f"{pair}: unknown rule '{rule.kind}'",
+                f"use one of {', '.join(RULE_KINDS)}",
+            )
             return None
         wrapped = (("metadata",),) if rule.kind == "wrap" else ()
         their_paths = (*(tuple(name.split(".")) for name in rule.theirs), *wrapped)
@@ -101,33 +159,61 @@ class Linker:
         missing = [f"{pair.theirs}.{'.'.join(path)}" for path in their_paths if path not in theirs]
         missing += [f"{pair.ours}.{'.'.join(path)}" for path in our_paths if path not in ours]
         for member in missing:
-            self.report.add(place, "A2A-T02", f"{pair}: unknown member {member}", "name a member of the schema, or delete the rule")
+            self.report.add(
+                place,
+                "A2A-T02",
+                f"{pair}: unknown member {member}",
+                "name a member of the schema, or delete the rule",
+            )
         if missing:
             return None
         argument: Mapping[str, Json] = rule.argument if isinstance(rule.argument, Mapping) else {}
-        link = Link(rule.kind, tuple(theirs[path] for path in their_paths), tuple(ours[path] for path in our_paths), argument)
+        link = Link(
+            rule.kind,
+            tuple(theirs[path] for path in their_paths),
+            tuple(ours[path] for path in our_paths),
+            argument,
+        )
         return self._match_types(pair, place, link) if rule.kind == "rename" else link
 
     def _from_names(
-        self, pair: TypePair, place: Place, links: Iterable[Link], theirs: Mapping[Path, Leaf], ours: Mapping[Path, Leaf]
+        self,
+        pair: TypePair,
+        place: Place,
+        links: Iterable[Link],
+        theirs: Mapping[Path, Leaf],
+        ours: Mapping[Path, Leaf],
     ) -> Iterable[Link]:
         """Link members of equal names that no rule carries."""
         links = tuple(links)
         for path, leaf in theirs.items():
             other = ours.get(path)
             is_set = any(leaf in link.owned_members for link in links)
-            if other is None or is_set or any(other in link.ours and leaf not in link.theirs and link.sets(Direction.READ) for link in links):
+            if (
+                other is None
+                or is_set
+                or any(
+                    other in link.ours and leaf not in link.theirs and link.sets(Direction.READ)
+                    for link in links
+                )
+            ):
                 continue
             if not isinstance(leaf.field.type, Constant):
                 yield self._match_types(pair, place, Link("rename", (leaf,), (other,), {}))
 
     def _match_types(self, pair: TypePair, place: Place, link: Link) -> Link:
-        matches = [self.matcher.match(leaf.field.type, other.field.type) for leaf in link.theirs for other in link.ours]
+        matches = [
+            self.matcher.match(leaf.field.type, other.field.type)
+            for leaf in link.theirs
+            for other in link.ours
+        ]
         if matches and None not in matches:
             return Link(link.kind, link.theirs, link.ours, link.argument, matches[0])
         members = f"{pair.theirs}.{link.theirs[0].name} and {pair.ours}.{link.ours[0].name}"
         text = f"{members} have types that do not correspond"
-        self.report.add(place, "A2A-T03", text, "write a rule of kind 'derive', or change one of the types")
+        self.report.add(
+            place, "A2A-T03", text, "write a rule of kind 'derive', or change one of the types"
+        )
         return link
 
 
@@ -150,7 +236,9 @@ def _reaches(side: RecordMembers, record: Record, path: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One case: the present member of ours, the link that carries it, and every link that has a value then."""
+    """One case: the present member of ours, the link that carries it, and every link that has a
+    value then.
+    """
 
     key: Leaf | None
     link: Link | None
@@ -173,7 +261,17 @@ def cases(linked: LinkedPair, direction: Direction) -> tuple[Case, ...]:
         link = next((link for link in active if key in link.ours), None)
         if link:
             case = Case(key, link, ())
-            found.append(Case(key, link, tuple(each for each in active if not any(map(case.lacks, (*each.theirs, *each.ours))))))
+            found.append(
+                Case(
+                    key,
+                    link,
+                    tuple(
+                        each
+                        for each in active
+                        if not any(map(case.lacks, (*each.theirs, *each.ours)))
+                    ),
+                )
+            )
     return tuple(found)
 
 
@@ -182,7 +280,9 @@ def cases(linked: LinkedPair, direction: Direction) -> tuple[Case, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ReadValue:
-    """An expression that may be ``None``; one with another form where the value is known to be there, and for the question whether it is."""
+    """An expression that may be ``None``; one with another form where the value is known to be
+    there, and for the question whether it is.
+    """
 
     text: str
     nullable: bool = False
@@ -211,7 +311,9 @@ class OpenedHolder:
 
 @dataclass(slots=True)
 class MemberSource:
-    """The side that is translated: prints the access to its members, those of a model or those of its JSON."""
+    """The side that is translated: prints the access to its members, those of a model or those of
+    its JSON.
+    """
 
     side: RecordMembers
     root: str
@@ -231,19 +333,34 @@ class MemberSource:
         text = self._read(self._holder(path), step)
         records = self.side.records(step.field.type)
         nullable = step.is_nullable
-        if nullable and not step.is_chosen and len(records) == 1 and self.side.is_empty_valid(records[0]):
-            return OpenedHolder(step.field.python, f"{text} or {'base.NO_MEMBERS' if self.is_json else self.side.empty(records[0])}", nullable=False)
+        if (
+            nullable
+            and not step.is_chosen
+            and len(records) == 1
+            and self.side.is_empty_valid(records[0])
+        ):
+            return OpenedHolder(
+                step.field.python,
+                f"{text} or {'base.NO_MEMBERS' if self.is_json else self.side.empty(records[0])}",
+                nullable=False,
+            )
         return OpenedHolder(step.field.python, text, nullable)
 
     def _read(self, holder: str, step: PathStep) -> str:
-        """Print a member that may be absent; members with a default are part of the JSON of a model, but not of that of an earlier contract."""
+        """Print a member that may be absent; members with a default are part of the JSON of a
+        model, but not of that of an earlier contract.
+        """
         if not self.is_json or (not step.is_nullable and not step.field.has_read_default):
             return self._read_present(holder, step)
         default = "" if step.is_nullable else f", {_default(step.field)}"
         return f"{holder}.get({literal(step.field.wire)}{default})"
 
     def _read_present(self, holder: str, step: PathStep) -> str:
-        return f"{holder}[{literal(step.field.wire)}]" if self.is_json else f"{holder}.{step.field.python}"
+        return (
+            f"{holder}[{literal(step.field.wire)}]"
+            if self.is_json
+            else f"{holder}.{step.field.python}"
+        )
 
     def _holder(self, path: tuple[str, ...]) -> str:
         return self.opened[path[:-1]].name if len(path) > 1 else self.root
@@ -258,7 +375,11 @@ class MemberSource:
 
     def _is_there(self, leaf: Leaf) -> str:
         """Print the condition under which a member is there. In JSON a null is a value."""
-        return f"{literal(leaf.field.wire)} in {self._holder(leaf.path)}" if self.is_json else f"{self.text(leaf)} is not None"
+        return (
+            f"{literal(leaf.field.wire)} in {self._holder(leaf.path)}"
+            if self.is_json
+            else f"{self.text(leaf)} is not None"
+        )
 
     def value(self, leaf: Leaf, known: frozenset[str]) -> ReadValue:
         """Print a member where some expressions are known not to be ``None``."""
@@ -268,7 +389,9 @@ class MemberSource:
         if way and way.nullable and way.name not in known:
             return ReadValue(f"(None if {way.name} is None else {text})", nullable=True)
         if nullable:
-            return ReadValue(text, nullable=True, present_text=self.present(leaf), condition=self._is_there(leaf))
+            return ReadValue(
+                text, nullable=True, present_text=self.present(leaf), condition=self._is_there(leaf)
+            )
         return ReadValue(self.present(leaf) if leaf.last.is_nullable else text)
 
     def conditions(self, leaf: Leaf) -> tuple[str, ...]:
@@ -291,11 +414,19 @@ class MemberSource:
 
 def _default(member: Field) -> str:
     default = member.read_default
-    return literal(default) if default is None or isinstance(default, str | int | float) else "[]" if isinstance(default, tuple | list) else "{}"
+    return (
+        literal(default)
+        if default is None or isinstance(default, str | int | float)
+        else "[]"
+        if isinstance(default, tuple | list)
+        else "{}"
+    )
 
 
 def fills_empty(expression: TypeExpr, side: RecordMembers) -> bool:
-    """Check that the type has an empty value that means absence: text, lists and maps do; numbers, booleans, enumerations and records do not."""
+    """Check that the type has an empty value that means absence: text, lists and maps do; numbers,
+    booleans, enumerations and records do not.
+    """
     match expression:
         case Ref(name):
             definition = side.contract.type(side.dialect, name)
@@ -308,5 +439,7 @@ def fills_empty(expression: TypeExpr, side: RecordMembers) -> bool:
 
 def enumeration(expression: TypeExpr, side: RecordMembers) -> Enumeration | None:
     """Return the enumeration of a member."""
-    definition = side.contract.type(side.dialect, expression.name) if isinstance(expression, Ref) else None
+    definition = (
+        side.contract.type(side.dialect, expression.name) if isinstance(expression, Ref) else None
+    )
     return definition if isinstance(definition, Enumeration) else None

@@ -1,7 +1,8 @@
-"""Members of a record, and of the records inside it that a rule reaches into, with the matches of their types.
+"""Members of a record, and of the records inside it that a rule reaches into, with the matches of
+their types.
 
-A rule such as ``file.bytes`` → ``raw`` opens the member ``file``: its own members take its place, each a ``Leaf`` with the steps that lead to it.
-Nothing here depends on a direction.
+A rule such as ``file.bytes`` → ``raw`` opens the member ``file``: its own members take its place,
+each a ``Leaf`` with the steps that lead to it. Nothing here depends on a direction.
 """
 
 from __future__ import annotations
@@ -10,7 +11,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from a2a_gen.ir.model import Alias, Choice, ClassName, Constant, Contract, Enumeration, Field, ListOf, MapOf, OneOf, Primitive, Record, Ref, TypeExpr
+from a2a_gen.ir.model import (
+    Alias,
+    Choice,
+    ClassName,
+    Constant,
+    Contract,
+    Enumeration,
+    Field,
+    ListOf,
+    MapOf,
+    OneOf,
+    Primitive,
+    Record,
+    Ref,
+    TypeExpr,
+)
 
 Path = tuple[str, ...]
 
@@ -28,7 +44,9 @@ class RecordMembers:
         return definition if isinstance(definition, Record) else None
 
     def records(self, expression: TypeExpr) -> tuple[Record, ...]:
-        """Return the possible records of a member: one, or any of several; empty if another type is possible."""
+        """Return the possible records of a member: one, or any of several; empty if another type is
+        possible.
+        """
         match expression:
             case Ref(name):
                 definition = self.contract.type(self.dialect, name)
@@ -37,25 +55,34 @@ class RecordMembers:
                 return (definition,) if isinstance(definition, Record) else ()
             case OneOf(options):
                 found = [self.records(option) for option in options]
-                return tuple(record for records in found for record in records) if all(found) else ()
+                return (
+                    tuple(record for records in found for record in records) if all(found) else ()
+                )
             case _:
                 return ()
 
     def is_empty_valid(self, record: Record) -> bool:
         """Check that a record can be constructed without any member."""
-        fields_are_free = all(not field.required or field.has_read_default or isinstance(field.type, Constant) for field in record.fields)
+        fields_are_free = all(
+            not field.required or field.has_read_default or isinstance(field.type, Constant)
+            for field in record.fields
+        )
         return record.choice is None and fields_are_free
 
     def empty(self, record: Record) -> str:
         """Print the construction of a record without any member."""
         # Type checkers see defaults that are written as values, not those of a factory.
-        has_factory = any(isinstance(field.read_default, tuple | Mapping) for field in record.fields)
+        has_factory = any(
+            isinstance(field.read_default, tuple | Mapping) for field in record.fields
+        )
         return f"{self.dialect}.{record.name}{'.model_validate({})' if has_factory else '()'}"
 
 
 @dataclass(frozen=True, slots=True)
 class PathStep:
-    """One member on a path; ``option`` is its record, where the member before may be any of several."""
+    """One member on a path; ``option`` is its record, where the member before may be any of
+    several.
+    """
 
     field: Field
     choice: Choice | None = None
@@ -69,7 +96,11 @@ class PathStep:
     @property
     def is_nullable(self) -> bool:
         """Check that the member may be absent in Python."""
-        return not self.field.required and not self.field.has_read_default and not isinstance(self.field.type, Constant)
+        return (
+            not self.field.required
+            and not self.field.has_read_default
+            and not isinstance(self.field.type, Constant)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +130,18 @@ class Leaf:
         return self.last.field
 
     def excludes(self, other: Leaf) -> bool:
-        """Check that the two can never be present together, because a group on their common path allows only one of them."""
+        """Check that the two can never be present together, because a group on their common path
+        allows only one of them.
+        """
         for mine, theirs in zip(self.steps, other.steps, strict=False):
             if mine.field.wire == theirs.field.wire and mine.option == theirs.option:
                 continue
             both_chosen = mine.is_chosen and theirs.is_chosen and mine.choice == theirs.choice
-            other_option = mine.option is not None and theirs.option is not None and mine.option != theirs.option
+            other_option = (
+                mine.option is not None
+                and theirs.option is not None
+                and mine.option != theirs.option
+            )
             return both_chosen or other_option
         return False
 
@@ -114,7 +151,12 @@ def leaves(side: RecordMembers, record: Record, opened: frozenset[Path]) -> tupl
     return tuple(_leaves(side, (record,), opened, ()))
 
 
-def _leaves(side: RecordMembers, records: tuple[Record, ...], opened: frozenset[Path], way: tuple[PathStep, ...]) -> Iterator[Leaf]:
+def _leaves(
+    side: RecordMembers,
+    records: tuple[Record, ...],
+    opened: frozenset[Path],
+    way: tuple[PathStep, ...],
+) -> Iterator[Leaf]:
     seen: set[str] = set()
     for record in records:
         for field in record.fields:
@@ -123,7 +165,11 @@ def _leaves(side: RecordMembers, records: tuple[Record, ...], opened: frozenset[
             in_all = all(other.field(field.wire) for other in records)
             seen |= {field.wire} if in_all else set()
             steps = (*way, PathStep(field, record.choice, None if in_all else record.name))
-            inner = side.records(field.type) if tuple(step.field.wire for step in steps) in opened else ()
+            inner = (
+                side.records(field.type)
+                if tuple(step.field.wire for step in steps) in opened
+                else ()
+            )
             yield from _leaves(side, inner, opened, steps) if inner else (Leaf(steps),)
 
 
@@ -143,7 +189,9 @@ class TypePair:
 
 @dataclass(frozen=True, slots=True)
 class Same:
-    """Unchanged values; a ``primitive`` converts its wire form when it is bytes, a timestamp or any JSON."""
+    """Unchanged values; a ``primitive`` converts its wire form when it is bytes, a timestamp or any
+    JSON.
+    """
 
     primitive: Primitive
 
@@ -217,7 +265,11 @@ class Matcher:
         if isinstance(theirs, ListOf) and isinstance(ours, ListOf):
             item = self.match(theirs.item, ours.item)
             return None if item is None else Each(item)
-        value = self.match(theirs.value, ours.value) if isinstance(theirs, MapOf) and isinstance(ours, MapOf) else None
+        value = (
+            self.match(theirs.value, ours.value)
+            if isinstance(theirs, MapOf) and isinstance(ours, MapOf)
+            else None
+        )
         return None if value is None else Values(value)
 
     def unwrap(self, theirs: TypeExpr, name: str) -> WrapperMatch | None:

@@ -1,6 +1,8 @@
-"""Pairs of types that a dialect needs: from requests and results of operations, through the members of records, to enumerations.
+"""Pairs of types that a dialect needs: from requests and results of operations, through the members
+of records, to enumerations.
 
-The table names the pairs whose types have different names or need rules; pairs of equal names are found on the way.
+The table names the pairs whose types have different names or need rules; pairs of equal names are
+found on the way.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ PairMatch: TypeAlias = LinkedPair | Branches | WrapperMatch | EnumPairs
 
 @dataclass(slots=True)
 class TypePairs:
-    """The pairs of a dialect with their correspondences; the flat ones are branches of a union whose members lie in ours."""
+    """The pairs of a dialect with their correspondences; the flat ones are branches of a union
+    whose members lie in ours.
+    """
 
     found: dict[TypePair, PairMatch] = field(default_factory=dict)
     flat: set[TypePair] = field(default_factory=set)
@@ -51,8 +55,13 @@ class PairFinder:
     report: TranslationProblems
 
     def pairs(self) -> TypePairs:
-        """Walk from the operations until nothing new is needed, and report unused rows of the table."""
-        theirs, ours = RecordMembers(self.contract, self.dialect.name), RecordMembers(self.contract, self.contract.canonical)
+        """Walk from the operations until nothing new is needed, and report unused rows of the
+        table.
+        """
+        theirs, ours = (
+            RecordMembers(self.contract, self.dialect.name),
+            RecordMembers(self.contract, self.contract.canonical),
+        )
         matcher = Matcher(theirs, ours, self.dialect.wrappers)
         linker = Linker(theirs, ours, matcher, self.report)
         table = {TypePair(row.theirs, row.ours): row for row in self.dialect.translations}
@@ -67,15 +76,26 @@ class PairFinder:
                 waiting += _find_needed(result, pairs)
         for pair, row in table.items():
             if pair not in pairs.found:
-                self.report.add(row.place, "A2A-T07", f"{pair}: no operation of {self.dialect.title} uses this row", "delete the row")
+                self.report.add(
+                    row.place,
+                    "A2A-T07",
+                    f"{pair}: no operation of {self.dialect.title} uses this row",
+                    "delete the row",
+                )
         return pairs
 
     def _roots(self) -> Iterator[TypePair]:
-        """List requests and results of operations; types of operations that the dialect lacks are included, since the card may need them."""
+        """List requests and results of operations; types of operations that the dialect lacks are
+        included, since the card may need them.
+        """
         for operation in self.contract.operations:
             call = operation.call(self.dialect.name)
             if call is None:
-                names = [name for name in (operation.request, operation.response) if name and self.contract.type(self.dialect.name, name)]
+                names = [
+                    name
+                    for name in (operation.request, operation.response)
+                    if name and self.contract.type(self.dialect.name, name)
+                ]
                 yield from (TypePair(name, name) for name in names)
                 continue
             for theirs, ours in (
@@ -87,8 +107,13 @@ class PairFinder:
                 if theirs and ours:
                     yield TypePair(theirs, ours)
 
-    def _find(self, pair: TypePair, row: Translation | None, linker: Linker, matcher: Matcher) -> PairMatch | None:
-        theirs, ours = self.contract.type(self.dialect.name, pair.theirs), self.contract.type(self.contract.canonical, pair.ours)
+    def _find(
+        self, pair: TypePair, row: Translation | None, linker: Linker, matcher: Matcher
+    ) -> PairMatch | None:
+        theirs, ours = (
+            self.contract.type(self.dialect.name, pair.theirs),
+            self.contract.type(self.contract.canonical, pair.ours),
+        )
         listed = tuple(options(linker.ours, row)) if row else ()
         if listed:
             self._check_branches(pair, row, listed, linker)
@@ -100,15 +125,31 @@ class PairFinder:
         linked = linker.link(pair, row)
         if linked is None:
             place = row.place if row else theirs.place if theirs else self.dialect.place
-            text = f"{self.dialect.name}.{pair.theirs} and {self.contract.canonical}.{pair.ours} do not correspond"
-            self.report.add(place, "A2A-T08", text, "name two records, a union with its branches, or a wrapper and its content")
+            text = (
+                f"{self.dialect.name}.{pair.theirs} and {self.contract.canonical}.{pair.ours} do "
+                "not correspond"
+            )
+            self.report.add(
+                place,
+                "A2A-T08",
+                text,
+                "name two records, a union with its branches, or a wrapper and its content",
+            )
         return linked
 
-    def _check_branches(self, pair: TypePair, row: Translation | None, listed: tuple[Option, ...], linker: Linker) -> None:
-        there, listed_branches = set(branches(linker.theirs, pair.theirs)), {option.branch for option in listed}
+    def _check_branches(
+        self, pair: TypePair, row: Translation | None, listed: tuple[Option, ...], linker: Linker
+    ) -> None:
+        there, listed_branches = (
+            set(branches(linker.theirs, pair.theirs)),
+            {option.branch for option in listed},
+        )
         place = row.place if row else self.dialect.place
         for branch in sorted(there ^ listed_branches):
-            text = f"{pair}: {branch} is {'not in the table' if branch in there else f'no branch of {pair.theirs}'}"
+            text = (
+                f"{pair}: {branch} is "
+                f"{'not in the table' if branch in there else f'no branch of {pair.theirs}'}"
+            )
             self.report.add(place, "A2A-T02", text, "list exactly the branches of the union")
 
 

@@ -1,4 +1,6 @@
-"""Plan of a dialect's translations: the functions, module by module, and every problem of the table."""
+"""Plan of a dialect's translations: the functions, module by module, and every problem of the
+table.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,13 @@ from a2a_gen.emit.translate.pairs import Branches, EnumPairs, PairFinder, PairMa
 from a2a_gen.emit.translate.reader import Reader
 from a2a_gen.emit.translate.rules import Direction, TranslationProblems
 from a2a_gen.emit.translate.steps import Function
-from a2a_gen.emit.translate.unions import Option, enum_functions, enumeration_functions, union_functions, wrapped_functions
+from a2a_gen.emit.translate.unions import (
+    Option,
+    enum_functions,
+    enumeration_functions,
+    union_functions,
+    wrapped_functions,
+)
 from a2a_gen.emit.translate.writer import Writer
 from a2a_gen.ir.checks.tables import ANY_TYPE
 from a2a_gen.ir.model import Constant, Contract, ContractDialect, Enumeration, Family, Loss, Record
@@ -34,11 +42,17 @@ def find_dropped_members(linked: LinkedPair, *, is_flat: bool) -> Iterator[tuple
 
 
 def _is_read(leaf: Leaf, links: Sequence[Link], read: Sequence[Case]) -> bool:
-    """Check that a member is read whenever it is present; of several that may be present at once, only the first becomes ours."""
-    place = next((place for place, case in enumerate(read) if case.link and leaf in case.link.theirs[:1]), 0)
+    """Check that a member is read whenever it is present; of several that may be present at once,
+    only the first becomes ours.
+    """
+    place = next(
+        (place for place, case in enumerate(read) if case.link and leaf in case.link.theirs[:1]), 0
+    )
     earlier = [other for case in read[:place] if case.link for other in case.link.theirs[:1]]
     carriers = [link for link in links if leaf in link.theirs and link.carries(Direction.READ)]
-    return any(_is_first_source(link, links) for link in carriers) and all(leaf.excludes(other) for other in earlier)
+    return any(_is_first_source(link, links) for link in carriers) and all(
+        leaf.excludes(other) for other in earlier
+    )
 
 
 def _is_first_source(link: Link, links: Sequence[Link]) -> bool:
@@ -46,15 +60,22 @@ def _is_first_source(link: Link, links: Sequence[Link]) -> bool:
     targets = {leaf.path for leaf in link.ours}
     earlier = (each for each in links[: links.index(link)] if each.sets(Direction.READ))
     rivals = [each for each in earlier if not targets.isdisjoint(leaf.path for leaf in each.ours)]
-    return all(any(one.excludes(other) for one in each.theirs for other in link.theirs) for each in rivals)
+    return all(
+        any(one.excludes(other) for one in each.theirs for other in link.theirs) for each in rivals
+    )
 
 
 def _is_written(leaf: Leaf, cases: Iterable[Case], *, is_flat: bool) -> bool:
-    """Check that a member is written whenever it is present; of several that are written to one, only the first always is."""
+    """Check that a member is written whenever it is present; of several that are written to one,
+    only the first always is.
+    """
     if leaf.last.is_chosen and len(leaf.steps) == 1:
         own = [case.link for case in cases if case.key is leaf and case.link]
         return all(link.carries(Direction.WRITE) for link in own) if own else is_flat
-    return all(any(_is_first(leaf, link) and link.carries(Direction.WRITE) for link in case.links) for case in cases)
+    return all(
+        any(_is_first(leaf, link) and link.carries(Direction.WRITE) for link in case.links)
+        for case in cases
+    )
 
 
 def _is_first(leaf: Leaf, link: Link) -> bool:
@@ -74,21 +95,42 @@ class Losses:
         lines = [line for line in self._lines if _covers(line, pair, direction, member)]
         self._used.update(lines)
         if not lines:
-            owner, verb = (pair.theirs, "reading") if direction is Direction.READ else (pair.ours, "writing")
-            line = f'{{"type": "{pair.theirs}", "member": "{member}", "direction": "{direction}", "reason": …}}'
-            self._report.add(place, "A2A-T05", f"{pair}: {verb} loses {owner}.{member}", f'write a rule for it, or add to "lossy": {line}')
+            owner, verb = (
+                (pair.theirs, "reading") if direction is Direction.READ else (pair.ours, "writing")
+            )
+            line = (
+                f'{{"type": "{pair.theirs}", "member": "{member}", "direction": "{direction}", '
+                f'"reason": …}}'
+            )
+            self._report.add(
+                place,
+                "A2A-T05",
+                f"{pair}: {verb} loses {owner}.{member}",
+                f'write a rule for it, or add to "lossy": {line}',
+            )
 
     def allow(self, pair: TypePair, direction: Direction, member: str) -> None:
-        """Accept declared losses of a member that a function derives, or inside it, where the plan cannot tell."""
-        own = (line for line in self._lines if line.type == pair.theirs and line.direction == direction)
-        self._used.update(line for line in own if line.member == member or line.member.startswith(f"{member}."))
+        """Accept declared losses of a member that a function derives, or inside it, where the plan
+        cannot tell.
+        """
+        own = (
+            line for line in self._lines if line.type == pair.theirs and line.direction == direction
+        )
+        self._used.update(
+            line for line in own if line.member == member or line.member.startswith(f"{member}.")
+        )
 
     def check(self) -> None:
         """Report unused lines."""
         for line in self._lines:
             if line not in self._used:
                 text = f"{line.type}.{line.member} is not lost on {line.direction}"
-                self._report.add(line.place, "A2A-T06", text, "delete the line, or correct its type, member and direction")
+                self._report.add(
+                    line.place,
+                    "A2A-T06",
+                    text,
+                    "delete the line, or correct its type, member and direction",
+                )
 
 
 def _covers(line: Loss, pair: TypePair, direction: Direction, member: str) -> bool:
@@ -119,22 +161,45 @@ def build_plan(contract: Contract, dialect: ContractDialect) -> TranslationPlan:
     report = TranslationProblems()
     pairs = PairFinder(contract, dialect, report).pairs()
     planner = _Planner(_context(contract, dialect, pairs, report), pairs, Losses(dialect, report))
-    functions = [function for pair in sorted(pairs.found) for function in planner.functions(pair, pairs.found[pair])]
+    functions = [
+        function
+        for pair in sorted(pairs.found)
+        for function in planner.functions(pair, pairs.found[pair])
+    ]
     planner.losses.check()
     modules = tuple(_modules(contract, dialect, functions))
     return TranslationPlan(dialect, contract.canonical, modules, report.problems)
 
 
-def _context(contract: Contract, dialect: ContractDialect, pairs: TypePairs, report: TranslationProblems) -> TranslationContext:
+def _context(
+    contract: Contract, dialect: ContractDialect, pairs: TypePairs, report: TranslationProblems
+) -> TranslationContext:
     linked = ((pair, found) for pair, found in pairs.found.items() if isinstance(found, LinkedPair))
-    positional = frozenset(pair for pair, found in linked if any(link.kind == "position" for link in found.links))
-    return TranslationContext(dialect, RecordMembers(contract, dialect.name), RecordMembers(contract, contract.canonical), positional, report)
+    positional = frozenset(
+        pair for pair, found in linked if any(link.kind == "position" for link in found.links)
+    )
+    return TranslationContext(
+        dialect,
+        RecordMembers(contract, dialect.name),
+        RecordMembers(contract, contract.canonical),
+        positional,
+        report,
+    )
 
 
-def _modules(contract: Contract, dialect: ContractDialect, functions: list[Function]) -> Iterator[Module]:
+def _modules(
+    contract: Contract, dialect: ContractDialect, functions: list[Function]
+) -> Iterator[Module]:
     for family in contract.families:
-        names = {str(definition.name): place for place, definition in enumerate(family.types)} if family.dialect == dialect.name else {}
-        own = sorted((function for function in functions if function.pair.theirs in names), key=lambda each: names[each.pair.theirs])
+        names = (
+            {str(definition.name): place for place, definition in enumerate(family.types)}
+            if family.dialect == dialect.name
+            else {}
+        )
+        own = sorted(
+            (function for function in functions if function.pair.theirs in names),
+            key=lambda each: names[each.pair.theirs],
+        )
         if own:
             yield Module(family, tuple(own))
 
@@ -179,7 +244,9 @@ class _Planner:
                 self.losses.require(pair, self.context.dialect.place, Direction.WRITE, field.wire)
         yield from wrapped_functions(self.context, pair, match)
 
-    def _enumerations(self, pair: TypePair, theirs: Enumeration, ours: Enumeration) -> Iterator[Function]:
+    def _enumerations(
+        self, pair: TypePair, theirs: Enumeration, ours: Enumeration
+    ) -> Iterator[Function]:
         found = enum_functions(self.context, theirs, ours)
         for direction, word in found.lossy_words(theirs, ours):
             self.losses.require(pair, theirs.place, direction, word)
@@ -187,8 +254,15 @@ class _Planner:
 
     def _union(self, pair: TypePair, listed: tuple[Option, ...]) -> Iterator[Function]:
         ours = self.context.ours.record(pair.ours)
-        returned = {option.branch: option.members[0] for option in reversed(listed) if option.is_held}
-        written = {member for option in listed for member in option.members if returned.get(option.branch, member) == member}
+        returned = {
+            option.branch: option.members[0] for option in reversed(listed) if option.is_held
+        }
+        written = {
+            member
+            for option in listed
+            for member in option.members
+            if returned.get(option.branch, member) == member
+        }
         for option in listed:
             if not option.members:
                 self.losses.require(pair, self.context.dialect.place, Direction.READ, option.branch)

@@ -1,4 +1,6 @@
-"""Functions that read records, theirs → ours: the members of a canonical model, which is validated once as a whole."""
+"""Functions that read records, theirs → ours: the members of a canonical model, which is validated
+once as a whole.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,27 @@ from dataclasses import dataclass
 from a2a_gen.emit.render import Code, literal
 from a2a_gen.emit.translate.context import TranslationContext
 from a2a_gen.emit.translate.expressions import empty_value, is_plain_value
-from a2a_gen.emit.translate.links import Case, Link, LinkedPair, MemberSource, ReadValue, cases, enumeration, fills_empty
-from a2a_gen.emit.translate.members import Each, Leaf, Match, Path, Same, Types, Values, is_plain, pairs_in
+from a2a_gen.emit.translate.links import (
+    Case,
+    Link,
+    LinkedPair,
+    MemberSource,
+    ReadValue,
+    cases,
+    enumeration,
+    fills_empty,
+)
+from a2a_gen.emit.translate.members import (
+    Each,
+    Leaf,
+    Match,
+    Path,
+    Same,
+    Types,
+    Values,
+    is_plain,
+    pairs_in,
+)
 from a2a_gen.emit.translate.rules import Direction
 from a2a_gen.emit.translate.steps import BranchStep, Function, Give, Let, Step
 from a2a_gen.ir.model import Primitive, Record
@@ -29,7 +50,9 @@ class Reader:
         source = MemberSource(self.context.theirs, "theirs")
         used = [link for link in linked.links if link.sets(READ)]
         source.open(leaf for link in used for leaf in link.theirs)
-        steps: list[Step] = [Let(Code(each.name), Code(each.value)) for each in source.opened.values()]
+        steps: list[Step] = [
+            Let(Code(each.name), Code(each.value)) for each in source.opened.values()
+        ]
         seen = set[str]()
         for case in cases(linked, READ):
             key = case.link.theirs[0] if case.link else None
@@ -42,11 +65,15 @@ class Reader:
             steps.append(BranchStep(Code(" and ".join(conditions)), inner))
         else:
             steps.append(Give(Code(self._empty(linked, ours))))
-        uses = frozenset((pair, READ) for link in used if link.match for pair in pairs_in(link.match))
+        uses = frozenset(
+            (pair, READ) for link in used if link.match for pair in pairs_in(link.match)
+        )
         return self.context.function(linked.pair, READ, tuple(steps), uses)
 
     def _empty(self, linked: LinkedPair, ours: Record) -> str:
-        """Print the value for a union without a known member; without a member of ours for it, a validation error names what is missing."""
+        """Print the value for a union without a known member; without a member of ours for it, a
+        validation error names what is missing.
+        """
         field = ours.field(self.context.find_otherwise(linked.pair) or "")
         return "{}" if field is None else f"{{{literal(field.python)}: {{}}}}"
 
@@ -54,7 +81,9 @@ class Reader:
         """Check that a member lies in the last remaining record of several."""
         if key.last.option is None or key.last.is_nullable:
             return False
-        return {record.name for record in self.context.theirs.records(key.steps[-2].field.type)} == seen
+        return {
+            record.name for record in self.context.theirs.records(key.steps[-2].field.type)
+        } == seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +106,17 @@ class _Reading:
                 if leaf.path not in wrapped:
                     given.setdefault(leaf.path, []).append((value, link.match))
             wrapped |= {leaf.path for leaf in link.ours} if link.kind == "wrap" else set()
-        members = [(leaf, text) for leaf in self.linked.ours if (text := self._member(leaf, given.get(leaf.path, [])))]
+        members = [
+            (leaf, text)
+            for leaf in self.linked.ours
+            if (text := self._member(leaf, given.get(leaf.path, [])))
+        ]
         return (*lets, Give(Code(self._collect(members, 0))))
 
     def _collect(self, members: list[tuple[Leaf, str]], depth: int) -> str:
-        """Print the members of a record, and of the nested ones that a rule reaches into, under their Python names."""
+        """Print the members of a record, and of the nested ones that a rule reaches into, under
+        their Python names.
+        """
         items, done = list[str](), set[str]()
         for leaf, text in members:
             step = leaf.steps[depth]
@@ -89,7 +124,11 @@ class _Reading:
                 items.append(f"{literal(step.field.python)}: {text}")
             elif step.field.wire not in done:
                 done.add(step.field.wire)
-                inner = [(each, value) for each, value in members if each.path[: depth + 1] == leaf.path[: depth + 1]]
+                inner = [
+                    (each, value)
+                    for each, value in members
+                    if each.path[: depth + 1] == leaf.path[: depth + 1]
+                ]
                 items.append(f"{literal(step.field.python)}: {self._collect(inner, depth + 1)}")
         return f"{{{', '.join(items)}}}"
 
@@ -109,25 +148,45 @@ class _Reading:
         if leaf.field.required and not leaf.field.has_read_default and not leaf.last.is_chosen:
             member = f"{self.linked.pair.ours}.{leaf.name}"
             text = f"{self.linked.pair}: nothing is read into {member}, which must be there"
-            self.context.report.add(self.linked.place, "A2A-T04", text, "write a rule that gives it a value")
+            self.context.report.add(
+                self.linked.place, "A2A-T04", text, "write a rule that gives it a value"
+            )
 
     # --- values ---
 
     def _read_by_name(self, link: Link) -> tuple[Let | None, list[ReadValue]]:
-        """Return the values of a link by target; a function with several results gets local names first."""
-        value = self.source.value(link.theirs[0], self._is_known()) if link.theirs else ReadValue("")
+        """Return the values of a link by target; a function with several results gets local names
+        first.
+        """
+        value = (
+            self.source.value(link.theirs[0], self._is_known()) if link.theirs else ReadValue("")
+        )
         match link.kind:
             case "wrap":
                 metadata = self.source.value(link.theirs[1], self._is_known())
-                call = f"conversions.unwrap({value.text}, {metadata.text}, {literal(link.argument['key'])}, {literal(link.argument['mark'])})"
-                return Let(Code("content, marks"), Code(call)), [ReadValue("content"), ReadValue("marks", nullable=True)]
+                call = (
+                    f"conversions.unwrap({value.text}, {metadata.text}, "
+                    f"{literal(link.argument['key'])}, {literal(link.argument['mark'])})"
+                )
+                return Let(Code("content, marks"), Code(call)), [
+                    ReadValue("content"),
+                    ReadValue("marks", nullable=True),
+                ]
             case "resource":
-                names = [f"{link.theirs[0].field.python}_{leaf.field.python.rstrip('_')}" for leaf in link.ours]
+                names = [
+                    f"{link.theirs[0].field.python}_{leaf.field.python.rstrip('_')}"
+                    for leaf in link.ours
+                ]
                 call = f"conversions.resource({value.text}, {resource_template(link)})"
-                return Let(Code(f"({', '.join(names)},)" if len(names) == 1 else ", ".join(names)), Code(call)), [ReadValue(name) for name in names]
+                return Let(
+                    Code(f"({', '.join(names)},)" if len(names) == 1 else ", ".join(names)),
+                    Code(call),
+                ), [ReadValue(name) for name in names]
             case "derive" if len(link.ours) > 1:
                 names = [leaf.field.python for leaf in link.ours]
-                return Let(Code(", ".join(names)), Code(self._read_derived(link))), list(map(ReadValue, names))
+                return Let(Code(", ".join(names)), Code(self._read_derived(link))), list(
+                    map(ReadValue, names)
+                )
             case _:
                 return None, [self._simple(link, value)] * max(1, len(link.ours))
 
@@ -140,7 +199,10 @@ class _Reading:
             case "not":
                 text = _unless_none(value, f"not {text}")
             case "only":
-                text = f"{text}[0] if {text} else {'None' if link.ours[0].last.is_nullable else _NO_TEXT}"
+                text = (
+                    f"{text}[0] if {text} else "
+                    f"{'None' if link.ours[0].last.is_nullable else _NO_TEXT}"
+                )
             case "milliseconds":
                 text = _unless_none(value, f"conversions.moment({text})")
             case "entry":
@@ -155,7 +217,10 @@ class _Reading:
 
     def _read_derived(self, link: Link) -> str:
         values = ((self.source.value(leaf, self._is_known()), leaf) for leaf in link.theirs)
-        arguments = [_unless_none(value, is_plain_value(leaf.field.type, value.text)) for value, leaf in values]
+        arguments = [
+            _unless_none(value, is_plain_value(leaf.field.type, value.text))
+            for value, leaf in values
+        ]
         return emit_derived_call(link, READ, arguments)
 
     def _is_known(self) -> frozenset[str]:
@@ -171,10 +236,19 @@ class _Reading:
         printer = self.context.printer(READ)
         if not value.nullable:
             text = printer.value(match, value.text)
-            drops_empty = leaf.last.is_nullable and not is_key and fills_empty(leaf.field.type, self.context.ours) and " if " not in text
+            drops_empty = (
+                leaf.last.is_nullable
+                and not is_key
+                and fills_empty(leaf.field.type, self.context.ours)
+                and " if " not in text
+            )
             return f"{text} or None" if drops_empty else text
         if leaf.last.is_nullable and not is_key:
-            return _unless_none(value, printer.value(match, value.text)) if not is_plain(match) else value.text
+            return (
+                _unless_none(value, printer.value(match, value.text))
+                if not is_plain(match)
+                else value.text
+            )
         return self._require(value, match, leaf)
 
     def _require(self, value: ReadValue, match: Match, leaf: Leaf) -> str:
@@ -182,8 +256,14 @@ class _Reading:
         printer = self.context.printer(READ)
         words = enumeration(leaf.field.type, self.context.ours)
         if words:
-            default = next((each for each in words.values if each.wire == leaf.field.read_default), words.values[0])
-            return f"{self.context.ours.dialect}.{words.name}.{default.python} if {value.text} is None else {printer.value(match, value.text)}"
+            default = next(
+                (each for each in words.values if each.wire == leaf.field.read_default),
+                words.values[0],
+            )
+            return (
+                f"{self.context.ours.dialect}.{words.name}.{default.python} if {value.text} is "
+                f"None else {printer.value(match, value.text)}"
+            )
         record = self.context.theirs.record(match.pair.theirs) if isinstance(match, Types) else None
         # An empty union raises a validation error that names what is missing.
         if record and (record.choice or self.context.theirs.is_empty_valid(record)):
@@ -193,7 +273,10 @@ class _Reading:
             return printer.value(match, f"{value.text} or {empty}")
         text = f"{self.linked.pair}: {leaf.name} is required by us and optional for them"
         self.context.report.add(
-            self.linked.place, "A2A-T04", text, "make it required in the schema of the dialect, or write a rule that gives it a value"
+            self.linked.place,
+            "A2A-T04",
+            text,
+            "make it required in the schema of the dialect, or write a rule that gives it a value",
         )
         return value.text
 
@@ -207,9 +290,17 @@ def resource_template(link: Link) -> str:
 def emit_derived_call(link: Link, direction: Direction, arguments: list[str]) -> str:
     """Print the call of a function of ``conversions``, with the settings of the table."""
     given = link.argument.get("given")
-    settings = [f"{name}={literal(value)}" for name, value in given.items()] if isinstance(given, Mapping) else []
+    settings = (
+        [f"{name}={literal(value)}" for name, value in given.items()]
+        if isinstance(given, Mapping)
+        else []
+    )
     return f"conversions.{direction}_{link.argument['by']}({', '.join([*arguments, *settings])})"
 
 
 def _unless_none(value: ReadValue, text: str) -> str:
-    return f"None if {value.text} is None else {text}" if value.nullable and text != value.text else text
+    return (
+        f"None if {value.text} is None else {text}"
+        if value.nullable and text != value.text
+        else text
+    )

@@ -11,7 +11,9 @@ from a2a_gen.problems import Place, Problem
 
 
 class Direction(StrEnum):
-    """The direction of a translation: reading makes ours of theirs, writing makes theirs of ours."""
+    """The direction of a translation: reading makes ours of theirs, writing makes theirs of
+    ours.
+    """
 
     READ = "read"
     WRITE = "write"
@@ -24,7 +26,9 @@ WRITE_ONLY: Final = frozenset({Direction.WRITE})
 
 @dataclass(frozen=True, slots=True)
 class RuleKind:
-    """One kind of rule: the directions in which it carries a value whole, and those in which it creates one or carries a part."""
+    """One kind of rule: the directions in which it carries a value whole, and those in which it
+    creates one or carries a part.
+    """
 
     carries: frozenset[Direction]
     sets: frozenset[Direction] = frozenset()

@@ -1,4 +1,6 @@
-"""Functions for pairs of types that are not two records: tagged unions, bare values that ours wraps, and enumerations."""
+"""Functions for pairs of types that are not two records: tagged unions, bare values that ours
+wraps, and enumerations.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,11 @@ READ, WRITE = Direction.READ, Direction.WRITE
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One branch of a union of theirs: its pairs, and the members of ours that select it for writing.
+    """One branch of a union of theirs: its pairs, and the members of ours that select it for
+    writing.
 
-    A branch is held by a member of ours, or its members lie flat in ours; one without members is only read.
+    A branch is held by a member of ours, or its members lie flat in ours; one without members is
+    only read.
     """
 
     branch: str
@@ -35,11 +39,17 @@ def options(ours: RecordMembers, translation: Translation) -> Iterator[Option]:
     for rule in translation.rules:
         if rule.kind not in BRANCHES:
             continue
-        held = {member: inner[0].name for member in rule.ours if record and (field := record.field(member)) and (inner := ours.records(field.type))}
+        held = {
+            member: inner[0].name
+            for member in rule.ours
+            if record and (field := record.field(member)) and (inner := ours.records(field.type))
+        }
         for member, name in held.items():
             yield Option(rule.theirs[0], TypePair(rule.theirs[0], name), (member,), is_held=True)
         if not held:
-            yield Option(rule.theirs[0], TypePair(rule.theirs[0], translation.ours), rule.ours, is_held=False)
+            yield Option(
+                rule.theirs[0], TypePair(rule.theirs[0], translation.ours), rule.ours, is_held=False
+            )
 
 
 def branches(theirs: RecordMembers, name: str) -> tuple[str, ...]:
@@ -47,29 +57,57 @@ def branches(theirs: RecordMembers, name: str) -> tuple[str, ...]:
     definition = theirs.contract.type(theirs.dialect, name)
     if isinstance(definition, Record):
         return (name,)
-    options = definition.type.options if isinstance(definition, Alias) and isinstance(definition.type, OneOf) else ()
+    options = (
+        definition.type.options
+        if isinstance(definition, Alias) and isinstance(definition.type, OneOf)
+        else ()
+    )
     return tuple(option.name for option in options if isinstance(option, Ref))
 
 
-def union_functions(context: TranslationContext, pair: TypePair, listed: tuple[Option, ...]) -> Iterator[Function]:
+def union_functions(
+    context: TranslationContext, pair: TypePair, listed: tuple[Option, ...]
+) -> Iterator[Function]:
     """Build both functions of a union."""
     ours = context.ours.record(pair.ours)
     order = {field.wire: place for place, field in enumerate(ours.fields)} if ours else {}
     python = {field.wire: field.python for field in ours.fields} if ours else {}
     read = tuple({option.branch: option for option in reversed(listed)}.values())[::-1]
-    yield context.function(pair, READ, _reading(context, read, python), frozenset((option.pair, READ) for option in read))
-    steps = tuple(_writing(sorted((option for option in listed if option.members), key=lambda option: order.get(option.members[0], 0))))
+    yield context.function(
+        pair,
+        READ,
+        _reading(context, read, python),
+        frozenset((option.pair, READ) for option in read),
+    )
+    steps = tuple(
+        _writing(
+            sorted(
+                (option for option in listed if option.members),
+                key=lambda option: order.get(option.members[0], 0),
+            )
+        )
+    )
     uses = frozenset((option.pair, WRITE) for option in listed if option.members)
     yield context.function(pair, WRITE, (*steps, context.refuse_unknown(pair)), uses)
 
 
-def _reading(context: TranslationContext, listed: tuple[Option, ...], python: Mapping[str, str]) -> tuple[Step, ...]:
+def _reading(
+    context: TranslationContext, listed: tuple[Option, ...], python: Mapping[str, str]
+) -> tuple[Step, ...]:
     steps = list[Step]()
     for option in listed:
         value = f"{function_name(option.pair, READ)}(theirs)"
-        give = Give(Code(f"{{{literal(python[option.members[0]])}: {value}}}" if option.is_held else value))
+        give = Give(
+            Code(f"{{{literal(python[option.members[0]])}: {value}}}" if option.is_held else value)
+        )
         is_last = option is listed[-1]
-        steps.append(give if is_last else BranchStep(Code(f"isinstance(theirs, {context.theirs.dialect}.{option.branch})"), (give,)))
+        steps.append(
+            give
+            if is_last
+            else BranchStep(
+                Code(f"isinstance(theirs, {context.theirs.dialect}.{option.branch})"), (give,)
+            )
+        )
     return tuple(steps)
 
 
@@ -77,10 +115,14 @@ def _writing(listed: Iterable[Option]) -> Iterator[Step]:
     for option in listed:
         there = " or ".join(f"{literal(member)} in ours" for member in option.members)
         source = f"ours[{literal(option.members[0])}]" if option.is_held else "ours"
-        yield BranchStep(Code(there), (Give(Code(f"{function_name(option.pair, WRITE)}({source})")),))
+        yield BranchStep(
+            Code(there), (Give(Code(f"{function_name(option.pair, WRITE)}({source})")),)
+        )
 
 
-def wrapped_functions(context: TranslationContext, pair: TypePair, match: WrapperMatch) -> Iterator[Function]:
+def wrapped_functions(
+    context: TranslationContext, pair: TypePair, match: WrapperMatch
+) -> Iterator[Function]:
     """Build both functions of a type that ours wraps."""
     needed = tuple(pairs_in(match))
     for direction, source in ((READ, "theirs"), (WRITE, "ours")):
@@ -100,7 +142,9 @@ class EnumFunction:
     read: Mapping[str, str]
     write: Mapping[str, str]
 
-    def lossy_words(self, theirs: Enumeration, ours: Enumeration) -> Iterator[tuple[Direction, str]]:
+    def lossy_words(
+        self, theirs: Enumeration, ours: Enumeration
+    ) -> Iterator[tuple[Direction, str]]:
         """List the words that do not survive a round trip."""
         for value in theirs.values:
             if self.write.get(self.read.get(value.wire, ""), value.wire) != value.wire:
@@ -111,33 +155,61 @@ class EnumFunction:
                 yield WRITE, value.wire
 
 
-def enum_functions(context: TranslationContext, theirs: Enumeration, ours: Enumeration) -> EnumFunction:
-    """Match the words: from the table of states, from the table of the dialect, or equal on both sides."""
+def enum_functions(
+    context: TranslationContext, theirs: Enumeration, ours: Enumeration
+) -> EnumFunction:
+    """Match the words: from the table of states, from the table of the dialect, or equal on both
+    sides.
+    """
     lifecycle = context.ours.contract.lifecycle
     dialect, canonical = context.theirs.dialect, context.ours.dialect
     if ours.name == lifecycle.type:
-        write = {state.spellings[canonical]: state.spellings[dialect] for state in lifecycle.states if dialect in state.spellings}
-        read = {word: state.spellings[canonical] for state in lifecycle.states for word in state.reads.get(dialect, ())}
+        write = {
+            state.spellings[canonical]: state.spellings[dialect]
+            for state in lifecycle.states
+            if dialect in state.spellings
+        }
+        read = {
+            word: state.spellings[canonical]
+            for state in lifecycle.states
+            for word in state.reads.get(dialect, ())
+        }
         if dialect in lifecycle.unknown:
             write.setdefault(lifecycle.unknown[canonical], lifecycle.unknown[dialect])
             read.setdefault(lifecycle.unknown[dialect], lifecycle.unknown[canonical])
         return EnumFunction(read, write)
     table = context.dialect.enums.get(theirs.name)
     if table is None:
-        same = {value.wire: value.wire for value in theirs.values if any(value.wire == other.wire for other in ours.values)}
+        same = {
+            value.wire: value.wire
+            for value in theirs.values
+            if any(value.wire == other.wire for other in ours.values)
+        }
         return EnumFunction(same, same)
-    return EnumFunction(table, {our_word: their_word for their_word, our_word in reversed(tuple(table.items()))})
+    return EnumFunction(
+        table, {our_word: their_word for their_word, our_word in reversed(tuple(table.items()))}
+    )
 
 
 def enumeration_functions(
-    context: TranslationContext, pair: TypePair, theirs: Enumeration, ours: Enumeration, found: EnumFunction
+    context: TranslationContext,
+    pair: TypePair,
+    theirs: Enumeration,
+    ours: Enumeration,
+    found: EnumFunction,
 ) -> Iterator[Function]:
-    """Build both functions of an enumeration; unknown words are kept if the target is open, and become the first of the table otherwise."""
+    """Build both functions of an enumeration; unknown words are kept if the target is open, and
+    become the first of the table otherwise.
+    """
     dialect = context.ours.dialect
     typed = f"{dialect}.{ours.name}"
     python = {value.wire: f"{typed}.{value.python}" for value in ours.values}
-    read_name, write_name = (f"_{function_name(pair, direction).upper()}" for direction in (READ, WRITE))
-    items = ", ".join(f"{literal(word)}: {python[other]}" for word, other in found.read.items() if other in python)
+    read_name, write_name = (
+        f"_{function_name(pair, direction).upper()}" for direction in (READ, WRITE)
+    )
+    items = ", ".join(
+        f"{literal(word)}: {python[other]}" for word, other in found.read.items() if other in python
+    )
     unknown = f"{typed}(theirs.value)" if ours.is_open else python[ours.values[0].wire]
     yield context.function(
         pair,
@@ -147,7 +219,11 @@ def enumeration_functions(
         types=(f"{context.theirs.dialect}.{theirs.name}", typed),
     )
     items = ", ".join(f"{literal(word)}: {literal(other)}" for word, other in found.write.items())
-    fallback = "ours" if theirs.is_open else literal(found.write.get(ours.values[0].wire) or next(iter(found.read)))
+    fallback = (
+        "ours"
+        if theirs.is_open
+        else literal(found.write.get(ours.values[0].wire) or next(iter(found.read)))
+    )
     yield context.function(
         pair,
         WRITE,

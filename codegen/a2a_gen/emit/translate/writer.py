@@ -1,4 +1,6 @@
-"""Functions that write records, ours → theirs: the JSON of the dialect from that of the canonical model, without any model."""
+"""Functions that write records, ours → theirs: the JSON of the dialect from that of the canonical
+model, without any model.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,39 @@ from dataclasses import dataclass
 from a2a_gen.emit.render import Code, literal
 from a2a_gen.emit.translate.context import TranslationContext
 from a2a_gen.emit.translate.expressions import empty_json, empty_value
-from a2a_gen.emit.translate.links import Case, Link, LinkedPair, MemberSource, ReadValue, cases, fills_empty
-from a2a_gen.emit.translate.members import Each, Leaf, Match, Path, Same, Types, Values, is_plain, pairs_in
+from a2a_gen.emit.translate.links import (
+    Case,
+    Link,
+    LinkedPair,
+    MemberSource,
+    ReadValue,
+    cases,
+    fills_empty,
+)
+from a2a_gen.emit.translate.members import (
+    Each,
+    Leaf,
+    Match,
+    Path,
+    Same,
+    Types,
+    Values,
+    is_plain,
+    pairs_in,
+)
 from a2a_gen.emit.translate.reader import emit_derived_call
 from a2a_gen.emit.translate.rules import Direction
-from a2a_gen.emit.translate.steps import BranchStep, Function, Give, Let, LookupTable, Make, Merge, Put, Step
+from a2a_gen.emit.translate.steps import (
+    BranchStep,
+    Function,
+    Give,
+    Let,
+    LookupTable,
+    Make,
+    Merge,
+    Put,
+    Step,
+)
 from a2a_gen.ir.model import Constant, Primitive, Record
 
 WRITE = Direction.WRITE
@@ -36,11 +66,15 @@ class Writer:
     context: TranslationContext
 
     def function(self, linked: LinkedPair, theirs: Record, *, is_flat: bool) -> Function:
-        """Build the function of one pair; a flat one is only called for the members that it has links for."""
+        """Build the function of one pair; a flat one is only called for the members that it has
+        links for.
+        """
         source = MemberSource(self.context.ours, "ours", is_json=True)
         used = [link for link in linked.links if link.sets(WRITE)]
         source.open(leaf for link in used for leaf in link.ours)
-        steps: list[Step] = [Let(Code(each.name), Code(each.value)) for each in source.opened.values()]
+        steps: list[Step] = [
+            Let(Code(each.name), Code(each.value)) for each in source.opened.values()
+        ]
         for case in cases(linked, WRITE):
             inner = _Writing(self.context, linked, source, case).steps()
             if case.key:
@@ -49,10 +83,18 @@ class Writer:
                 steps += inner
         if isinstance(steps[-1], BranchStep):
             has_otherwise = self.context.find_otherwise(linked.pair) is not None
-            says_nothing = has_otherwise or (not is_flat and self.context.theirs.is_empty_valid(theirs))
-            steps.append(Give(Code("{}")) if says_nothing else self.context.refuse_unknown(linked.pair))
-        uses = frozenset((pair, WRITE) for link in used if link.match for pair in pairs_in(link.match))
-        return self.context.function(linked.pair, WRITE, tuple(steps), uses, tuple(_tables(self.context, used)))
+            says_nothing = has_otherwise or (
+                not is_flat and self.context.theirs.is_empty_valid(theirs)
+            )
+            steps.append(
+                Give(Code("{}")) if says_nothing else self.context.refuse_unknown(linked.pair)
+            )
+        uses = frozenset(
+            (pair, WRITE) for link in used if link.match for pair in pairs_in(link.match)
+        )
+        return self.context.function(
+            linked.pair, WRITE, tuple(steps), uses, tuple(_tables(self.context, used))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +116,22 @@ class _Writing:
                 merges.append(Merge(OUT, Code(self._write_derived(link))))
             for entry in self._entries(link):
                 entries.setdefault(entry.leaf.path, entry)
-        derived = {leaf.path for link in self.case.links if link.kind == "derive" for leaf in link.theirs}
-        listed = [entry for leaf in self.linked.theirs if leaf.path not in derived for entry in self._write_list(leaf, entries)]
+        derived = {
+            leaf.path for link in self.case.links if link.kind == "derive" for leaf in link.theirs
+        }
+        listed = [
+            entry
+            for leaf in self.linked.theirs
+            if leaf.path not in derived
+            for entry in self._write_list(leaf, entries)
+        ]
         object_steps = self._object(OUT, listed, 0)
         match object_steps:
             case [Make(items=items)] if not merges:
-                return (*lets, Give(Code(f"{{{', '.join(f'{key}: {value}' for key, value in items)}}}")))
+                return (
+                    *lets,
+                    Give(Code(f"{{{', '.join(f'{key}: {value}' for key, value in items)}}}")),
+                )
             case _:
                 return (*lets, *object_steps, *merges, Give(OUT))
 
@@ -91,8 +143,16 @@ class _Writing:
         elif leaf.path in entries:
             yield entries[leaf.path]
         elif leaf.field.required and not leaf.last.is_chosen:
-            text = f"{self.linked.pair}: nothing is written to {self.linked.pair.theirs}.{leaf.name}, which must be there"
-            self.context.report.add(self.linked.place, "A2A-T04", text, "write a rule that gives it a value, such as one of kind 'constant'")
+            text = (
+                f"{self.linked.pair}: nothing is written to "
+                f"{self.linked.pair.theirs}.{leaf.name}, which must be there"
+            )
+            self.context.report.add(
+                self.linked.place,
+                "A2A-T04",
+                text,
+                "write a rule that gives it a value, such as one of kind 'constant'",
+            )
 
     def _object(self, name: Code, entries: list[MemberEntry], depth: int) -> list[Step]:
         """Build an object, and the nested objects that rules reach into."""
@@ -109,7 +169,11 @@ class _Writing:
                 done.add(step.field.wire)
                 value = f"{step.field.python}_out"
                 when = value if step.is_nullable and not step.is_chosen else None
-                inside = [each for each in entries if each.leaf.path[: depth + 1] == entry.leaf.path[: depth + 1]]
+                inside = [
+                    each
+                    for each in entries
+                    if each.leaf.path[: depth + 1] == entry.leaf.path[: depth + 1]
+                ]
                 inner += self._object(Code(value), inside, depth + 1)
             if when is None:
                 items.append((key, Code(value)))
@@ -122,16 +186,26 @@ class _Writing:
     def _write_by_name(self, link: Link) -> list[Step]:
         if link.kind == "wrap":
             content, metadata = (self._value(leaf) for leaf in link.ours)
-            data = self.context.printer(WRITE).value(link.match or Same(Primitive.ANY), content.text)
-            call = f"conversions.wrap({data}, {metadata.text}, {literal(link.argument['key'])}, {literal(link.argument['mark'])})"
+            data = self.context.printer(WRITE).value(
+                link.match or Same(Primitive.ANY), content.text
+            )
+            call = (
+                f"conversions.wrap({data}, {metadata.text}, {literal(link.argument['key'])}, "
+                f"{literal(link.argument['mark'])})"
+            )
             return [Let(Code("content, marks"), Code(call))]
         if link.kind == "entry":
-            call = f"conversions.entry({self._value(link.ours[0]).text}, {literal(link.argument['key'])})"
+            call = (
+                f"conversions.entry({self._value(link.ours[0]).text}, "
+                f"{literal(link.argument['key'])})"
+            )
             return [Let(Code(link.theirs[0].field.python), Code(call))]
         return []
 
     def _entries(self, link: Link) -> Iterator[MemberEntry]:
-        """List the members that a link writes; those that a function derives are merged as a whole."""
+        """List the members that a link writes; those that a function derives are merged as a
+        whole.
+        """
         target = link.theirs[0]
         match link.kind:
             case "derive":
@@ -162,45 +236,78 @@ class _Writing:
     def _write_with_rule(self, link: Link, target: Leaf) -> MemberEntry:
         """Print a value that changes its form."""
         value = self._value(link.ours[0])
-        text, present, is_there = value.text, value.present, value.is_there if value.nullable else None
+        text, present, is_there = (
+            value.text,
+            value.present,
+            value.is_there if value.nullable else None,
+        )
         match link.kind:
             case "not" if "absent" in link.argument:
                 return MemberEntry(target, f"not {text}")
             case "not":
                 return MemberEntry(target, f"not {present}", is_there)
             case "only":
-                return MemberEntry(target, f"[{present}]", text) if target.last.is_nullable else MemberEntry(target, f"[{present}] if {text} else []")
+                return (
+                    MemberEntry(target, f"[{present}]", text)
+                    if target.last.is_nullable
+                    else MemberEntry(target, f"[{present}] if {text} else []")
+                )
             case "milliseconds":
                 return MemberEntry(target, f"conversions.milliseconds({present})", is_there)
             case _:
-                return MemberEntry(target, target.field.python, f"{target.field.python} is not None")
+                return MemberEntry(
+                    target, target.field.python, f"{target.field.python} is not None"
+                )
 
     def _resource(self, link: Link, target: Leaf) -> MemberEntry:
         values = {leaf.field.wire: self._value(leaf) for leaf in link.ours}
         words = str(link.argument["template"]).split("/")
-        values_or_words = [values[word[1:-1]] if word.startswith("{") else ReadValue(literal(word)) for word in words]
-        when = " or ".join(value.text for value in values.values()) if target.last.is_nullable else None
-        pieces = [f"{value.text} or ''" if value.nullable else value.text for value in values_or_words]
+        values_or_words = [
+            values[word[1:-1]] if word.startswith("{") else ReadValue(literal(word))
+            for word in words
+        ]
+        when = (
+            " or ".join(value.text for value in values.values())
+            if target.last.is_nullable
+            else None
+        )
+        pieces = [
+            f"{value.text} or ''" if value.nullable else value.text for value in values_or_words
+        ]
         return MemberEntry(target, f"'/'.join(({', '.join(pieces)}))", when)
 
     def _write_derived(self, link: Link) -> str:
         return emit_derived_call(link, WRITE, [self._value(leaf).text for leaf in link.ours])
 
     def _value(self, leaf: Leaf) -> ReadValue:
-        return self.source.value(leaf, self.source.known(self.case.key) if self.case.key else frozenset())
+        return self.source.value(
+            leaf, self.source.known(self.case.key) if self.case.key else frozenset()
+        )
 
     # --- from values to members ---
 
     def _convert(self, link: Link, target: Leaf) -> MemberEntry:
         """Print a value for a member, depending on the side that may omit it."""
         values = [self._value(leaf) for leaf in link.ours]
-        value = values[0] if len(values) == 1 else ReadValue(" or ".join(each.text for each in values), all(each.nullable for each in values))
+        value = (
+            values[0]
+            if len(values) == 1
+            else ReadValue(
+                " or ".join(each.text for each in values), all(each.nullable for each in values)
+            )
+        )
         match = link.match or Same(Primitive.OBJECT)
         printer = self.context.printer(WRITE)
         if not value.nullable:
             is_key = self.case.key in link.ours
-            may_lack = target.last.is_nullable and not is_key and fills_empty(link.ours[0].field.type, self.context.ours)
-            return MemberEntry(target, printer.value(match, value.text), value.text if may_lack else None)
+            may_lack = (
+                target.last.is_nullable
+                and not is_key
+                and fills_empty(link.ours[0].field.type, self.context.ours)
+            )
+            return MemberEntry(
+                target, printer.value(match, value.text), value.text if may_lack else None
+            )
         if target.last.is_nullable:
             return MemberEntry(target, printer.value(match, value.present), value.is_there)
         return MemberEntry(target, self._require(value, match, target))
@@ -217,7 +324,9 @@ class _Writing:
         if empty is not None and (is_plain(match) or isinstance(match, Each | Values)):
             return printer.value(match, f"{value.text} or {empty_json(match)}")
         text = f"{self.linked.pair}: {target.name} is required by them and optional for us"
-        self.context.report.add(self.linked.place, "A2A-T04", text, "write a rule that gives it a value")
+        self.context.report.add(
+            self.linked.place, "A2A-T04", text, "write a rule that gives it a value"
+        )
         return value.text
 
 
@@ -227,8 +336,16 @@ def _tables(context: TranslationContext, links: Iterable[Link]) -> Iterator[Look
     for link in links:
         kinds = link.argument.get("kinds") if link.kind == "state" else None
         if isinstance(kinds, tuple | list):
-            states = (literal(state.spellings[dialect]) for state in lifecycle.states if state.kind in kinds)
-            yield LookupTable(Code(_table_name(link)), Code("frozenset[str]"), Code(f"frozenset({{{', '.join(states)}}})"))
+            states = (
+                literal(state.spellings[dialect])
+                for state in lifecycle.states
+                if state.kind in kinds
+            )
+            yield LookupTable(
+                Code(_table_name(link)),
+                Code("frozenset[str]"),
+                Code(f"frozenset({{{', '.join(states)}}})"),
+            )
 
 
 def _table_name(link: Link) -> str:

@@ -1,4 +1,5 @@
-"""Consistency checks of a contract: every name that a table uses is defined, and no name is ambiguous.
+"""Consistency checks of a contract: every name that a table uses is defined, and no name is
+ambiguous.
 
 A check is a pure function of the contract. It reports problems and never repairs them.
 """

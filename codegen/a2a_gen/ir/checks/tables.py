@@ -6,7 +6,19 @@ from collections import Counter
 from collections.abc import Iterator
 
 from a2a_gen.ir.checks.duplicates import find_duplicates
-from a2a_gen.ir.model import Alias, Contract, ContractDialect, Enumeration, FieldName, OneOf, Primitive, Record, Ref, Translation, TranslationRule
+from a2a_gen.ir.model import (
+    Alias,
+    Contract,
+    ContractDialect,
+    Enumeration,
+    FieldName,
+    OneOf,
+    Primitive,
+    Record,
+    Ref,
+    Translation,
+    TranslationRule,
+)
 from a2a_gen.problems import Problem
 
 ANY_TYPE = "*"
@@ -14,20 +26,35 @@ _TO_UNION = frozenset({"branch", "flat"})
 
 
 def dialects(contract: Contract) -> Iterator[Problem]:
-    """Check that dialects have distinct names and refer only to each other, and that their words and wrappers exist."""
+    """Check that dialects have distinct names and refer only to each other, and that their words
+    and wrappers exist.
+    """
     known = [dialect.name for dialect in contract.dialects]
     for later, _ in find_duplicates(contract.dialects, lambda dialect: dialect.name):
-        yield Problem(later.place, "A2A-C40", f"dialect {later.name} is listed twice", "delete or rename one of the two")
+        yield Problem(
+            later.place,
+            "A2A-C40",
+            f"dialect {later.name} is listed twice",
+            "delete or rename one of the two",
+        )
     for dialect in contract.dialects:
         if dialect.form_of is not None and dialect.form_of not in known:
             yield Problem(
-                dialect.place, "A2A-C41", f"{dialect.name} is a form of {dialect.form_of}, which is not a dialect", f"use one of {', '.join(known)}"
+                dialect.place,
+                "A2A-C41",
+                f"{dialect.name} is a form of {dialect.form_of}, which is not a dialect",
+                f"use one of {', '.join(known)}",
             )
         yield from _enums(contract, dialect)
         for name, member in dialect.wrappers.items():
             if not _has_member(contract, contract.canonical, name, member):
                 cure = "name a record of the canonical form and the member that it wraps"
-                yield Problem(dialect.place, "A2A-C42", f"{contract.canonical} has no member {member} in {name}", cure)
+                yield Problem(
+                    dialect.place,
+                    "A2A-C42",
+                    f"{contract.canonical} has no member {member} in {name}",
+                    cure,
+                )
     if contract.dialects and contract.canonical not in known:
         text = f"the canonical dialect {contract.canonical} is not listed"
         yield Problem(contract.dialects[0].place, "A2A-C41", text, f"use one of {', '.join(known)}")
@@ -38,27 +65,45 @@ def _enums(contract: Contract, dialect: ContractDialect) -> Iterator[Problem]:
         theirs, ours = contract.type(dialect.name, name), contract.type(contract.canonical, name)
         if not isinstance(theirs, Enumeration) or not isinstance(ours, Enumeration):
             text = f"{name} is not an enumeration of both {dialect.name} and {contract.canonical}"
-            yield Problem(dialect.place, "A2A-C43", text, "map only enumerations that both have under one name")
+            yield Problem(
+                dialect.place,
+                "A2A-C43",
+                text,
+                "map only enumerations that both have under one name",
+            )
             continue
         for side, used in ((theirs, set(words)), (ours, set(words.values()))):
             if unknown := sorted(used - {value.wire for value in side.values}):
                 text = f"{', '.join(unknown)} is not a value of {name} in {side.place.file}"
-                yield Problem(dialect.place, "A2A-C44", text, "correct the word, or add it to the enumeration")
+                yield Problem(
+                    dialect.place, "A2A-C44", text, "correct the word, or add it to the enumeration"
+                )
         if missing := [value.wire for value in theirs.values if value.wire not in words]:
-            yield Problem(dialect.place, "A2A-C44", f"{', '.join(missing)} of {name} has no canonical word", "map it to a canonical word")
+            yield Problem(
+                dialect.place,
+                "A2A-C44",
+                f"{', '.join(missing)} of {name} has no canonical word",
+                "map it to a canonical word",
+            )
 
 
 def translations(contract: Contract) -> Iterator[Problem]:
     """Check that every type and member that a translation names exists."""
     for dialect in contract.dialects:
-        for later, first in find_duplicates(dialect.translations, lambda each: (each.theirs, each.ours)):
+        for later, first in find_duplicates(
+            dialect.translations, lambda each: (each.theirs, each.ours)
+        ):
             text = f"{later.theirs} to {later.ours} is listed twice"
-            yield Problem(later.place, "A2A-C45", text, f"join it with the one in line {first.place.line}")
+            yield Problem(
+                later.place, "A2A-C45", text, f"join it with the one in line {first.place.line}"
+            )
         for translation in dialect.translations:
             yield from _translation(contract, dialect, translation)
 
 
-def _translation(contract: Contract, dialect: ContractDialect, translation: Translation) -> Iterator[Problem]:
+def _translation(
+    contract: Contract, dialect: ContractDialect, translation: Translation
+) -> Iterator[Problem]:
     place = translation.place
     for side, name in ((dialect.name, translation.theirs), (contract.canonical, translation.ours)):
         if contract.type(side, name) is None:
@@ -67,17 +112,36 @@ def _translation(contract: Contract, dialect: ContractDialect, translation: Tran
             return
     for rule in translation.rules:
         for side, path in _members(contract, dialect, translation, rule):
-            yield Problem(place, "A2A-C47", f"rule {rule.kind}: {path} does not exist in {side}", "correct the member; dots separate nested objects")
+            yield Problem(
+                place,
+                "A2A-C47",
+                f"rule {rule.kind}: {path} does not exist in {side}",
+                "correct the member; dots separate nested objects",
+            )
 
 
-def _members(contract: Contract, dialect: ContractDialect, translation: Translation, rule: TranslationRule) -> Iterator[tuple[str, str]]:
+def _members(
+    contract: Contract, dialect: ContractDialect, translation: Translation, rule: TranslationRule
+) -> Iterator[tuple[str, str]]:
     if rule.kind in _TO_UNION:
         branches = _branches(contract, dialect, translation.theirs)
-        yield from ((f"{translation.theirs} of {dialect.name}", name) for name in rule.theirs if name not in branches)
+        yield from (
+            (f"{translation.theirs} of {dialect.name}", name)
+            for name in rule.theirs
+            if name not in branches
+        )
     else:
-        missing = (path for path in rule.theirs if not _has_member(contract, dialect.name, translation.theirs, path))
+        missing = (
+            path
+            for path in rule.theirs
+            if not _has_member(contract, dialect.name, translation.theirs, path)
+        )
         yield from ((f"{translation.theirs} of {dialect.name}", path) for path in missing)
-    missing = (path for path in rule.ours if not _has_member(contract, contract.canonical, translation.ours, path))
+    missing = (
+        path
+        for path in rule.ours
+        if not _has_member(contract, contract.canonical, translation.ours, path)
+    )
     yield from ((f"{translation.ours} of {contract.canonical}", path) for path in missing)
 
 
@@ -85,19 +149,31 @@ def _branches(contract: Contract, dialect: ContractDialect, name: str) -> frozen
     union = contract.type(dialect.name, name)
     if isinstance(union, Record):
         return frozenset({name})
-    options = union.type.options if isinstance(union, Alias) and isinstance(union.type, OneOf) else ()
+    options = (
+        union.type.options if isinstance(union, Alias) and isinstance(union.type, OneOf) else ()
+    )
     return frozenset(option.name for option in options if isinstance(option, Ref))
 
 
 def losses(contract: Contract) -> Iterator[Problem]:
     """Check that a loss names a type of its dialect, once per member and direction."""
     for dialect in contract.dialects:
-        for later, _ in find_duplicates(dialect.lossy, lambda loss: (loss.type, loss.member, loss.direction)):
-            yield Problem(later.place, "A2A-C48", f"the loss of {later.member} in {later.type} is listed twice", "delete one of the two")
+        for later, _ in find_duplicates(
+            dialect.lossy, lambda loss: (loss.type, loss.member, loss.direction)
+        ):
+            yield Problem(
+                later.place,
+                "A2A-C48",
+                f"the loss of {later.member} in {later.type} is listed twice",
+                "delete one of the two",
+            )
         for loss in dialect.lossy:
             if loss.type != ANY_TYPE and contract.type(dialect.name, loss.type) is None:
                 yield Problem(
-                    loss.place, "A2A-C49", f"{dialect.name} has no type {loss.type}", "name the type of the dialect in which the member is lost"
+                    loss.place,
+                    "A2A-C49",
+                    f"{dialect.name} has no type {loss.type}",
+                    "name the type of the dialect in which the member is lost",
                 )
 
 
@@ -113,40 +189,73 @@ def _has_member(contract: Contract, dialect: str, name: str, path: str) -> bool:
     if not rest or field.type in (Primitive.OBJECT, Primitive.ANY):
         return True
     options = field.type.options if isinstance(field.type, OneOf) else (field.type,)
-    return any(isinstance(option, Ref) and _has_member(contract, dialect, option.name, rest) for option in options)
+    return any(
+        isinstance(option, Ref) and _has_member(contract, dialect, option.name, rest)
+        for option in options
+    )
 
 
 # --- errors ---
 
 
 def hierarchy(contract: Contract) -> Iterator[Problem]:
-    """Check that every error stands below one that was listed before it, and that there is one root."""
+    """Check that every error stands below one that was listed before it, and that there is one
+    root.
+    """
     for later, _ in find_duplicates(contract.errors, lambda row: row.name.casefold()):
-        yield Problem(later.place, "A2A-C20", f"error {later.name} is listed twice", "delete or rename one of the two")
+        yield Problem(
+            later.place,
+            "A2A-C20",
+            f"error {later.name} is listed twice",
+            "delete or rename one of the two",
+        )
     before = {contract.error_root}
     for row in contract.errors:
         if row.parent not in before:
             cure = f"list the parent above it, or use {contract.error_root}"
-            yield Problem(row.place, "A2A-C21", f"{row.name} stands below {row.parent}, which is not listed above it", cure)
+            yield Problem(
+                row.place,
+                "A2A-C21",
+                f"{row.name} stands below {row.parent}, which is not listed above it",
+                cure,
+            )
         before.add(row.name)
 
 
 def codes(contract: Contract) -> Iterator[Problem]:
-    """Check that a code or reason of a dialect belongs to one error, unless the table lists it as shared."""
+    """Check that a code or reason of a dialect belongs to one error, unless the table lists it as
+    shared.
+    """
     known = {dialect.name for dialect in contract.dialects}
     for row in contract.errors:
         if row.since is not None and row.since not in known:
-            yield Problem(row.place, "A2A-C22", f"unknown dialect {row.since}", f"use one of {', '.join(sorted(known))}")
+            yield Problem(
+                row.place,
+                "A2A-C22",
+                f"unknown dialect {row.since}",
+                f"use one of {', '.join(sorted(known))}",
+            )
     for dialect in dict.fromkeys(dialect for row in contract.errors for dialect in row.columns):
         rows = [row for row in contract.errors if dialect in row.columns]
         if dialect not in known:
-            yield Problem(rows[0].place, "A2A-C22", f"unknown dialect {dialect}", f"use one of {', '.join(sorted(known))}")
+            yield Problem(
+                rows[0].place,
+                "A2A-C22",
+                f"unknown dialect {dialect}",
+                f"use one of {', '.join(sorted(known))}",
+            )
             continue
         for column, shared in (("code", contract.shared_codes), ("reason", (None,))):
-            own = [(row.columns[dialect][column], row) for row in rows if row.columns[dialect][column] not in shared]
+            own = [
+                (row.columns[dialect][column], row)
+                for row in rows
+                if row.columns[dialect][column] not in shared
+            ]
             for (value, later), (_, first) in find_duplicates(own, lambda pair: repr(pair[0])):
                 text = f"{later.name} and {first.name} have the {column} {value} in {dialect}"
-                cure = "change one of the two" + (", or list it in shared_codes" if column == "code" else "")
+                cure = "change one of the two" + (
+                    ", or list it in shared_codes" if column == "code" else ""
+                )
                 yield Problem(later.place, "A2A-C23", text, cure)
 
 
@@ -154,25 +263,43 @@ def codes(contract: Contract) -> Iterator[Problem]:
 
 
 def transitions(contract: Contract) -> Iterator[Problem]:
-    """Check that every state is reachable from the initial one, and that every transition leads to a state."""
+    """Check that every state is reachable from the initial one, and that every transition leads to
+    a state.
+    """
     table = contract.lifecycle
     names = {state.name for state in table.states}
     for later, _ in find_duplicates(table.states, lambda state: state.name):
-        yield Problem(later.place, "A2A-C30", f"state {later.name} is listed twice", "delete or rename one of the two")
+        yield Problem(
+            later.place,
+            "A2A-C30",
+            f"state {later.name} is listed twice",
+            "delete or rename one of the two",
+        )
     for state in table.states:
         for follower in state.next:
             if follower not in names:
                 yield Problem(
-                    state.place, "A2A-C31", f"{state.name} leads to {follower}, which is not a state", f"use one of {', '.join(sorted(names))}"
+                    state.place,
+                    "A2A-C31",
+                    f"{state.name} leads to {follower}, which is not a state",
+                    f"use one of {', '.join(sorted(names))}",
                 )
     if table.initial not in names:
-        yield Problem(table.place, "A2A-C31", f"tasks begin in {table.initial}, which is not a state", f"use one of {', '.join(sorted(names))}")
+        yield Problem(
+            table.place,
+            "A2A-C31",
+            f"tasks begin in {table.initial}, which is not a state",
+            f"use one of {', '.join(sorted(names))}",
+        )
         return
     reached = _find_reachable(contract)
     for state in table.states:
         if state.name not in reached:
             yield Problem(
-                state.place, "A2A-C32", f"{state.name} is not reachable from {table.initial}", "add it to `next` of another state, or delete it"
+                state.place,
+                "A2A-C32",
+                f"{state.name} is not reachable from {table.initial}",
+                "add it to `next` of another state, or delete it",
             )
 
 
@@ -188,16 +315,28 @@ def _find_reachable(contract: Contract) -> set[FieldName]:
 
 
 def spellings(contract: Contract) -> Iterator[Problem]:
-    """Check that every state has a spelling in every dialect, which is a word of the dialect's enumeration."""
+    """Check that every state has a spelling in every dialect, which is a word of the dialect's
+    enumeration.
+    """
     table = contract.lifecycle
     spelled = [(f"state {state.name}", state.spellings, state.place) for state in table.states]
     for what, words, place in (*spelled, ("the unknown state", table.unknown, table.place)):
         for dialect, word in words.items():
             definition = contract.type(dialect, table.type)
             if contract.dialect(dialect) is None:
-                yield Problem(place, "A2A-C33", f"unknown dialect {dialect}", f"use one of {', '.join(each.name for each in contract.dialects)}")
+                yield Problem(
+                    place,
+                    "A2A-C33",
+                    f"unknown dialect {dialect}",
+                    f"use one of {', '.join(each.name for each in contract.dialects)}",
+                )
             elif not isinstance(definition, Enumeration):
-                yield Problem(place, "A2A-C34", f"{dialect} has no enumeration {table.type}", f"write it in {dialect}/, or correct `type`")
+                yield Problem(
+                    place,
+                    "A2A-C34",
+                    f"{dialect} has no enumeration {table.type}",
+                    f"write it in {dialect}/, or correct `type`",
+                )
             elif word not in {value.wire for value in definition.values}:
                 yield Problem(
                     place,
@@ -208,7 +347,12 @@ def spellings(contract: Contract) -> Iterator[Problem]:
     for what, words, place in spelled:
         for each in contract.dialects:
             if each.name not in words:
-                yield Problem(place, "A2A-C36", f"{what} has no spelling in {each.name}", "add the word that is written for it")
+                yield Problem(
+                    place,
+                    "A2A-C36",
+                    f"{what} has no spelling in {each.name}",
+                    "add the word that is written for it",
+                )
 
 
 def reads(contract: Contract) -> Iterator[Problem]:
@@ -217,9 +361,22 @@ def reads(contract: Contract) -> Iterator[Problem]:
     for dialect in contract.dialects:
         read = Counter(word for state in table.states for word in state.reads.get(dialect.name, ()))
         definition = contract.type(dialect.name, table.type)
-        words = [value.wire for value in definition.values] if isinstance(definition, Enumeration) else []
-        written = [state.spellings[dialect.name] for state in table.states if dialect.name in state.spellings]
+        words = (
+            [value.wire for value in definition.values]
+            if isinstance(definition, Enumeration)
+            else []
+        )
+        written = [
+            state.spellings[dialect.name]
+            for state in table.states
+            if dialect.name in state.spellings
+        ]
         for word in dict.fromkeys((*words, *written, *read)):
             if read[word] != 1 and word != table.unknown.get(dialect.name):
-                text = f"{word} of {dialect.name} is read as {'several states' if read[word] else 'no state'}"
-                yield Problem(table.place, "A2A-C37", text, "list it in `reads` of exactly one state")
+                text = (
+                    f"{word} of {dialect.name} is read as "
+                    f"{'several states' if read[word] else 'no state'}"
+                )
+                yield Problem(
+                    table.place, "A2A-C37", text, "list it in `reads` of exactly one state"
+                )

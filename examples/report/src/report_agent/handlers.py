@@ -29,7 +29,9 @@ class ReportAgent(ReportAgentService):
             yield Chapter(title=f"{request.topic}, part {number}", text=f"All about {request.topic}{end}")
 
     async def publish(self, request: Report, ctx: SkillContext) -> Publication:
-        """Ask, and wait for the answer as long as it takes: this method runs again from the top when it comes, also in another process."""
+        """Ask, and wait for the answer as long as it takes: this method runs again from the top
+        when it comes, also in another process.
+        """
         question = Question(f"May “{request.title}” be published?", {"chapters": len(request.chapters)})
         approval = await ctx.ask(question, reply=Approval)
         if not approval.approved:

@@ -7,7 +7,12 @@ from types import MappingProxyType
 from ...bindings import v0_3_proto as bindings
 from ...protobuf_values import EMPTY, Codec, Method
 from .card import read_agent_card, write_agent_card
-from .event import read_send_message_response, read_stream_response, write_send_message_response, write_stream_response
+from .event import (
+    read_send_message_response,
+    read_stream_response,
+    write_send_message_response,
+    write_stream_response,
+)
 from .push import read_task_push_notification_config, write_task_push_notification_config
 from .request import (
     read_cancel_task_request,
@@ -34,7 +39,9 @@ from .request import (
 from .task import read_task, write_task
 
 _AGENT_CARD = Codec("a2a.v1.AgentCard", read_agent_card, write_agent_card)
-_CANCEL_TASK_REQUEST = Codec("a2a.v1.CancelTaskRequest", read_cancel_task_request, write_cancel_task_request)
+_CANCEL_TASK_REQUEST = Codec(
+    "a2a.v1.CancelTaskRequest", read_cancel_task_request, write_cancel_task_request
+)
 _CREATE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = Codec(
     "a2a.v1.CreateTaskPushNotificationConfigRequest",
     read_create_task_push_notification_config_request,
@@ -45,38 +52,69 @@ _DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = Codec(
     read_delete_task_push_notification_config_request,
     write_delete_task_push_notification_config_request,
 )
-_GET_AGENT_CARD_REQUEST = Codec("a2a.v1.GetAgentCardRequest", read_get_agent_card_request, write_get_agent_card_request)
+_GET_AGENT_CARD_REQUEST = Codec(
+    "a2a.v1.GetAgentCardRequest", read_get_agent_card_request, write_get_agent_card_request
+)
 _GET_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = Codec(
-    "a2a.v1.GetTaskPushNotificationConfigRequest", read_get_task_push_notification_config_request, write_get_task_push_notification_config_request
+    "a2a.v1.GetTaskPushNotificationConfigRequest",
+    read_get_task_push_notification_config_request,
+    write_get_task_push_notification_config_request,
 )
 _GET_TASK_REQUEST = Codec("a2a.v1.GetTaskRequest", read_get_task_request, write_get_task_request)
 _LIST_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = Codec(
-    "a2a.v1.ListTaskPushNotificationConfigRequest", read_list_task_push_notification_config_request, write_list_task_push_notification_config_request
+    "a2a.v1.ListTaskPushNotificationConfigRequest",
+    read_list_task_push_notification_config_request,
+    write_list_task_push_notification_config_request,
 )
 _LIST_TASK_PUSH_NOTIFICATION_CONFIG_RESPONSE = Codec(
     "a2a.v1.ListTaskPushNotificationConfigResponse",
     read_list_task_push_notification_config_response,
     write_list_task_push_notification_config_response,
 )
-_SEND_MESSAGE_REQUEST = Codec("a2a.v1.SendMessageRequest", read_send_message_request, write_send_message_request)
-_SEND_MESSAGE_RESPONSE = Codec("a2a.v1.SendMessageResponse", read_send_message_response, write_send_message_response)
+_SEND_MESSAGE_REQUEST = Codec(
+    "a2a.v1.SendMessageRequest", read_send_message_request, write_send_message_request
+)
+_SEND_MESSAGE_RESPONSE = Codec(
+    "a2a.v1.SendMessageResponse", read_send_message_response, write_send_message_response
+)
 _STREAM_RESPONSE = Codec("a2a.v1.StreamResponse", read_stream_response, write_stream_response)
 _TASK = Codec("a2a.v1.Task", read_task, write_task)
-_TASK_PUSH_NOTIFICATION_CONFIG = Codec("a2a.v1.TaskPushNotificationConfig", read_task_push_notification_config, write_task_push_notification_config)
-_TASK_SUBSCRIPTION_REQUEST = Codec("a2a.v1.TaskSubscriptionRequest", read_task_subscription_request, write_task_subscription_request)
+_TASK_PUSH_NOTIFICATION_CONFIG = Codec(
+    "a2a.v1.TaskPushNotificationConfig",
+    read_task_push_notification_config,
+    write_task_push_notification_config,
+)
+_TASK_SUBSCRIPTION_REQUEST = Codec(
+    "a2a.v1.TaskSubscriptionRequest",
+    read_task_subscription_request,
+    write_task_subscription_request,
+)
 
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
         "/a2a.v1.A2AService/SendMessage": Method(
-            "/a2a.v1.A2AService/SendMessage", bindings.SEND_MESSAGE, _SEND_MESSAGE_REQUEST, _SEND_MESSAGE_RESPONSE
+            "/a2a.v1.A2AService/SendMessage",
+            bindings.SEND_MESSAGE,
+            _SEND_MESSAGE_REQUEST,
+            _SEND_MESSAGE_RESPONSE,
         ),
         "/a2a.v1.A2AService/SendStreamingMessage": Method(
-            "/a2a.v1.A2AService/SendStreamingMessage", bindings.SEND_STREAMING_MESSAGE, _SEND_MESSAGE_REQUEST, _STREAM_RESPONSE
+            "/a2a.v1.A2AService/SendStreamingMessage",
+            bindings.SEND_STREAMING_MESSAGE,
+            _SEND_MESSAGE_REQUEST,
+            _STREAM_RESPONSE,
         ),
-        "/a2a.v1.A2AService/GetTask": Method("/a2a.v1.A2AService/GetTask", bindings.GET_TASK, _GET_TASK_REQUEST, _TASK),
-        "/a2a.v1.A2AService/CancelTask": Method("/a2a.v1.A2AService/CancelTask", bindings.CANCEL_TASK, _CANCEL_TASK_REQUEST, _TASK),
+        "/a2a.v1.A2AService/GetTask": Method(
+            "/a2a.v1.A2AService/GetTask", bindings.GET_TASK, _GET_TASK_REQUEST, _TASK
+        ),
+        "/a2a.v1.A2AService/CancelTask": Method(
+            "/a2a.v1.A2AService/CancelTask", bindings.CANCEL_TASK, _CANCEL_TASK_REQUEST, _TASK
+        ),
         "/a2a.v1.A2AService/TaskSubscription": Method(
-            "/a2a.v1.A2AService/TaskSubscription", bindings.SUBSCRIBE_TO_TASK, _TASK_SUBSCRIPTION_REQUEST, _STREAM_RESPONSE
+            "/a2a.v1.A2AService/TaskSubscription",
+            bindings.SUBSCRIBE_TO_TASK,
+            _TASK_SUBSCRIPTION_REQUEST,
+            _STREAM_RESPONSE,
         ),
         "/a2a.v1.A2AService/CreateTaskPushNotificationConfig": Method(
             "/a2a.v1.A2AService/CreateTaskPushNotificationConfig",
@@ -103,7 +141,10 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             EMPTY,
         ),
         "/a2a.v1.A2AService/GetAgentCard": Method(
-            "/a2a.v1.A2AService/GetAgentCard", bindings.GET_EXTENDED_AGENT_CARD, _GET_AGENT_CARD_REQUEST, _AGENT_CARD
+            "/a2a.v1.A2AService/GetAgentCard",
+            bindings.GET_EXTENDED_AGENT_CARD,
+            _GET_AGENT_CARD_REQUEST,
+            _AGENT_CARD,
         ),
     }
 )

@@ -71,7 +71,9 @@ def read_task_push_notification_config(theirs: Theirs) -> Json:
     if value := theirs.name:
         out["name"] = value
     if theirs.HasField("push_notification_config"):
-        out["pushNotificationConfig"] = read_push_notification_config(theirs.push_notification_config)
+        out["pushNotificationConfig"] = read_push_notification_config(
+            theirs.push_notification_config
+        )
     return out
 
 

@@ -7,7 +7,12 @@ from types import MappingProxyType
 from ...bindings import v1_0 as bindings
 from ...protobuf_values import EMPTY, Codec, Method
 from .card import read_agent_card, write_agent_card
-from .event import read_send_message_response, read_stream_response, write_send_message_response, write_stream_response
+from .event import (
+    read_send_message_response,
+    read_stream_response,
+    write_send_message_response,
+    write_stream_response,
+)
 from .push import read_task_push_notification_config, write_task_push_notification_config
 from .request import (
     read_cancel_task_request,
@@ -36,17 +41,23 @@ from .request import (
 from .task import read_task, write_task
 
 _AGENT_CARD = Codec("lf.a2a.v1.AgentCard", read_agent_card, write_agent_card)
-_CANCEL_TASK_REQUEST = Codec("lf.a2a.v1.CancelTaskRequest", read_cancel_task_request, write_cancel_task_request)
+_CANCEL_TASK_REQUEST = Codec(
+    "lf.a2a.v1.CancelTaskRequest", read_cancel_task_request, write_cancel_task_request
+)
 _DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = Codec(
     "lf.a2a.v1.DeleteTaskPushNotificationConfigRequest",
     read_delete_task_push_notification_config_request,
     write_delete_task_push_notification_config_request,
 )
 _GET_EXTENDED_AGENT_CARD_REQUEST = Codec(
-    "lf.a2a.v1.GetExtendedAgentCardRequest", read_get_extended_agent_card_request, write_get_extended_agent_card_request
+    "lf.a2a.v1.GetExtendedAgentCardRequest",
+    read_get_extended_agent_card_request,
+    write_get_extended_agent_card_request,
 )
 _GET_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = Codec(
-    "lf.a2a.v1.GetTaskPushNotificationConfigRequest", read_get_task_push_notification_config_request, write_get_task_push_notification_config_request
+    "lf.a2a.v1.GetTaskPushNotificationConfigRequest",
+    read_get_task_push_notification_config_request,
+    write_get_task_push_notification_config_request,
 )
 _GET_TASK_REQUEST = Codec("lf.a2a.v1.GetTaskRequest", read_get_task_request, write_get_task_request)
 _LIST_TASK_PUSH_NOTIFICATION_CONFIGS_REQUEST = Codec(
@@ -59,30 +70,62 @@ _LIST_TASK_PUSH_NOTIFICATION_CONFIGS_RESPONSE = Codec(
     read_list_task_push_notification_configs_response,
     write_list_task_push_notification_configs_response,
 )
-_LIST_TASKS_REQUEST = Codec("lf.a2a.v1.ListTasksRequest", read_list_tasks_request, write_list_tasks_request)
-_LIST_TASKS_RESPONSE = Codec("lf.a2a.v1.ListTasksResponse", read_list_tasks_response, write_list_tasks_response)
-_SEND_MESSAGE_REQUEST = Codec("lf.a2a.v1.SendMessageRequest", read_send_message_request, write_send_message_request)
-_SEND_MESSAGE_RESPONSE = Codec("lf.a2a.v1.SendMessageResponse", read_send_message_response, write_send_message_response)
+_LIST_TASKS_REQUEST = Codec(
+    "lf.a2a.v1.ListTasksRequest", read_list_tasks_request, write_list_tasks_request
+)
+_LIST_TASKS_RESPONSE = Codec(
+    "lf.a2a.v1.ListTasksResponse", read_list_tasks_response, write_list_tasks_response
+)
+_SEND_MESSAGE_REQUEST = Codec(
+    "lf.a2a.v1.SendMessageRequest", read_send_message_request, write_send_message_request
+)
+_SEND_MESSAGE_RESPONSE = Codec(
+    "lf.a2a.v1.SendMessageResponse", read_send_message_response, write_send_message_response
+)
 _STREAM_RESPONSE = Codec("lf.a2a.v1.StreamResponse", read_stream_response, write_stream_response)
-_SUBSCRIBE_TO_TASK_REQUEST = Codec("lf.a2a.v1.SubscribeToTaskRequest", read_subscribe_to_task_request, write_subscribe_to_task_request)
+_SUBSCRIBE_TO_TASK_REQUEST = Codec(
+    "lf.a2a.v1.SubscribeToTaskRequest",
+    read_subscribe_to_task_request,
+    write_subscribe_to_task_request,
+)
 _TASK = Codec("lf.a2a.v1.Task", read_task, write_task)
 _TASK_PUSH_NOTIFICATION_CONFIG = Codec(
-    "lf.a2a.v1.TaskPushNotificationConfig", read_task_push_notification_config, write_task_push_notification_config
+    "lf.a2a.v1.TaskPushNotificationConfig",
+    read_task_push_notification_config,
+    write_task_push_notification_config,
 )
 
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
         "/lf.a2a.v1.A2AService/SendMessage": Method(
-            "/lf.a2a.v1.A2AService/SendMessage", bindings.SEND_MESSAGE, _SEND_MESSAGE_REQUEST, _SEND_MESSAGE_RESPONSE
+            "/lf.a2a.v1.A2AService/SendMessage",
+            bindings.SEND_MESSAGE,
+            _SEND_MESSAGE_REQUEST,
+            _SEND_MESSAGE_RESPONSE,
         ),
         "/lf.a2a.v1.A2AService/SendStreamingMessage": Method(
-            "/lf.a2a.v1.A2AService/SendStreamingMessage", bindings.SEND_STREAMING_MESSAGE, _SEND_MESSAGE_REQUEST, _STREAM_RESPONSE
+            "/lf.a2a.v1.A2AService/SendStreamingMessage",
+            bindings.SEND_STREAMING_MESSAGE,
+            _SEND_MESSAGE_REQUEST,
+            _STREAM_RESPONSE,
         ),
-        "/lf.a2a.v1.A2AService/GetTask": Method("/lf.a2a.v1.A2AService/GetTask", bindings.GET_TASK, _GET_TASK_REQUEST, _TASK),
-        "/lf.a2a.v1.A2AService/ListTasks": Method("/lf.a2a.v1.A2AService/ListTasks", bindings.LIST_TASKS, _LIST_TASKS_REQUEST, _LIST_TASKS_RESPONSE),
-        "/lf.a2a.v1.A2AService/CancelTask": Method("/lf.a2a.v1.A2AService/CancelTask", bindings.CANCEL_TASK, _CANCEL_TASK_REQUEST, _TASK),
+        "/lf.a2a.v1.A2AService/GetTask": Method(
+            "/lf.a2a.v1.A2AService/GetTask", bindings.GET_TASK, _GET_TASK_REQUEST, _TASK
+        ),
+        "/lf.a2a.v1.A2AService/ListTasks": Method(
+            "/lf.a2a.v1.A2AService/ListTasks",
+            bindings.LIST_TASKS,
+            _LIST_TASKS_REQUEST,
+            _LIST_TASKS_RESPONSE,
+        ),
+        "/lf.a2a.v1.A2AService/CancelTask": Method(
+            "/lf.a2a.v1.A2AService/CancelTask", bindings.CANCEL_TASK, _CANCEL_TASK_REQUEST, _TASK
+        ),
         "/lf.a2a.v1.A2AService/SubscribeToTask": Method(
-            "/lf.a2a.v1.A2AService/SubscribeToTask", bindings.SUBSCRIBE_TO_TASK, _SUBSCRIBE_TO_TASK_REQUEST, _STREAM_RESPONSE
+            "/lf.a2a.v1.A2AService/SubscribeToTask",
+            bindings.SUBSCRIBE_TO_TASK,
+            _SUBSCRIBE_TO_TASK_REQUEST,
+            _STREAM_RESPONSE,
         ),
         "/lf.a2a.v1.A2AService/CreateTaskPushNotificationConfig": Method(
             "/lf.a2a.v1.A2AService/CreateTaskPushNotificationConfig",
@@ -109,7 +152,10 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             EMPTY,
         ),
         "/lf.a2a.v1.A2AService/GetExtendedAgentCard": Method(
-            "/lf.a2a.v1.A2AService/GetExtendedAgentCard", bindings.GET_EXTENDED_AGENT_CARD, _GET_EXTENDED_AGENT_CARD_REQUEST, _AGENT_CARD
+            "/lf.a2a.v1.A2AService/GetExtendedAgentCard",
+            bindings.GET_EXTENDED_AGENT_CARD,
+            _GET_EXTENDED_AGENT_CARD_REQUEST,
+            _AGENT_CARD,
         ),
     }
 )

@@ -3,7 +3,12 @@
 
 from ... import protobuf_values as values
 from ...protobuf_values import Json, Ours, Theirs
-from .security import read_security_requirement, read_security_scheme, write_security_requirement, write_security_scheme
+from .security import (
+    read_security_requirement,
+    read_security_scheme,
+    write_security_requirement,
+    write_security_scheme,
+)
 
 _F1 = values.heads(1)
 _F2 = values.heads(2)

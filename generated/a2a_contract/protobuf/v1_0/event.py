@@ -4,7 +4,14 @@
 from ... import protobuf_values as values
 from ...protobuf_values import Json, Ours, Theirs
 from .message import read_message, write_message
-from .task import read_artifact, read_task, read_task_status, write_artifact, write_task, write_task_status
+from .task import (
+    read_artifact,
+    read_task,
+    read_task_status,
+    write_artifact,
+    write_task,
+    write_task_status,
+)
 
 _F1 = values.heads(1)
 _F2 = values.heads(2)

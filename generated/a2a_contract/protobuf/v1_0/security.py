@@ -174,11 +174,15 @@ def read_security_scheme(theirs: Theirs) -> Json:
     if member == "api_key_security_scheme":
         out["apiKeySecurityScheme"] = read_api_key_security_scheme(theirs.api_key_security_scheme)
     elif member == "http_auth_security_scheme":
-        out["httpAuthSecurityScheme"] = read_http_auth_security_scheme(theirs.http_auth_security_scheme)
+        out["httpAuthSecurityScheme"] = read_http_auth_security_scheme(
+            theirs.http_auth_security_scheme
+        )
     elif member == "oauth2_security_scheme":
         out["oauth2SecurityScheme"] = read_o_auth2_security_scheme(theirs.oauth2_security_scheme)
     elif member == "open_id_connect_security_scheme":
-        out["openIdConnectSecurityScheme"] = read_open_id_connect_security_scheme(theirs.open_id_connect_security_scheme)
+        out["openIdConnectSecurityScheme"] = read_open_id_connect_security_scheme(
+            theirs.open_id_connect_security_scheme
+        )
     elif member == "mtls_security_scheme":
         out["mtlsSecurityScheme"] = read_mutual_tls_security_scheme(theirs.mtls_security_scheme)
     return out

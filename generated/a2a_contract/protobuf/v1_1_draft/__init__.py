@@ -24,7 +24,12 @@ from ..v1_0.request import (
     write_list_task_push_notification_configs_response,
     write_subscribe_to_task_request,
 )
-from .event import read_send_message_response, read_stream_response, write_send_message_response, write_stream_response
+from .event import (
+    read_send_message_response,
+    read_stream_response,
+    write_send_message_response,
+    write_stream_response,
+)
 from .request import (
     read_get_task_request,
     read_list_tasks_request,
@@ -38,7 +43,12 @@ from .request import (
 from .task import read_task, write_task
 
 _AGENT_CARD = Codec("lf.a2a.v1.AgentCard", read_agent_card, write_agent_card, pool="v1_1_draft")
-_CANCEL_TASK_REQUEST = Codec("lf.a2a.v1.CancelTaskRequest", read_cancel_task_request, write_cancel_task_request, pool="v1_1_draft")
+_CANCEL_TASK_REQUEST = Codec(
+    "lf.a2a.v1.CancelTaskRequest",
+    read_cancel_task_request,
+    write_cancel_task_request,
+    pool="v1_1_draft",
+)
 _DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = Codec(
     "lf.a2a.v1.DeleteTaskPushNotificationConfigRequest",
     read_delete_task_push_notification_config_request,
@@ -46,7 +56,10 @@ _DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = Codec(
     pool="v1_1_draft",
 )
 _GET_EXTENDED_AGENT_CARD_REQUEST = Codec(
-    "lf.a2a.v1.GetExtendedAgentCardRequest", read_get_extended_agent_card_request, write_get_extended_agent_card_request, pool="v1_1_draft"
+    "lf.a2a.v1.GetExtendedAgentCardRequest",
+    read_get_extended_agent_card_request,
+    write_get_extended_agent_card_request,
+    pool="v1_1_draft",
 )
 _GET_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = Codec(
     "lf.a2a.v1.GetTaskPushNotificationConfigRequest",
@@ -54,7 +67,9 @@ _GET_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST = Codec(
     write_get_task_push_notification_config_request,
     pool="v1_1_draft",
 )
-_GET_TASK_REQUEST = Codec("lf.a2a.v1.GetTaskRequest", read_get_task_request, write_get_task_request, pool="v1_1_draft")
+_GET_TASK_REQUEST = Codec(
+    "lf.a2a.v1.GetTaskRequest", read_get_task_request, write_get_task_request, pool="v1_1_draft"
+)
 _LIST_TASK_PUSH_NOTIFICATION_CONFIGS_REQUEST = Codec(
     "lf.a2a.v1.ListTaskPushNotificationConfigsRequest",
     read_list_task_push_notification_configs_request,
@@ -67,32 +82,78 @@ _LIST_TASK_PUSH_NOTIFICATION_CONFIGS_RESPONSE = Codec(
     write_list_task_push_notification_configs_response,
     pool="v1_1_draft",
 )
-_LIST_TASKS_REQUEST = Codec("lf.a2a.v1.ListTasksRequest", read_list_tasks_request, write_list_tasks_request, pool="v1_1_draft")
-_LIST_TASKS_RESPONSE = Codec("lf.a2a.v1.ListTasksResponse", read_list_tasks_response, write_list_tasks_response, pool="v1_1_draft")
-_SEND_MESSAGE_REQUEST = Codec("lf.a2a.v1.SendMessageRequest", read_send_message_request, write_send_message_request, pool="v1_1_draft")
-_SEND_MESSAGE_RESPONSE = Codec("lf.a2a.v1.SendMessageResponse", read_send_message_response, write_send_message_response, pool="v1_1_draft")
-_STREAM_RESPONSE = Codec("lf.a2a.v1.StreamResponse", read_stream_response, write_stream_response, pool="v1_1_draft")
+_LIST_TASKS_REQUEST = Codec(
+    "lf.a2a.v1.ListTasksRequest",
+    read_list_tasks_request,
+    write_list_tasks_request,
+    pool="v1_1_draft",
+)
+_LIST_TASKS_RESPONSE = Codec(
+    "lf.a2a.v1.ListTasksResponse",
+    read_list_tasks_response,
+    write_list_tasks_response,
+    pool="v1_1_draft",
+)
+_SEND_MESSAGE_REQUEST = Codec(
+    "lf.a2a.v1.SendMessageRequest",
+    read_send_message_request,
+    write_send_message_request,
+    pool="v1_1_draft",
+)
+_SEND_MESSAGE_RESPONSE = Codec(
+    "lf.a2a.v1.SendMessageResponse",
+    read_send_message_response,
+    write_send_message_response,
+    pool="v1_1_draft",
+)
+_STREAM_RESPONSE = Codec(
+    "lf.a2a.v1.StreamResponse", read_stream_response, write_stream_response, pool="v1_1_draft"
+)
 _SUBSCRIBE_TO_TASK_REQUEST = Codec(
-    "lf.a2a.v1.SubscribeToTaskRequest", read_subscribe_to_task_request, write_subscribe_to_task_request, pool="v1_1_draft"
+    "lf.a2a.v1.SubscribeToTaskRequest",
+    read_subscribe_to_task_request,
+    write_subscribe_to_task_request,
+    pool="v1_1_draft",
 )
 _TASK = Codec("lf.a2a.v1.Task", read_task, write_task, pool="v1_1_draft")
 _TASK_PUSH_NOTIFICATION_CONFIG = Codec(
-    "lf.a2a.v1.TaskPushNotificationConfig", read_task_push_notification_config, write_task_push_notification_config, pool="v1_1_draft"
+    "lf.a2a.v1.TaskPushNotificationConfig",
+    read_task_push_notification_config,
+    write_task_push_notification_config,
+    pool="v1_1_draft",
 )
 
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
         "/lf.a2a.v1.A2AService/SendMessage": Method(
-            "/lf.a2a.v1.A2AService/SendMessage", bindings.SEND_MESSAGE, _SEND_MESSAGE_REQUEST, _SEND_MESSAGE_RESPONSE
+            "/lf.a2a.v1.A2AService/SendMessage",
+            bindings.SEND_MESSAGE,
+            _SEND_MESSAGE_REQUEST,
+            _SEND_MESSAGE_RESPONSE,
         ),
         "/lf.a2a.v1.A2AService/SendStreamingMessage": Method(
-            "/lf.a2a.v1.A2AService/SendStreamingMessage", bindings.SEND_STREAMING_MESSAGE, _SEND_MESSAGE_REQUEST, _STREAM_RESPONSE
+            "/lf.a2a.v1.A2AService/SendStreamingMessage",
+            bindings.SEND_STREAMING_MESSAGE,
+            _SEND_MESSAGE_REQUEST,
+            _STREAM_RESPONSE,
         ),
-        "/lf.a2a.v1.A2AService/GetTask": Method("/lf.a2a.v1.A2AService/GetTask", bindings.GET_TASK, _GET_TASK_REQUEST, _TASK),
-        "/lf.a2a.v1.A2AService/ListTasks": Method("/lf.a2a.v1.A2AService/ListTasks", bindings.LIST_TASKS, _LIST_TASKS_REQUEST, _LIST_TASKS_RESPONSE),
-        "/lf.a2a.v1.A2AService/CancelTask": Method("/lf.a2a.v1.A2AService/CancelTask", bindings.CANCEL_TASK, _CANCEL_TASK_REQUEST, _TASK),
+        "/lf.a2a.v1.A2AService/GetTask": Method(
+            "/lf.a2a.v1.A2AService/GetTask", bindings.GET_TASK, _GET_TASK_REQUEST, _TASK
+        ),
+        "/lf.a2a.v1.A2AService/ListTasks": Method(
+            "/lf.a2a.v1.A2AService/ListTasks",
+            bindings.LIST_TASKS,
+            _LIST_TASKS_REQUEST,
+            _LIST_TASKS_RESPONSE,
+        ),
+        "/lf.a2a.v1.A2AService/CancelTask": Method(
+            "/lf.a2a.v1.A2AService/CancelTask", bindings.CANCEL_TASK, _CANCEL_TASK_REQUEST, _TASK
+        ),
         "/lf.a2a.v1.A2AService/SubscribeToTask": Method(
-            "/lf.a2a.v1.A2AService/SubscribeToTask", bindings.SUBSCRIBE_TO_TASK, _SUBSCRIBE_TO_TASK_REQUEST, _STREAM_RESPONSE
+            "/lf.a2a.v1.A2AService/SubscribeToTask",
+            bindings.SUBSCRIBE_TO_TASK,
+            _SUBSCRIBE_TO_TASK_REQUEST,
+            _STREAM_RESPONSE,
         ),
         "/lf.a2a.v1.A2AService/CreateTaskPushNotificationConfig": Method(
             "/lf.a2a.v1.A2AService/CreateTaskPushNotificationConfig",
@@ -119,7 +180,10 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             EMPTY,
         ),
         "/lf.a2a.v1.A2AService/GetExtendedAgentCard": Method(
-            "/lf.a2a.v1.A2AService/GetExtendedAgentCard", bindings.GET_EXTENDED_AGENT_CARD, _GET_EXTENDED_AGENT_CARD_REQUEST, _AGENT_CARD
+            "/lf.a2a.v1.A2AService/GetExtendedAgentCard",
+            bindings.GET_EXTENDED_AGENT_CARD,
+            _GET_EXTENDED_AGENT_CARD_REQUEST,
+            _AGENT_CARD,
         ),
     }
 )

@@ -23,7 +23,9 @@ def read_send_message_configuration(theirs: Theirs) -> Json:
     if value := theirs.accepted_output_modes:
         out["acceptedOutputModes"] = list(value)
     if theirs.HasField("task_push_notification_config"):
-        out["taskPushNotificationConfig"] = read_task_push_notification_config(theirs.task_push_notification_config)
+        out["taskPushNotificationConfig"] = read_task_push_notification_config(
+            theirs.task_push_notification_config
+        )
     if theirs.HasField("history_length"):
         out["historyLength"] = theirs.history_length
     if value := theirs.return_immediately:

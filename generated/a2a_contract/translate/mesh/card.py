@@ -24,7 +24,11 @@ def read_agent_capabilities(theirs: mesh.AgentCapabilities) -> dict[str, object]
 
 def write_agent_capabilities(ours: base.JsonMembers) -> dict[str, object]:
     """Write `AgentCapabilities` for mesh tasks/*."""
-    return {"streaming": ours.get("streaming") or False, "pushNotifications": False, "stateTransitionHistory": False}
+    return {
+        "streaming": ours.get("streaming") or False,
+        "pushNotifications": False,
+        "stateTransitionHistory": False,
+    }
 
 
 def read_agent_skill(theirs: mesh.AgentSkill) -> dict[str, object]:
@@ -53,7 +57,9 @@ def write_agent_skill(ours: base.JsonMembers) -> dict[str, object]:
 
 def read_agent_card(theirs: mesh.AgentCard) -> dict[str, object]:
     """Read `AgentCard` of mesh tasks/*."""
-    security_schemes, security_requirements = conversions.read_authentication(theirs.authentication.to_dict())
+    security_schemes, security_requirements = conversions.read_authentication(
+        theirs.authentication.to_dict()
+    )
     return {
         "name": theirs.name,
         "description": theirs.description,
@@ -86,5 +92,9 @@ def write_agent_card(ours: base.JsonMembers) -> dict[str, object]:
     if "documentationUrl" in ours:
         out["documentationUrl"] = ours["documentationUrl"]
     out.update(conversions.write_address(ours.get("supportedInterfaces", []), transport="JSONRPC"))
-    out.update(conversions.write_authentication(ours.get("securitySchemes"), ours.get("securityRequirements")))
+    out.update(
+        conversions.write_authentication(
+            ours.get("securitySchemes"), ours.get("securityRequirements")
+        )
+    )
     return out

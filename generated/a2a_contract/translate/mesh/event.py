@@ -4,12 +4,18 @@
 from ... import base, conversions, mesh
 from .task import read_artifact, read_task_status, write_artifact, write_task_status
 
-_FINAL_STATES: frozenset[str] = frozenset({"TASK_STATE_COMPLETED", "TASK_STATE_FAILED", "TASK_STATE_CANCELED", "TASK_STATE_REJECTED"})
+_FINAL_STATES: frozenset[str] = frozenset(
+    {"TASK_STATE_COMPLETED", "TASK_STATE_FAILED", "TASK_STATE_CANCELED", "TASK_STATE_REJECTED"}
+)
 
 
 def read_task_status_update_event_as_task(theirs: mesh.TaskStatusUpdateEvent) -> dict[str, object]:
     """Read `TaskStatusUpdateEvent` of mesh tasks/* as `Task`."""
-    return {"id": theirs.id, "status": read_task_status(theirs.status), "metadata": None if theirs.metadata is None else theirs.metadata.to_dict()}
+    return {
+        "id": theirs.id,
+        "status": read_task_status(theirs.status),
+        "metadata": None if theirs.metadata is None else theirs.metadata.to_dict(),
+    }
 
 
 def write_task_as_task_status_update_event(ours: base.JsonMembers) -> dict[str, object]:

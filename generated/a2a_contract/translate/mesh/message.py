@@ -36,9 +36,19 @@ def read_file_part_as_part(theirs: mesh.FilePart) -> dict[str, object]:
     """Read `FilePart` of mesh tasks/* as `Part`."""
     file = theirs.file
     if file.bytes is not None:
-        return {"raw": file.bytes, "metadata": theirs.metadata, "filename": file.name, "media_type": file.mime_type}
+        return {
+            "raw": file.bytes,
+            "metadata": theirs.metadata,
+            "filename": file.name,
+            "media_type": file.mime_type,
+        }
     if file.uri is not None:
-        return {"url": file.uri, "metadata": theirs.metadata, "filename": file.name, "media_type": file.mime_type}
+        return {
+            "url": file.uri,
+            "metadata": theirs.metadata,
+            "filename": file.name,
+            "media_type": file.mime_type,
+        }
     return {}
 
 
@@ -76,7 +86,9 @@ def read_data_part_as_part(theirs: mesh.DataPart) -> dict[str, object]:
 def write_part_as_data_part(ours: base.JsonMembers) -> dict[str, object]:
     """Write `Part` for mesh tasks/* as `DataPart`."""
     if "data" in ours:
-        content, marks = conversions.wrap(ours["data"], ours.get("metadata"), "value", "data_part_compat")
+        content, marks = conversions.wrap(
+            ours["data"], ours.get("metadata"), "value", "data_part_compat"
+        )
         out: dict[str, object] = {"type": "data", "data": content}
         if marks is not None:
             out["metadata"] = marks
@@ -106,12 +118,19 @@ def write_part(ours: base.JsonMembers) -> dict[str, object]:
 
 def read_message(theirs: mesh.Message) -> dict[str, object]:
     """Read `Message` of mesh tasks/*."""
-    return {"role": read_role(theirs.role), "parts": [read_part(item) for item in theirs.parts], "metadata": theirs.metadata}
+    return {
+        "role": read_role(theirs.role),
+        "parts": [read_part(item) for item in theirs.parts],
+        "metadata": theirs.metadata,
+    }
 
 
 def write_message(ours: base.JsonMembers) -> dict[str, object]:
     """Write `Message` for mesh tasks/*."""
-    out: dict[str, object] = {"role": write_role(ours.get("role", "ROLE_UNSPECIFIED")), "parts": [write_part(item) for item in ours.get("parts", [])]}
+    out: dict[str, object] = {
+        "role": write_role(ours.get("role", "ROLE_UNSPECIFIED")),
+        "parts": [write_part(item) for item in ours.get("parts", [])],
+    }
     if "metadata" in ours:
         out["metadata"] = ours["metadata"]
     return out

@@ -55,9 +55,14 @@ def write_get_task_request_as_task_query_params(ours: base.JsonMembers) -> dict[
     return out
 
 
-def read_task_cancel_params_as_cancel_task_request(theirs: mesh.TaskCancelParams) -> dict[str, object]:
+def read_task_cancel_params_as_cancel_task_request(
+    theirs: mesh.TaskCancelParams,
+) -> dict[str, object]:
     """Read `TaskCancelParams` of mesh tasks/* as `CancelTaskRequest`."""
-    return {"id": theirs.id, "metadata": None if theirs.reason is None else {"reason": theirs.reason}}
+    return {
+        "id": theirs.id,
+        "metadata": None if theirs.reason is None else {"reason": theirs.reason},
+    }
 
 
 def write_cancel_task_request_as_task_cancel_params(ours: base.JsonMembers) -> dict[str, object]:
@@ -69,7 +74,9 @@ def write_cancel_task_request_as_task_cancel_params(ours: base.JsonMembers) -> d
     return out
 
 
-def read_task_id_params_as_subscribe_to_task_request(theirs: mesh.TaskIdParams) -> dict[str, object]:
+def read_task_id_params_as_subscribe_to_task_request(
+    theirs: mesh.TaskIdParams,
+) -> dict[str, object]:
     """Read `TaskIdParams` of mesh tasks/* as `SubscribeToTaskRequest`."""
     return {"id": theirs.id}
 

@@ -109,7 +109,10 @@ def write_task(ours: base.JsonMembers) -> dict[str, object]:
     out: dict[str, object] = {
         "id": ours.get("id", ""),
         "status": write_task_status(ours["status"]),
-        "artifacts": [write_artifact(item, position) for position, item in enumerate(ours.get("artifacts") or base.NO_ITEMS)],
+        "artifacts": [
+            write_artifact(item, position)
+            for position, item in enumerate(ours.get("artifacts") or base.NO_ITEMS)
+        ],
         "history": [write_message(item) for item in ours.get("history") or base.NO_ITEMS],
     }
     if "contextId" in ours:

@@ -17,7 +17,12 @@ def write_agent_provider(ours: base.JsonMembers) -> dict[str, object]:
 
 def read_agent_extension(theirs: v0_3.AgentExtension) -> dict[str, object]:
     """Read `AgentExtension` of A2A 0.3."""
-    return {"uri": theirs.uri or None, "description": theirs.description, "required": theirs.required, "params": theirs.params}
+    return {
+        "uri": theirs.uri or None,
+        "description": theirs.description,
+        "required": theirs.required,
+        "params": theirs.params,
+    }
 
 
 def write_agent_extension(ours: base.JsonMembers) -> dict[str, object]:
@@ -44,7 +49,10 @@ def read_agent_skill(theirs: v0_3.AgentSkill) -> dict[str, object]:
         "output_modes": theirs.output_modes,
         "security_requirements": None
         if theirs.security is None
-        else [{"schemes": {key: {"list_": value} for key, value in item.items()}} for item in theirs.security],
+        else [
+            {"schemes": {key: {"list_": value} for key, value in item.items()}}
+            for item in theirs.security
+        ],
     }
 
 
@@ -64,7 +72,11 @@ def write_agent_skill(ours: base.JsonMembers) -> dict[str, object]:
         out["outputModes"] = ours["outputModes"]
     if "securityRequirements" in ours:
         out["security"] = [
-            {key: value.get("list") or [] for key, value in (item.get("schemes") or base.NO_MEMBERS).items()} for item in ours["securityRequirements"]
+            {
+                key: value.get("list") or []
+                for key, value in (item.get("schemes") or base.NO_MEMBERS).items()
+            }
+            for item in ours["securityRequirements"]
         ]
     return out
 
@@ -76,7 +88,10 @@ def read_agent_card_signature(theirs: v0_3.AgentCardSignature) -> dict[str, obje
 
 def write_agent_card_signature(ours: base.JsonMembers) -> dict[str, object]:
     """Write `AgentCardSignature` for A2A 0.3."""
-    out: dict[str, object] = {"protected": ours.get("protected", ""), "signature": ours.get("signature", "")}
+    out: dict[str, object] = {
+        "protected": ours.get("protected", ""),
+        "signature": ours.get("signature", ""),
+    }
     if "header" in ours:
         out["header"] = ours["header"]
     return out
@@ -91,7 +106,9 @@ def read_agent_card(theirs: v0_3.AgentCard) -> dict[str, object]:
         "supported_interfaces": conversions.read_interfaces(
             theirs.url,
             theirs.preferred_transport,
-            None if theirs.additional_interfaces is None else [item.to_dict() for item in theirs.additional_interfaces],
+            None
+            if theirs.additional_interfaces is None
+            else [item.to_dict() for item in theirs.additional_interfaces],
             theirs.protocol_version,
             transport="JSONRPC",
         ),
@@ -101,7 +118,9 @@ def read_agent_card(theirs: v0_3.AgentCard) -> dict[str, object]:
         "capabilities": {
             "streaming": capabilities.streaming,
             "push_notifications": capabilities.push_notifications,
-            "extensions": None if capabilities.extensions is None else [read_agent_extension(item) for item in capabilities.extensions],
+            "extensions": None
+            if capabilities.extensions is None
+            else [read_agent_extension(item) for item in capabilities.extensions],
             "extended_agent_card": theirs.supports_authenticated_extended_card,
         },
         "security_schemes": None
@@ -109,11 +128,16 @@ def read_agent_card(theirs: v0_3.AgentCard) -> dict[str, object]:
         else {key: read_security_scheme(value) for key, value in theirs.security_schemes.items()},
         "security_requirements": None
         if theirs.security is None
-        else [{"schemes": {key: {"list_": value} for key, value in item.items()}} for item in theirs.security],
+        else [
+            {"schemes": {key: {"list_": value} for key, value in item.items()}}
+            for item in theirs.security
+        ],
         "default_input_modes": theirs.default_input_modes,
         "default_output_modes": theirs.default_output_modes,
         "skills": [read_agent_skill(item) for item in theirs.skills],
-        "signatures": None if theirs.signatures is None else [read_agent_card_signature(item) for item in theirs.signatures],
+        "signatures": None
+        if theirs.signatures is None
+        else [read_agent_card_signature(item) for item in theirs.signatures],
         "icon_url": theirs.icon_url,
     }
 
@@ -127,7 +151,9 @@ def write_agent_card(ours: base.JsonMembers) -> dict[str, object]:
     if "pushNotifications" in capabilities:
         capabilities_out["pushNotifications"] = capabilities["pushNotifications"]
     if "extensions" in capabilities:
-        capabilities_out["extensions"] = [write_agent_extension(item) for item in capabilities["extensions"]]
+        capabilities_out["extensions"] = [
+            write_agent_extension(item) for item in capabilities["extensions"]
+        ]
     out: dict[str, object] = {
         "name": ours.get("name", ""),
         "description": ours.get("description", ""),
@@ -144,14 +170,22 @@ def write_agent_card(ours: base.JsonMembers) -> dict[str, object]:
     if "documentationUrl" in ours:
         out["documentationUrl"] = ours["documentationUrl"]
     if "securitySchemes" in ours:
-        out["securitySchemes"] = {key: write_security_scheme(value) for key, value in ours["securitySchemes"].items()}
+        out["securitySchemes"] = {
+            key: write_security_scheme(value) for key, value in ours["securitySchemes"].items()
+        }
     if "securityRequirements" in ours:
         out["security"] = [
-            {key: value.get("list") or [] for key, value in (item.get("schemes") or base.NO_MEMBERS).items()} for item in ours["securityRequirements"]
+            {
+                key: value.get("list") or []
+                for key, value in (item.get("schemes") or base.NO_MEMBERS).items()
+            }
+            for item in ours["securityRequirements"]
         ]
     if "extendedAgentCard" in capabilities:
         out["supportsAuthenticatedExtendedCard"] = capabilities["extendedAgentCard"]
     if "signatures" in ours:
         out["signatures"] = [write_agent_card_signature(item) for item in ours["signatures"]]
-    out.update(conversions.write_interfaces(ours.get("supportedInterfaces", []), transport="JSONRPC"))
+    out.update(
+        conversions.write_interfaces(ours.get("supportedInterfaces", []), transport="JSONRPC")
+    )
     return out

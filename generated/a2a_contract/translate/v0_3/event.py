@@ -3,7 +3,14 @@
 
 from ... import base, conversions, v0_3
 from .message import read_message, write_message
-from .task import read_artifact, read_task, read_task_status, write_artifact, write_task, write_task_status
+from .task import (
+    read_artifact,
+    read_task,
+    read_task_status,
+    write_artifact,
+    write_task,
+    write_task_status,
+)
 
 _FINAL_STATES: frozenset[str] = frozenset(
     {
@@ -19,7 +26,12 @@ _FINAL_STATES: frozenset[str] = frozenset(
 
 def read_task_status_update_event(theirs: v0_3.TaskStatusUpdateEvent) -> dict[str, object]:
     """Read `TaskStatusUpdateEvent` of A2A 0.3."""
-    return {"task_id": theirs.task_id, "context_id": theirs.context_id, "status": read_task_status(theirs.status), "metadata": theirs.metadata}
+    return {
+        "task_id": theirs.task_id,
+        "context_id": theirs.context_id,
+        "status": read_task_status(theirs.status),
+        "metadata": theirs.metadata,
+    }
 
 
 def write_task_status_update_event(ours: base.JsonMembers) -> dict[str, object]:
@@ -65,7 +77,9 @@ def write_task_artifact_update_event(ours: base.JsonMembers) -> dict[str, object
     return out
 
 
-def read_send_message_result_as_send_message_response(theirs: v0_3.SendMessageResult) -> dict[str, object]:
+def read_send_message_result_as_send_message_response(
+    theirs: v0_3.SendMessageResult,
+) -> dict[str, object]:
     """Read `SendMessageResult` of A2A 0.3 as `SendMessageResponse`."""
     if isinstance(theirs, v0_3.Task):
         return {"task": read_task(theirs)}
@@ -78,7 +92,9 @@ def write_send_message_response_as_send_message_result(ours: base.JsonMembers) -
         return write_task(ours["task"])
     if "message" in ours:
         return write_message(ours["message"])
-    raise conversions.UntranslatableError("A2A 0.3 has no SendMessageResult for this SendMessageResponse")
+    raise conversions.UntranslatableError(
+        "A2A 0.3 has no SendMessageResult for this SendMessageResponse"
+    )
 
 
 def read_stream_result_as_stream_response(theirs: v0_3.StreamResult) -> dict[str, object]:
@@ -105,7 +121,9 @@ def write_stream_response_as_stream_result(ours: base.JsonMembers) -> dict[str, 
     raise conversions.UntranslatableError("A2A 0.3 has no StreamResult for this StreamResponse")
 
 
-def read_send_message_reply_as_send_message_response(theirs: v0_3.SendMessageReply) -> dict[str, object]:
+def read_send_message_reply_as_send_message_response(
+    theirs: v0_3.SendMessageReply,
+) -> dict[str, object]:
     """Read `SendMessageReply` of A2A 0.3 as `SendMessageResponse`."""
     if theirs.task is not None:
         return {"task": read_task(theirs.task)}
@@ -120,7 +138,9 @@ def write_send_message_response_as_send_message_reply(ours: base.JsonMembers) ->
         return {"task": write_task(ours["task"])}
     if "message" in ours:
         return {"message": write_message(ours["message"])}
-    raise conversions.UntranslatableError("A2A 0.3 has no SendMessageReply for this SendMessageResponse")
+    raise conversions.UntranslatableError(
+        "A2A 0.3 has no SendMessageReply for this SendMessageResponse"
+    )
 
 
 def read_stream_reply_as_stream_response(theirs: v0_3.StreamReply) -> dict[str, object]:

@@ -36,8 +36,18 @@ def read_file_part_as_part(theirs: v0_3.FilePart) -> dict[str, object]:
     """Read `FilePart` of A2A 0.3 as `Part`."""
     file = theirs.file
     if isinstance(file, v0_3.FileWithBytes):
-        return {"raw": file.bytes, "metadata": theirs.metadata, "filename": file.name, "media_type": file.mime_type}
-    return {"url": file.uri, "metadata": theirs.metadata, "filename": file.name, "media_type": file.mime_type}
+        return {
+            "raw": file.bytes,
+            "metadata": theirs.metadata,
+            "filename": file.name,
+            "media_type": file.mime_type,
+        }
+    return {
+        "url": file.uri,
+        "metadata": theirs.metadata,
+        "filename": file.name,
+        "media_type": file.mime_type,
+    }
 
 
 def write_part_as_file_part(ours: base.JsonMembers) -> dict[str, object]:
@@ -74,7 +84,9 @@ def read_data_part_as_part(theirs: v0_3.DataPart) -> dict[str, object]:
 def write_part_as_data_part(ours: base.JsonMembers) -> dict[str, object]:
     """Write `Part` for A2A 0.3 as `DataPart`."""
     if "data" in ours:
-        content, marks = conversions.wrap(ours["data"], ours.get("metadata"), "value", "data_part_compat")
+        content, marks = conversions.wrap(
+            ours["data"], ours.get("metadata"), "value", "data_part_compat"
+        )
         out: dict[str, object] = {"kind": "data", "data": content}
         if marks is not None:
             out["metadata"] = marks

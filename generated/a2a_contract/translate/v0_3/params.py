@@ -3,23 +3,32 @@
 
 from ... import base, conversions, v0_3
 from .message import read_message, write_message
-from .push import read_push_notification_config_as_task_push_notification_config, write_task_push_notification_config_as_push_notification_config
+from .push import (
+    read_push_notification_config_as_task_push_notification_config,
+    write_task_push_notification_config_as_push_notification_config,
+)
 from .task import read_task, read_task_state, write_task, write_task_state
 
 
-def read_message_send_configuration_as_send_message_configuration(theirs: v0_3.MessageSendConfiguration) -> dict[str, object]:
+def read_message_send_configuration_as_send_message_configuration(
+    theirs: v0_3.MessageSendConfiguration,
+) -> dict[str, object]:
     """Read `MessageSendConfiguration` of A2A 0.3 as `SendMessageConfiguration`."""
     return {
         "accepted_output_modes": theirs.accepted_output_modes,
         "task_push_notification_config": None
         if theirs.push_notification_config is None
-        else read_push_notification_config_as_task_push_notification_config(theirs.push_notification_config),
+        else read_push_notification_config_as_task_push_notification_config(
+            theirs.push_notification_config
+        ),
         "history_length": theirs.history_length,
         "return_immediately": None if theirs.blocking is None else not theirs.blocking,
     }
 
 
-def write_send_message_configuration_as_message_send_configuration(ours: base.JsonMembers) -> dict[str, object]:
+def write_send_message_configuration_as_message_send_configuration(
+    ours: base.JsonMembers,
+) -> dict[str, object]:
     """Write `SendMessageConfiguration` for A2A 0.3 as `MessageSendConfiguration`."""
     out: dict[str, object] = {}
     if "acceptedOutputModes" in ours:
@@ -29,11 +38,17 @@ def write_send_message_configuration_as_message_send_configuration(ours: base.Js
     if "historyLength" in ours:
         out["historyLength"] = ours["historyLength"]
     if "taskPushNotificationConfig" in ours:
-        out["pushNotificationConfig"] = write_task_push_notification_config_as_push_notification_config(ours["taskPushNotificationConfig"])
+        out["pushNotificationConfig"] = (
+            write_task_push_notification_config_as_push_notification_config(
+                ours["taskPushNotificationConfig"]
+            )
+        )
     return out
 
 
-def read_message_send_params_as_send_message_request(theirs: v0_3.MessageSendParams) -> dict[str, object]:
+def read_message_send_params_as_send_message_request(
+    theirs: v0_3.MessageSendParams,
+) -> dict[str, object]:
     """Read `MessageSendParams` of A2A 0.3 as `SendMessageRequest`."""
     return {
         "message": read_message(theirs.message),
@@ -48,7 +63,9 @@ def write_send_message_request_as_message_send_params(ours: base.JsonMembers) ->
     """Write `SendMessageRequest` for A2A 0.3 as `MessageSendParams`."""
     out: dict[str, object] = {"message": write_message(ours["message"])}
     if "configuration" in ours:
-        out["configuration"] = write_send_message_configuration_as_message_send_configuration(ours["configuration"])
+        out["configuration"] = write_send_message_configuration_as_message_send_configuration(
+            ours["configuration"]
+        )
     if "metadata" in ours:
         out["metadata"] = ours["metadata"]
     return out
@@ -67,7 +84,9 @@ def write_cancel_task_request_as_task_id_params(ours: base.JsonMembers) -> dict[
     return out
 
 
-def read_task_id_params_as_subscribe_to_task_request(theirs: v0_3.TaskIdParams) -> dict[str, object]:
+def read_task_id_params_as_subscribe_to_task_request(
+    theirs: v0_3.TaskIdParams,
+) -> dict[str, object]:
     """Read `TaskIdParams` of A2A 0.3 as `SubscribeToTaskRequest`."""
     return {"id": theirs.id}
 
@@ -98,7 +117,9 @@ def read_list_tasks_params_as_list_tasks_request(theirs: v0_3.ListTasksParams) -
         "page_size": theirs.page_size,
         "page_token": theirs.page_token,
         "history_length": theirs.history_length,
-        "status_timestamp_after": None if theirs.last_updated_after is None else conversions.moment(theirs.last_updated_after),
+        "status_timestamp_after": None
+        if theirs.last_updated_after is None
+        else conversions.moment(theirs.last_updated_after),
         "include_artifacts": theirs.include_artifacts,
     }
 
@@ -123,7 +144,9 @@ def write_list_tasks_request_as_list_tasks_params(ours: base.JsonMembers) -> dic
     return out
 
 
-def read_list_tasks_result_as_list_tasks_response(theirs: v0_3.ListTasksResult) -> dict[str, object]:
+def read_list_tasks_result_as_list_tasks_response(
+    theirs: v0_3.ListTasksResult,
+) -> dict[str, object]:
     """Read `ListTasksResult` of A2A 0.3 as `ListTasksResponse`."""
     return {
         "tasks": [read_task(item) for item in theirs.tasks],
@@ -150,7 +173,9 @@ def read_get_task_push_notification_config_params_as_get_task_push_notification_
     return {"task_id": theirs.id, "id": theirs.push_notification_config_id or ""}
 
 
-def write_get_task_push_notification_config_request_as_get_task_push_notification_config_params(ours: base.JsonMembers) -> dict[str, object]:
+def write_get_task_push_notification_config_request_as_get_task_push_notification_config_params(
+    ours: base.JsonMembers,
+) -> dict[str, object]:
     """Write `GetTaskPushNotificationConfigRequest` for A2A 0.3 as `GetTaskPushNotificationConfigParams`."""
     out: dict[str, object] = {"id": ours["taskId"]}
     if ours["id"]:
@@ -165,7 +190,9 @@ def read_list_task_push_notification_config_params_as_list_task_push_notificatio
     return {"task_id": theirs.id}
 
 
-def write_list_task_push_notification_configs_request_as_list_task_push_notification_config_params(ours: base.JsonMembers) -> dict[str, object]:
+def write_list_task_push_notification_configs_request_as_list_task_push_notification_config_params(
+    ours: base.JsonMembers,
+) -> dict[str, object]:
     """Write `ListTaskPushNotificationConfigsRequest` for A2A 0.3 as `ListTaskPushNotificationConfigParams`."""
     return {"id": ours["taskId"]}
 
@@ -177,6 +204,8 @@ def read_delete_task_push_notification_config_params_as_delete_task_push_notific
     return {"task_id": theirs.id, "id": theirs.push_notification_config_id}
 
 
-def write_delete_task_push_notification_config_request_as_delete_task_push_notification_config_params(ours: base.JsonMembers) -> dict[str, object]:
+def write_delete_task_push_notification_config_request_as_delete_task_push_notification_config_params(
+    ours: base.JsonMembers,
+) -> dict[str, object]:
     """Write `DeleteTaskPushNotificationConfigRequest` for A2A 0.3 as `DeleteTaskPushNotificationConfigParams`."""
     return {"id": ours["taskId"], "pushNotificationConfigId": ours["id"]}

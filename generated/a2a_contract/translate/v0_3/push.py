@@ -4,12 +4,19 @@
 from ... import base, v0_3
 
 
-def read_push_notification_authentication_info_as_authentication_info(theirs: v0_3.PushNotificationAuthenticationInfo) -> dict[str, object]:
+def read_push_notification_authentication_info_as_authentication_info(
+    theirs: v0_3.PushNotificationAuthenticationInfo,
+) -> dict[str, object]:
     """Read `PushNotificationAuthenticationInfo` of A2A 0.3 as `AuthenticationInfo`."""
-    return {"scheme": theirs.schemes[0] if theirs.schemes else "", "credentials": theirs.credentials}
+    return {
+        "scheme": theirs.schemes[0] if theirs.schemes else "",
+        "credentials": theirs.credentials,
+    }
 
 
-def write_authentication_info_as_push_notification_authentication_info(ours: base.JsonMembers) -> dict[str, object]:
+def write_authentication_info_as_push_notification_authentication_info(
+    ours: base.JsonMembers,
+) -> dict[str, object]:
     """Write `AuthenticationInfo` for A2A 0.3 as `PushNotificationAuthenticationInfo`."""
     out: dict[str, object] = {"schemes": [ours.get("scheme", "")] if ours.get("scheme", "") else []}
     if "credentials" in ours:
@@ -17,7 +24,9 @@ def write_authentication_info_as_push_notification_authentication_info(ours: bas
     return out
 
 
-def read_push_notification_config_as_task_push_notification_config(theirs: v0_3.PushNotificationConfig) -> dict[str, object]:
+def read_push_notification_config_as_task_push_notification_config(
+    theirs: v0_3.PushNotificationConfig,
+) -> dict[str, object]:
     """Read `PushNotificationConfig` of A2A 0.3 as `TaskPushNotificationConfig`."""
     return {
         "id": theirs.id,
@@ -25,11 +34,15 @@ def read_push_notification_config_as_task_push_notification_config(theirs: v0_3.
         "token": theirs.token,
         "authentication": None
         if theirs.authentication is None
-        else read_push_notification_authentication_info_as_authentication_info(theirs.authentication),
+        else read_push_notification_authentication_info_as_authentication_info(
+            theirs.authentication
+        ),
     }
 
 
-def write_task_push_notification_config_as_push_notification_config(ours: base.JsonMembers) -> dict[str, object]:
+def write_task_push_notification_config_as_push_notification_config(
+    ours: base.JsonMembers,
+) -> dict[str, object]:
     """Write `TaskPushNotificationConfig` for A2A 0.3 as `PushNotificationConfig`."""
     out: dict[str, object] = {"url": ours.get("url", "")}
     if "id" in ours:
@@ -37,11 +50,15 @@ def write_task_push_notification_config_as_push_notification_config(ours: base.J
     if "token" in ours:
         out["token"] = ours["token"]
     if "authentication" in ours:
-        out["authentication"] = write_authentication_info_as_push_notification_authentication_info(ours["authentication"])
+        out["authentication"] = write_authentication_info_as_push_notification_authentication_info(
+            ours["authentication"]
+        )
     return out
 
 
-def read_task_push_notification_config(theirs: v0_3.TaskPushNotificationConfig) -> dict[str, object]:
+def read_task_push_notification_config(
+    theirs: v0_3.TaskPushNotificationConfig,
+) -> dict[str, object]:
     """Read `TaskPushNotificationConfig` of A2A 0.3."""
     push_notification_config = theirs.push_notification_config
     return {
@@ -51,7 +68,9 @@ def read_task_push_notification_config(theirs: v0_3.TaskPushNotificationConfig) 
         "token": push_notification_config.token,
         "authentication": None
         if push_notification_config.authentication is None
-        else read_push_notification_authentication_info_as_authentication_info(push_notification_config.authentication),
+        else read_push_notification_authentication_info_as_authentication_info(
+            push_notification_config.authentication
+        ),
     }
 
 
@@ -63,8 +82,15 @@ def write_task_push_notification_config(ours: base.JsonMembers) -> dict[str, obj
     if "token" in ours:
         push_notification_config_out["token"] = ours["token"]
     if "authentication" in ours:
-        push_notification_config_out["authentication"] = write_authentication_info_as_push_notification_authentication_info(ours["authentication"])
-    out: dict[str, object] = {"taskId": ours.get("taskId") or "", "pushNotificationConfig": push_notification_config_out}
+        push_notification_config_out["authentication"] = (
+            write_authentication_info_as_push_notification_authentication_info(
+                ours["authentication"]
+            )
+        )
+    out: dict[str, object] = {
+        "taskId": ours.get("taskId") or "",
+        "pushNotificationConfig": push_notification_config_out,
+    }
     return out
 
 
@@ -75,6 +101,10 @@ def read_task_push_notification_configs_as_list_task_push_notification_configs_r
     return {"configs": [read_task_push_notification_config(item) for item in theirs]}
 
 
-def write_list_task_push_notification_configs_response_as_task_push_notification_configs(ours: base.JsonMembers) -> list[dict[str, object]]:
+def write_list_task_push_notification_configs_response_as_task_push_notification_configs(
+    ours: base.JsonMembers,
+) -> list[dict[str, object]]:
     """Write `ListTaskPushNotificationConfigsResponse` for A2A 0.3 as `TaskPushNotificationConfigs`."""
-    return [write_task_push_notification_config(item) for item in ours.get("configs") or base.NO_ITEMS]
+    return [
+        write_task_push_notification_config(item) for item in ours.get("configs") or base.NO_ITEMS
+    ]

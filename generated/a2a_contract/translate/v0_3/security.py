@@ -11,7 +11,11 @@ def read_api_key_security_scheme(theirs: v0_3.APIKeySecurityScheme) -> dict[str,
 
 def write_api_key_security_scheme(ours: base.JsonMembers) -> dict[str, object]:
     """Write `APIKeySecurityScheme` for A2A 0.3."""
-    out: dict[str, object] = {"type": "apiKey", "in": ours.get("location", ""), "name": ours.get("name", "")}
+    out: dict[str, object] = {
+        "type": "apiKey",
+        "in": ours.get("location", ""),
+        "name": ours.get("name", ""),
+    }
     if "description" in ours:
         out["description"] = ours["description"]
     return out
@@ -19,7 +23,11 @@ def write_api_key_security_scheme(ours: base.JsonMembers) -> dict[str, object]:
 
 def read_http_auth_security_scheme(theirs: v0_3.HTTPAuthSecurityScheme) -> dict[str, object]:
     """Read `HTTPAuthSecurityScheme` of A2A 0.3."""
-    return {"description": theirs.description, "scheme": theirs.scheme, "bearer_format": theirs.bearer_format}
+    return {
+        "description": theirs.description,
+        "scheme": theirs.scheme,
+        "bearer_format": theirs.bearer_format,
+    }
 
 
 def write_http_auth_security_scheme(ours: base.JsonMembers) -> dict[str, object]:
@@ -32,9 +40,16 @@ def write_http_auth_security_scheme(ours: base.JsonMembers) -> dict[str, object]
     return out
 
 
-def read_authorization_code_o_auth_flow(theirs: v0_3.AuthorizationCodeOAuthFlow) -> dict[str, object]:
+def read_authorization_code_o_auth_flow(
+    theirs: v0_3.AuthorizationCodeOAuthFlow,
+) -> dict[str, object]:
     """Read `AuthorizationCodeOAuthFlow` of A2A 0.3."""
-    return {"authorization_url": theirs.authorization_url, "token_url": theirs.token_url, "refresh_url": theirs.refresh_url, "scopes": theirs.scopes}
+    return {
+        "authorization_url": theirs.authorization_url,
+        "token_url": theirs.token_url,
+        "refresh_url": theirs.refresh_url,
+        "scopes": theirs.scopes,
+    }
 
 
 def write_authorization_code_o_auth_flow(ours: base.JsonMembers) -> dict[str, object]:
@@ -49,14 +64,23 @@ def write_authorization_code_o_auth_flow(ours: base.JsonMembers) -> dict[str, ob
     return out
 
 
-def read_client_credentials_o_auth_flow(theirs: v0_3.ClientCredentialsOAuthFlow) -> dict[str, object]:
+def read_client_credentials_o_auth_flow(
+    theirs: v0_3.ClientCredentialsOAuthFlow,
+) -> dict[str, object]:
     """Read `ClientCredentialsOAuthFlow` of A2A 0.3."""
-    return {"token_url": theirs.token_url, "refresh_url": theirs.refresh_url, "scopes": theirs.scopes}
+    return {
+        "token_url": theirs.token_url,
+        "refresh_url": theirs.refresh_url,
+        "scopes": theirs.scopes,
+    }
 
 
 def write_client_credentials_o_auth_flow(ours: base.JsonMembers) -> dict[str, object]:
     """Write `ClientCredentialsOAuthFlow` for A2A 0.3."""
-    out: dict[str, object] = {"tokenUrl": ours.get("tokenUrl", ""), "scopes": ours.get("scopes", {})}
+    out: dict[str, object] = {
+        "tokenUrl": ours.get("tokenUrl", ""),
+        "scopes": ours.get("scopes", {}),
+    }
     if "refreshUrl" in ours:
         out["refreshUrl"] = ours["refreshUrl"]
     return out
@@ -64,12 +88,19 @@ def write_client_credentials_o_auth_flow(ours: base.JsonMembers) -> dict[str, ob
 
 def read_implicit_o_auth_flow(theirs: v0_3.ImplicitOAuthFlow) -> dict[str, object]:
     """Read `ImplicitOAuthFlow` of A2A 0.3."""
-    return {"authorization_url": theirs.authorization_url or None, "refresh_url": theirs.refresh_url, "scopes": theirs.scopes or None}
+    return {
+        "authorization_url": theirs.authorization_url or None,
+        "refresh_url": theirs.refresh_url,
+        "scopes": theirs.scopes or None,
+    }
 
 
 def write_implicit_o_auth_flow(ours: base.JsonMembers) -> dict[str, object]:
     """Write `ImplicitOAuthFlow` for A2A 0.3."""
-    out: dict[str, object] = {"authorizationUrl": ours.get("authorizationUrl") or "", "scopes": ours.get("scopes") or {}}
+    out: dict[str, object] = {
+        "authorizationUrl": ours.get("authorizationUrl") or "",
+        "scopes": ours.get("scopes") or {},
+    }
     if "refreshUrl" in ours:
         out["refreshUrl"] = ours["refreshUrl"]
     return out
@@ -77,12 +108,19 @@ def write_implicit_o_auth_flow(ours: base.JsonMembers) -> dict[str, object]:
 
 def read_password_o_auth_flow(theirs: v0_3.PasswordOAuthFlow) -> dict[str, object]:
     """Read `PasswordOAuthFlow` of A2A 0.3."""
-    return {"token_url": theirs.token_url or None, "refresh_url": theirs.refresh_url, "scopes": theirs.scopes or None}
+    return {
+        "token_url": theirs.token_url or None,
+        "refresh_url": theirs.refresh_url,
+        "scopes": theirs.scopes or None,
+    }
 
 
 def write_password_o_auth_flow(ours: base.JsonMembers) -> dict[str, object]:
     """Write `PasswordOAuthFlow` for A2A 0.3."""
-    out: dict[str, object] = {"tokenUrl": ours.get("tokenUrl") or "", "scopes": ours.get("scopes") or {}}
+    out: dict[str, object] = {
+        "tokenUrl": ours.get("tokenUrl") or "",
+        "scopes": ours.get("scopes") or {},
+    }
     if "refreshUrl" in ours:
         out["refreshUrl"] = ours["refreshUrl"]
     return out
@@ -91,9 +129,13 @@ def write_password_o_auth_flow(ours: base.JsonMembers) -> dict[str, object]:
 def read_o_auth_flows(theirs: v0_3.OAuthFlows) -> dict[str, object]:
     """Read `OAuthFlows` of A2A 0.3."""
     if theirs.authorization_code is not None:
-        return {"authorization_code": read_authorization_code_o_auth_flow(theirs.authorization_code)}
+        return {
+            "authorization_code": read_authorization_code_o_auth_flow(theirs.authorization_code)
+        }
     if theirs.client_credentials is not None:
-        return {"client_credentials": read_client_credentials_o_auth_flow(theirs.client_credentials)}
+        return {
+            "client_credentials": read_client_credentials_o_auth_flow(theirs.client_credentials)
+        }
     if theirs.implicit is not None:
         return {"implicit": read_implicit_o_auth_flow(theirs.implicit)}
     if theirs.password is not None:
@@ -104,9 +146,13 @@ def read_o_auth_flows(theirs: v0_3.OAuthFlows) -> dict[str, object]:
 def write_o_auth_flows(ours: base.JsonMembers) -> dict[str, object]:
     """Write `OAuthFlows` for A2A 0.3."""
     if "authorizationCode" in ours:
-        return {"authorizationCode": write_authorization_code_o_auth_flow(ours["authorizationCode"])}
+        return {
+            "authorizationCode": write_authorization_code_o_auth_flow(ours["authorizationCode"])
+        }
     if "clientCredentials" in ours:
-        return {"clientCredentials": write_client_credentials_o_auth_flow(ours["clientCredentials"])}
+        return {
+            "clientCredentials": write_client_credentials_o_auth_flow(ours["clientCredentials"])
+        }
     if "implicit" in ours:
         return {"implicit": write_implicit_o_auth_flow(ours["implicit"])}
     if "password" in ours:
@@ -116,7 +162,11 @@ def write_o_auth_flows(ours: base.JsonMembers) -> dict[str, object]:
 
 def read_o_auth2_security_scheme(theirs: v0_3.OAuth2SecurityScheme) -> dict[str, object]:
     """Read `OAuth2SecurityScheme` of A2A 0.3."""
-    return {"description": theirs.description, "flows": read_o_auth_flows(theirs.flows), "oauth2_metadata_url": theirs.oauth2_metadata_url}
+    return {
+        "description": theirs.description,
+        "flows": read_o_auth_flows(theirs.flows),
+        "oauth2_metadata_url": theirs.oauth2_metadata_url,
+    }
 
 
 def write_o_auth2_security_scheme(ours: base.JsonMembers) -> dict[str, object]:
@@ -129,25 +179,34 @@ def write_o_auth2_security_scheme(ours: base.JsonMembers) -> dict[str, object]:
     return out
 
 
-def read_open_id_connect_security_scheme(theirs: v0_3.OpenIdConnectSecurityScheme) -> dict[str, object]:
+def read_open_id_connect_security_scheme(
+    theirs: v0_3.OpenIdConnectSecurityScheme,
+) -> dict[str, object]:
     """Read `OpenIdConnectSecurityScheme` of A2A 0.3."""
     return {"description": theirs.description, "open_id_connect_url": theirs.open_id_connect_url}
 
 
 def write_open_id_connect_security_scheme(ours: base.JsonMembers) -> dict[str, object]:
     """Write `OpenIdConnectSecurityScheme` for A2A 0.3."""
-    out: dict[str, object] = {"type": "openIdConnect", "openIdConnectUrl": ours.get("openIdConnectUrl", "")}
+    out: dict[str, object] = {
+        "type": "openIdConnect",
+        "openIdConnectUrl": ours.get("openIdConnectUrl", ""),
+    }
     if "description" in ours:
         out["description"] = ours["description"]
     return out
 
 
-def read_mutual_tls_security_scheme_as_mutual_tls_security_scheme(theirs: v0_3.MutualTLSSecurityScheme) -> dict[str, object]:
+def read_mutual_tls_security_scheme_as_mutual_tls_security_scheme(
+    theirs: v0_3.MutualTLSSecurityScheme,
+) -> dict[str, object]:
     """Read `MutualTLSSecurityScheme` of A2A 0.3 as `MutualTlsSecurityScheme`."""
     return {"description": theirs.description}
 
 
-def write_mutual_tls_security_scheme_as_mutual_tls_security_scheme(ours: base.JsonMembers) -> dict[str, object]:
+def write_mutual_tls_security_scheme_as_mutual_tls_security_scheme(
+    ours: base.JsonMembers,
+) -> dict[str, object]:
     """Write `MutualTlsSecurityScheme` for A2A 0.3 as `MutualTLSSecurityScheme`."""
     out: dict[str, object] = {"type": "mutualTLS"}
     if "description" in ours:
@@ -165,7 +224,11 @@ def read_security_scheme(theirs: v0_3.SecurityScheme) -> dict[str, object]:
         return {"oauth2_security_scheme": read_o_auth2_security_scheme(theirs)}
     if isinstance(theirs, v0_3.OpenIdConnectSecurityScheme):
         return {"open_id_connect_security_scheme": read_open_id_connect_security_scheme(theirs)}
-    return {"mtls_security_scheme": read_mutual_tls_security_scheme_as_mutual_tls_security_scheme(theirs)}
+    return {
+        "mtls_security_scheme": read_mutual_tls_security_scheme_as_mutual_tls_security_scheme(
+            theirs
+        )
+    }
 
 
 def write_security_scheme(ours: base.JsonMembers) -> dict[str, object]:
@@ -179,5 +242,7 @@ def write_security_scheme(ours: base.JsonMembers) -> dict[str, object]:
     if "openIdConnectSecurityScheme" in ours:
         return write_open_id_connect_security_scheme(ours["openIdConnectSecurityScheme"])
     if "mtlsSecurityScheme" in ours:
-        return write_mutual_tls_security_scheme_as_mutual_tls_security_scheme(ours["mtlsSecurityScheme"])
+        return write_mutual_tls_security_scheme_as_mutual_tls_security_scheme(
+            ours["mtlsSecurityScheme"]
+        )
     raise conversions.UntranslatableError("A2A 0.3 has no SecurityScheme for this SecurityScheme")

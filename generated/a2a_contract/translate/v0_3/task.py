@@ -53,7 +53,9 @@ def read_task_status(theirs: v0_3.TaskStatus) -> dict[str, object]:
 
 def write_task_status(ours: base.JsonMembers) -> dict[str, object]:
     """Write `TaskStatus` for A2A 0.3."""
-    out: dict[str, object] = {"state": write_task_state(ours.get("state", "TASK_STATE_UNSPECIFIED"))}
+    out: dict[str, object] = {
+        "state": write_task_state(ours.get("state", "TASK_STATE_UNSPECIFIED"))
+    }
     if "message" in ours:
         out["message"] = write_message(ours["message"])
     if "timestamp" in ours:
@@ -75,7 +77,10 @@ def read_artifact(theirs: v0_3.Artifact) -> dict[str, object]:
 
 def write_artifact(ours: base.JsonMembers) -> dict[str, object]:
     """Write `Artifact` for A2A 0.3."""
-    out: dict[str, object] = {"artifactId": ours.get("artifactId", ""), "parts": [write_part(item) for item in ours.get("parts", [])]}
+    out: dict[str, object] = {
+        "artifactId": ours.get("artifactId", ""),
+        "parts": [write_part(item) for item in ours.get("parts", [])],
+    }
     if "name" in ours:
         out["name"] = ours["name"]
     if "description" in ours:
@@ -93,8 +98,12 @@ def read_task(theirs: v0_3.Task) -> dict[str, object]:
         "id": theirs.id,
         "context_id": theirs.context_id or None,
         "status": read_task_status(theirs.status),
-        "artifacts": None if theirs.artifacts is None else [read_artifact(item) for item in theirs.artifacts],
-        "history": None if theirs.history is None else [read_message(item) for item in theirs.history],
+        "artifacts": None
+        if theirs.artifacts is None
+        else [read_artifact(item) for item in theirs.artifacts],
+        "history": None
+        if theirs.history is None
+        else [read_message(item) for item in theirs.history],
         "metadata": theirs.metadata,
     }
 

@@ -84,7 +84,16 @@ from .security import (
     write_security_scheme,
     write_string_list,
 )
-from .task import read_artifact, read_task, read_task_state, read_task_status, write_artifact, write_task, write_task_state, write_task_status
+from .task import (
+    read_artifact,
+    read_task,
+    read_task_state,
+    read_task_status,
+    write_artifact,
+    write_task,
+    write_task_state,
+    write_task_status,
+)
 
 __all__ = [
     "read_agent_card",

@@ -2,7 +2,12 @@
 """Translations of card.json between A2A 0.3 in ProtoJSON and the canonical model."""
 
 from ... import base, conversions, v0_3_proto
-from .security import read_security_as_security_requirement, read_security_scheme, write_security_requirement_as_security, write_security_scheme
+from .security import (
+    read_security_as_security_requirement,
+    read_security_scheme,
+    write_security_requirement_as_security,
+    write_security_scheme,
+)
 
 
 def read_agent_provider(theirs: v0_3_proto.AgentProvider) -> dict[str, object]:
@@ -22,7 +27,12 @@ def write_agent_provider(ours: base.JsonMembers) -> dict[str, object]:
 
 def read_agent_extension(theirs: v0_3_proto.AgentExtension) -> dict[str, object]:
     """Read `AgentExtension` of A2A 0.3 in ProtoJSON."""
-    return {"uri": theirs.uri, "description": theirs.description, "required": theirs.required, "params": theirs.params}
+    return {
+        "uri": theirs.uri,
+        "description": theirs.description,
+        "required": theirs.required,
+        "params": theirs.params,
+    }
 
 
 def write_agent_extension(ours: base.JsonMembers) -> dict[str, object]:
@@ -49,7 +59,9 @@ def read_agent_skill(theirs: v0_3_proto.AgentSkill) -> dict[str, object]:
         "examples": theirs.examples,
         "input_modes": theirs.input_modes,
         "output_modes": theirs.output_modes,
-        "security_requirements": None if theirs.security is None else [read_security_as_security_requirement(item) for item in theirs.security],
+        "security_requirements": None
+        if theirs.security is None
+        else [read_security_as_security_requirement(item) for item in theirs.security],
     }
 
 
@@ -71,7 +83,9 @@ def write_agent_skill(ours: base.JsonMembers) -> dict[str, object]:
     if "outputModes" in ours:
         out["outputModes"] = ours["outputModes"]
     if "securityRequirements" in ours:
-        out["security"] = [write_security_requirement_as_security(item) for item in ours["securityRequirements"]]
+        out["security"] = [
+            write_security_requirement_as_security(item) for item in ours["securityRequirements"]
+        ]
     return out
 
 
@@ -82,7 +96,10 @@ def read_agent_card_signature(theirs: v0_3_proto.AgentCardSignature) -> dict[str
 
 def write_agent_card_signature(ours: base.JsonMembers) -> dict[str, object]:
     """Write `AgentCardSignature` for A2A 0.3 in ProtoJSON."""
-    out: dict[str, object] = {"protected": ours.get("protected", ""), "signature": ours.get("signature", "")}
+    out: dict[str, object] = {
+        "protected": ours.get("protected", ""),
+        "signature": ours.get("signature", ""),
+    }
     if "header" in ours:
         out["header"] = ours["header"]
     return out
@@ -97,7 +114,9 @@ def read_agent_card(theirs: v0_3_proto.AgentCard) -> dict[str, object]:
         "supported_interfaces": conversions.read_interfaces(
             theirs.url,
             theirs.preferred_transport,
-            None if theirs.additional_interfaces is None else [item.to_dict() for item in theirs.additional_interfaces],
+            None
+            if theirs.additional_interfaces is None
+            else [item.to_dict() for item in theirs.additional_interfaces],
             theirs.protocol_version,
             transport="JSONRPC",
         ),
@@ -107,17 +126,23 @@ def read_agent_card(theirs: v0_3_proto.AgentCard) -> dict[str, object]:
         "capabilities": {
             "streaming": capabilities.streaming,
             "push_notifications": capabilities.push_notifications,
-            "extensions": None if capabilities.extensions is None else [read_agent_extension(item) for item in capabilities.extensions],
+            "extensions": None
+            if capabilities.extensions is None
+            else [read_agent_extension(item) for item in capabilities.extensions],
             "extended_agent_card": theirs.supports_authenticated_extended_card,
         },
         "security_schemes": None
         if theirs.security_schemes is None
         else {key: read_security_scheme(value) for key, value in theirs.security_schemes.items()},
-        "security_requirements": None if theirs.security is None else [read_security_as_security_requirement(item) for item in theirs.security],
+        "security_requirements": None
+        if theirs.security is None
+        else [read_security_as_security_requirement(item) for item in theirs.security],
         "default_input_modes": theirs.default_input_modes or [],
         "default_output_modes": theirs.default_output_modes or [],
         "skills": [read_agent_skill(item) for item in theirs.skills or []],
-        "signatures": None if theirs.signatures is None else [read_agent_card_signature(item) for item in theirs.signatures],
+        "signatures": None
+        if theirs.signatures is None
+        else [read_agent_card_signature(item) for item in theirs.signatures],
         "icon_url": theirs.icon_url,
     }
 
@@ -131,7 +156,9 @@ def write_agent_card(ours: base.JsonMembers) -> dict[str, object]:
     if "pushNotifications" in capabilities:
         capabilities_out["pushNotifications"] = capabilities["pushNotifications"]
     if "extensions" in capabilities:
-        capabilities_out["extensions"] = [write_agent_extension(item) for item in capabilities["extensions"]]
+        capabilities_out["extensions"] = [
+            write_agent_extension(item) for item in capabilities["extensions"]
+        ]
     out: dict[str, object] = {}
     if ours.get("name", ""):
         out["name"] = ours.get("name", "")
@@ -148,9 +175,13 @@ def write_agent_card(ours: base.JsonMembers) -> dict[str, object]:
     if capabilities_out:
         out["capabilities"] = capabilities_out
     if "securitySchemes" in ours:
-        out["securitySchemes"] = {key: write_security_scheme(value) for key, value in ours["securitySchemes"].items()}
+        out["securitySchemes"] = {
+            key: write_security_scheme(value) for key, value in ours["securitySchemes"].items()
+        }
     if "securityRequirements" in ours:
-        out["security"] = [write_security_requirement_as_security(item) for item in ours["securityRequirements"]]
+        out["security"] = [
+            write_security_requirement_as_security(item) for item in ours["securityRequirements"]
+        ]
     if ours.get("defaultInputModes", []):
         out["defaultInputModes"] = ours.get("defaultInputModes", [])
     if ours.get("defaultOutputModes", []):
@@ -161,5 +192,7 @@ def write_agent_card(ours: base.JsonMembers) -> dict[str, object]:
         out["supportsAuthenticatedExtendedCard"] = capabilities["extendedAgentCard"]
     if "signatures" in ours:
         out["signatures"] = [write_agent_card_signature(item) for item in ours["signatures"]]
-    out.update(conversions.write_interfaces(ours.get("supportedInterfaces", []), transport="JSONRPC"))
+    out.update(
+        conversions.write_interfaces(ours.get("supportedInterfaces", []), transport="JSONRPC")
+    )
     return out

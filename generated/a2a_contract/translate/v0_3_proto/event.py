@@ -3,7 +3,14 @@
 
 from ... import base, conversions, v0_3_proto
 from .message import read_message, write_message
-from .task import read_artifact, read_task, read_task_status, write_artifact, write_task, write_task_status
+from .task import (
+    read_artifact,
+    read_task,
+    read_task_status,
+    write_artifact,
+    write_task,
+    write_task_status,
+)
 
 _FINAL_STATES: frozenset[str] = frozenset(
     {
@@ -29,7 +36,10 @@ def read_task_status_update_event(theirs: v0_3_proto.TaskStatusUpdateEvent) -> d
 
 def write_task_status_update_event(ours: base.JsonMembers) -> dict[str, object]:
     """Write `TaskStatusUpdateEvent` for A2A 0.3 in ProtoJSON."""
-    out: dict[str, object] = {"status": write_task_status(ours["status"]), "final": ours["status"]["state"] in _FINAL_STATES}
+    out: dict[str, object] = {
+        "status": write_task_status(ours["status"]),
+        "final": ours["status"]["state"] in _FINAL_STATES,
+    }
     if ours.get("taskId", ""):
         out["taskId"] = ours.get("taskId", "")
     if ours.get("contextId", ""):
@@ -39,7 +49,9 @@ def write_task_status_update_event(ours: base.JsonMembers) -> dict[str, object]:
     return out
 
 
-def read_task_artifact_update_event(theirs: v0_3_proto.TaskArtifactUpdateEvent) -> dict[str, object]:
+def read_task_artifact_update_event(
+    theirs: v0_3_proto.TaskArtifactUpdateEvent,
+) -> dict[str, object]:
     """Read `TaskArtifactUpdateEvent` of A2A 0.3 in ProtoJSON."""
     return {
         "task_id": theirs.task_id or "",
@@ -82,7 +94,9 @@ def write_send_message_response(ours: base.JsonMembers) -> dict[str, object]:
         return {"task": write_task(ours["task"])}
     if "message" in ours:
         return {"message": write_message(ours["message"])}
-    raise conversions.UntranslatableError("A2A 0.3 in ProtoJSON has no SendMessageResponse for this SendMessageResponse")
+    raise conversions.UntranslatableError(
+        "A2A 0.3 in ProtoJSON has no SendMessageResponse for this SendMessageResponse"
+    )
 
 
 def read_stream_response(theirs: v0_3_proto.StreamResponse) -> dict[str, object]:
@@ -108,4 +122,6 @@ def write_stream_response(ours: base.JsonMembers) -> dict[str, object]:
         return {"statusUpdate": write_task_status_update_event(ours["statusUpdate"])}
     if "artifactUpdate" in ours:
         return {"artifactUpdate": write_task_artifact_update_event(ours["artifactUpdate"])}
-    raise conversions.UntranslatableError("A2A 0.3 in ProtoJSON has no StreamResponse for this StreamResponse")
+    raise conversions.UntranslatableError(
+        "A2A 0.3 in ProtoJSON has no StreamResponse for this StreamResponse"
+    )

@@ -3,8 +3,16 @@
 
 from ... import base, conversions, v0_3_proto, v1_0
 
-_READ_ROLE: dict[str, v1_0.Role] = {"ROLE_UNSPECIFIED": v1_0.Role.UNSPECIFIED, "ROLE_USER": v1_0.Role.USER, "ROLE_AGENT": v1_0.Role.AGENT}
-_WRITE_ROLE: dict[str, str] = {"ROLE_UNSPECIFIED": "ROLE_UNSPECIFIED", "ROLE_USER": "ROLE_USER", "ROLE_AGENT": "ROLE_AGENT"}
+_READ_ROLE: dict[str, v1_0.Role] = {
+    "ROLE_UNSPECIFIED": v1_0.Role.UNSPECIFIED,
+    "ROLE_USER": v1_0.Role.USER,
+    "ROLE_AGENT": v1_0.Role.AGENT,
+}
+_WRITE_ROLE: dict[str, str] = {
+    "ROLE_UNSPECIFIED": "ROLE_UNSPECIFIED",
+    "ROLE_USER": "ROLE_USER",
+    "ROLE_AGENT": "ROLE_AGENT",
+}
 
 
 def read_role(theirs: v0_3_proto.Role) -> v1_0.Role:
@@ -24,9 +32,19 @@ def read_part(theirs: v0_3_proto.Part) -> dict[str, object]:
     if theirs.text is not None:
         return {"text": theirs.text, "metadata": theirs.metadata}
     if file is not None and file.file_with_bytes is not None:
-        return {"raw": file.file_with_bytes, "metadata": theirs.metadata, "filename": file.name, "media_type": file.mime_type}
+        return {
+            "raw": file.file_with_bytes,
+            "metadata": theirs.metadata,
+            "filename": file.name,
+            "media_type": file.mime_type,
+        }
     if file is not None and file.file_with_uri is not None:
-        return {"url": file.file_with_uri, "metadata": theirs.metadata, "filename": file.name, "media_type": file.mime_type}
+        return {
+            "url": file.file_with_uri,
+            "metadata": theirs.metadata,
+            "filename": file.name,
+            "media_type": file.mime_type,
+        }
     if data is not None and data.data is not None:
         content, marks = conversions.unwrap(data.data, theirs.metadata, "value", "data_part_compat")
         return {"data": content, "metadata": marks}
@@ -61,7 +79,9 @@ def write_part(ours: base.JsonMembers) -> dict[str, object]:
             out["metadata"] = ours["metadata"]
         return out
     if "data" in ours:
-        content, marks = conversions.wrap(ours["data"], ours.get("metadata"), "value", "data_part_compat")
+        content, marks = conversions.wrap(
+            ours["data"], ours.get("metadata"), "value", "data_part_compat"
+        )
         data_out: dict[str, object] = {"data": content}
         out = {"data": data_out}
         if marks is not None:

@@ -6,7 +6,10 @@ from ... import base, conversions, v0_3_proto
 
 def read_authentication_info(theirs: v0_3_proto.AuthenticationInfo) -> dict[str, object]:
     """Read `AuthenticationInfo` of A2A 0.3 in ProtoJSON."""
-    return {"scheme": theirs.schemes[0] if theirs.schemes else "", "credentials": theirs.credentials}
+    return {
+        "scheme": theirs.schemes[0] if theirs.schemes else "",
+        "credentials": theirs.credentials,
+    }
 
 
 def write_authentication_info(ours: base.JsonMembers) -> dict[str, object]:
@@ -19,17 +22,23 @@ def write_authentication_info(ours: base.JsonMembers) -> dict[str, object]:
     return out
 
 
-def read_push_notification_config_as_task_push_notification_config(theirs: v0_3_proto.PushNotificationConfig) -> dict[str, object]:
+def read_push_notification_config_as_task_push_notification_config(
+    theirs: v0_3_proto.PushNotificationConfig,
+) -> dict[str, object]:
     """Read `PushNotificationConfig` of A2A 0.3 in ProtoJSON as `TaskPushNotificationConfig`."""
     return {
         "id": theirs.id,
         "url": theirs.url or "",
         "token": theirs.token,
-        "authentication": None if theirs.authentication is None else read_authentication_info(theirs.authentication),
+        "authentication": None
+        if theirs.authentication is None
+        else read_authentication_info(theirs.authentication),
     }
 
 
-def write_task_push_notification_config_as_push_notification_config(ours: base.JsonMembers) -> dict[str, object]:
+def write_task_push_notification_config_as_push_notification_config(
+    ours: base.JsonMembers,
+) -> dict[str, object]:
     """Write `TaskPushNotificationConfig` for A2A 0.3 in ProtoJSON as `PushNotificationConfig`."""
     out: dict[str, object] = {}
     if "id" in ours:
@@ -43,10 +52,16 @@ def write_task_push_notification_config_as_push_notification_config(ours: base.J
     return out
 
 
-def read_task_push_notification_config(theirs: v0_3_proto.TaskPushNotificationConfig) -> dict[str, object]:
+def read_task_push_notification_config(
+    theirs: v0_3_proto.TaskPushNotificationConfig,
+) -> dict[str, object]:
     """Read `TaskPushNotificationConfig` of A2A 0.3 in ProtoJSON."""
-    push_notification_config = theirs.push_notification_config or v0_3_proto.PushNotificationConfig()
-    name_task_id, name_id = conversions.resource(theirs.name, ("tasks", None, "pushNotificationConfigs", None))
+    push_notification_config = (
+        theirs.push_notification_config or v0_3_proto.PushNotificationConfig()
+    )
+    name_task_id, name_id = conversions.resource(
+        theirs.name, ("tasks", None, "pushNotificationConfigs", None)
+    )
     return {
         "id": name_id or push_notification_config.id or None,
         "task_id": name_task_id or None,
@@ -68,10 +83,14 @@ def write_task_push_notification_config(ours: base.JsonMembers) -> dict[str, obj
     if "token" in ours:
         push_notification_config_out["token"] = ours["token"]
     if "authentication" in ours:
-        push_notification_config_out["authentication"] = write_authentication_info(ours["authentication"])
+        push_notification_config_out["authentication"] = write_authentication_info(
+            ours["authentication"]
+        )
     out: dict[str, object] = {}
     if ours.get("taskId") or ours.get("id"):
-        out["name"] = "/".join(("tasks", ours.get("taskId") or "", "pushNotificationConfigs", ours.get("id") or ""))
+        out["name"] = "/".join(
+            ("tasks", ours.get("taskId") or "", "pushNotificationConfigs", ours.get("id") or "")
+        )
     if push_notification_config_out:
         out["pushNotificationConfig"] = push_notification_config_out
     return out

@@ -13,13 +13,17 @@ from .push import (
 )
 
 
-def read_send_message_configuration(theirs: v0_3_proto.SendMessageConfiguration) -> dict[str, object]:
+def read_send_message_configuration(
+    theirs: v0_3_proto.SendMessageConfiguration,
+) -> dict[str, object]:
     """Read `SendMessageConfiguration` of A2A 0.3 in ProtoJSON."""
     return {
         "accepted_output_modes": theirs.accepted_output_modes,
         "task_push_notification_config": None
         if theirs.push_notification is None
-        else read_push_notification_config_as_task_push_notification_config(theirs.push_notification),
+        else read_push_notification_config_as_task_push_notification_config(
+            theirs.push_notification
+        ),
         "history_length": theirs.history_length,
         "return_immediately": not theirs.blocking,
     }
@@ -31,7 +35,9 @@ def write_send_message_configuration(ours: base.JsonMembers) -> dict[str, object
     if "acceptedOutputModes" in ours:
         out["acceptedOutputModes"] = ours["acceptedOutputModes"]
     if "taskPushNotificationConfig" in ours:
-        out["pushNotification"] = write_task_push_notification_config_as_push_notification_config(ours["taskPushNotificationConfig"])
+        out["pushNotification"] = write_task_push_notification_config_as_push_notification_config(
+            ours["taskPushNotificationConfig"]
+        )
     if "historyLength" in ours:
         out["historyLength"] = ours["historyLength"]
     return out
@@ -41,7 +47,9 @@ def read_send_message_request(theirs: v0_3_proto.SendMessageRequest) -> dict[str
     """Read `SendMessageRequest` of A2A 0.3 in ProtoJSON."""
     return {
         "message": read_message(theirs.message),
-        "configuration": None if theirs.configuration is None else read_send_message_configuration(theirs.configuration),
+        "configuration": None
+        if theirs.configuration is None
+        else read_send_message_configuration(theirs.configuration),
         "metadata": theirs.metadata,
     }
 
@@ -84,13 +92,17 @@ def write_cancel_task_request(ours: base.JsonMembers) -> dict[str, object]:
     return out
 
 
-def read_task_subscription_request_as_subscribe_to_task_request(theirs: v0_3_proto.TaskSubscriptionRequest) -> dict[str, object]:
+def read_task_subscription_request_as_subscribe_to_task_request(
+    theirs: v0_3_proto.TaskSubscriptionRequest,
+) -> dict[str, object]:
     """Read `TaskSubscriptionRequest` of A2A 0.3 in ProtoJSON as `SubscribeToTaskRequest`."""
     (name_id,) = conversions.resource(theirs.name, ("tasks", None))
     return {"id": name_id}
 
 
-def write_subscribe_to_task_request_as_task_subscription_request(ours: base.JsonMembers) -> dict[str, object]:
+def write_subscribe_to_task_request_as_task_subscription_request(
+    ours: base.JsonMembers,
+) -> dict[str, object]:
     """Write `SubscribeToTaskRequest` for A2A 0.3 in ProtoJSON as `TaskSubscriptionRequest`."""
     out: dict[str, object] = {}
     if ours["id"]:
@@ -103,9 +115,13 @@ def read_create_task_push_notification_config_request_as_task_push_notification_
 ) -> dict[str, object]:
     """Read `CreateTaskPushNotificationConfigRequest` of A2A 0.3 in ProtoJSON as `TaskPushNotificationConfig`."""
     config = theirs.config
-    push_notification_config = config.push_notification_config or v0_3_proto.PushNotificationConfig()
+    push_notification_config = (
+        config.push_notification_config or v0_3_proto.PushNotificationConfig()
+    )
     (parent_task_id,) = conversions.resource(theirs.parent, ("tasks", None))
-    name_task_id, name_id = conversions.resource(config.name, ("tasks", None, "pushNotificationConfigs", None))
+    name_task_id, name_id = conversions.resource(
+        config.name, ("tasks", None, "pushNotificationConfigs", None)
+    )
     return {
         "id": theirs.config_id or name_id or push_notification_config.id or None,
         "task_id": parent_task_id or name_task_id or None,
@@ -117,7 +133,9 @@ def read_create_task_push_notification_config_request_as_task_push_notification_
     }
 
 
-def write_task_push_notification_config_as_create_task_push_notification_config_request(ours: base.JsonMembers) -> dict[str, object]:
+def write_task_push_notification_config_as_create_task_push_notification_config_request(
+    ours: base.JsonMembers,
+) -> dict[str, object]:
     """Write `TaskPushNotificationConfig` for A2A 0.3 in ProtoJSON as `CreateTaskPushNotificationConfigRequest`."""
     push_notification_config_out: dict[str, object] = {}
     if "id" in ours:
@@ -127,21 +145,32 @@ def write_task_push_notification_config_as_create_task_push_notification_config_
     if "token" in ours:
         push_notification_config_out["token"] = ours["token"]
     if "authentication" in ours:
-        push_notification_config_out["authentication"] = write_authentication_info(ours["authentication"])
+        push_notification_config_out["authentication"] = write_authentication_info(
+            ours["authentication"]
+        )
     config_out: dict[str, object] = {}
     if ours.get("taskId") or ours.get("id"):
-        config_out["name"] = "/".join(("tasks", ours.get("taskId") or "", "pushNotificationConfigs", ours.get("id") or ""))
+        config_out["name"] = "/".join(
+            ("tasks", ours.get("taskId") or "", "pushNotificationConfigs", ours.get("id") or "")
+        )
     if push_notification_config_out:
         config_out["pushNotificationConfig"] = push_notification_config_out
-    out: dict[str, object] = {"parent": "/".join(("tasks", ours.get("taskId") or "")), "config": config_out}
+    out: dict[str, object] = {
+        "parent": "/".join(("tasks", ours.get("taskId") or "")),
+        "config": config_out,
+    }
     if "id" in ours:
         out["configId"] = ours["id"]
     return out
 
 
-def read_get_task_push_notification_config_request(theirs: v0_3_proto.GetTaskPushNotificationConfigRequest) -> dict[str, object]:
+def read_get_task_push_notification_config_request(
+    theirs: v0_3_proto.GetTaskPushNotificationConfigRequest,
+) -> dict[str, object]:
     """Read `GetTaskPushNotificationConfigRequest` of A2A 0.3 in ProtoJSON."""
-    name_task_id, name_id = conversions.resource(theirs.name, ("tasks", None, "pushNotificationConfigs", None))
+    name_task_id, name_id = conversions.resource(
+        theirs.name, ("tasks", None, "pushNotificationConfigs", None)
+    )
     return {"task_id": name_task_id, "id": name_id}
 
 
@@ -153,9 +182,13 @@ def write_get_task_push_notification_config_request(ours: base.JsonMembers) -> d
     return out
 
 
-def read_delete_task_push_notification_config_request(theirs: v0_3_proto.DeleteTaskPushNotificationConfigRequest) -> dict[str, object]:
+def read_delete_task_push_notification_config_request(
+    theirs: v0_3_proto.DeleteTaskPushNotificationConfigRequest,
+) -> dict[str, object]:
     """Read `DeleteTaskPushNotificationConfigRequest` of A2A 0.3 in ProtoJSON."""
-    name_task_id, name_id = conversions.resource(theirs.name, ("tasks", None, "pushNotificationConfigs", None))
+    name_task_id, name_id = conversions.resource(
+        theirs.name, ("tasks", None, "pushNotificationConfigs", None)
+    )
     return {"task_id": name_task_id, "id": name_id}
 
 
@@ -172,10 +205,16 @@ def read_list_task_push_notification_config_request_as_list_task_push_notificati
 ) -> dict[str, object]:
     """Read `ListTaskPushNotificationConfigRequest` of A2A 0.3 in ProtoJSON as `ListTaskPushNotificationConfigsRequest`."""
     (parent_task_id,) = conversions.resource(theirs.parent, ("tasks", None))
-    return {"task_id": parent_task_id, "page_size": theirs.page_size, "page_token": theirs.page_token}
+    return {
+        "task_id": parent_task_id,
+        "page_size": theirs.page_size,
+        "page_token": theirs.page_token,
+    }
 
 
-def write_list_task_push_notification_configs_request_as_list_task_push_notification_config_request(ours: base.JsonMembers) -> dict[str, object]:
+def write_list_task_push_notification_configs_request_as_list_task_push_notification_config_request(
+    ours: base.JsonMembers,
+) -> dict[str, object]:
     """Write `ListTaskPushNotificationConfigsRequest` for A2A 0.3 in ProtoJSON as `ListTaskPushNotificationConfigRequest`."""
     out: dict[str, object] = {}
     if ours["taskId"]:
@@ -192,12 +231,16 @@ def read_list_task_push_notification_config_response_as_list_task_push_notificat
 ) -> dict[str, object]:
     """Read `ListTaskPushNotificationConfigResponse` of A2A 0.3 in ProtoJSON as `ListTaskPushNotificationConfigsResponse`."""
     return {
-        "configs": None if theirs.configs is None else [read_task_push_notification_config(item) for item in theirs.configs],
+        "configs": None
+        if theirs.configs is None
+        else [read_task_push_notification_config(item) for item in theirs.configs],
         "next_page_token": theirs.next_page_token,
     }
 
 
-def write_list_task_push_notification_configs_response_as_list_task_push_notification_config_response(ours: base.JsonMembers) -> dict[str, object]:
+def write_list_task_push_notification_configs_response_as_list_task_push_notification_config_response(
+    ours: base.JsonMembers,
+) -> dict[str, object]:
     """Write `ListTaskPushNotificationConfigsResponse` for A2A 0.3 in ProtoJSON as `ListTaskPushNotificationConfigResponse`."""
     out: dict[str, object] = {}
     if "configs" in ours:
@@ -207,11 +250,15 @@ def write_list_task_push_notification_configs_response_as_list_task_push_notific
     return out
 
 
-def read_get_agent_card_request_as_get_extended_agent_card_request(theirs: v0_3_proto.GetAgentCardRequest) -> dict[str, object]:
+def read_get_agent_card_request_as_get_extended_agent_card_request(
+    theirs: v0_3_proto.GetAgentCardRequest,
+) -> dict[str, object]:
     """Read `GetAgentCardRequest` of A2A 0.3 in ProtoJSON as `GetExtendedAgentCardRequest`."""
     return {}
 
 
-def write_get_extended_agent_card_request_as_get_agent_card_request(ours: base.JsonMembers) -> dict[str, object]:
+def write_get_extended_agent_card_request_as_get_agent_card_request(
+    ours: base.JsonMembers,
+) -> dict[str, object]:
     """Write `GetExtendedAgentCardRequest` for A2A 0.3 in ProtoJSON as `GetAgentCardRequest`."""
     return {}

@@ -19,7 +19,11 @@ def write_string_list(ours: base.JsonMembers) -> dict[str, object]:
 
 def read_security_as_security_requirement(theirs: v0_3_proto.Security) -> dict[str, object]:
     """Read `Security` of A2A 0.3 in ProtoJSON as `SecurityRequirement`."""
-    return {"schemes": None if theirs.schemes is None else {key: read_string_list(value) for key, value in theirs.schemes.items()}}
+    return {
+        "schemes": None
+        if theirs.schemes is None
+        else {key: read_string_list(value) for key, value in theirs.schemes.items()}
+    }
 
 
 def write_security_requirement_as_security(ours: base.JsonMembers) -> dict[str, object]:
@@ -32,7 +36,11 @@ def write_security_requirement_as_security(ours: base.JsonMembers) -> dict[str, 
 
 def read_api_key_security_scheme(theirs: v0_3_proto.APIKeySecurityScheme) -> dict[str, object]:
     """Read `APIKeySecurityScheme` of A2A 0.3 in ProtoJSON."""
-    return {"description": theirs.description, "location": theirs.location or "", "name": theirs.name or ""}
+    return {
+        "description": theirs.description,
+        "location": theirs.location or "",
+        "name": theirs.name or "",
+    }
 
 
 def write_api_key_security_scheme(ours: base.JsonMembers) -> dict[str, object]:
@@ -49,7 +57,11 @@ def write_api_key_security_scheme(ours: base.JsonMembers) -> dict[str, object]:
 
 def read_http_auth_security_scheme(theirs: v0_3_proto.HTTPAuthSecurityScheme) -> dict[str, object]:
     """Read `HTTPAuthSecurityScheme` of A2A 0.3 in ProtoJSON."""
-    return {"description": theirs.description, "scheme": theirs.scheme or "", "bearer_format": theirs.bearer_format}
+    return {
+        "description": theirs.description,
+        "scheme": theirs.scheme or "",
+        "bearer_format": theirs.bearer_format,
+    }
 
 
 def write_http_auth_security_scheme(ours: base.JsonMembers) -> dict[str, object]:
@@ -64,7 +76,9 @@ def write_http_auth_security_scheme(ours: base.JsonMembers) -> dict[str, object]
     return out
 
 
-def read_authorization_code_o_auth_flow(theirs: v0_3_proto.AuthorizationCodeOAuthFlow) -> dict[str, object]:
+def read_authorization_code_o_auth_flow(
+    theirs: v0_3_proto.AuthorizationCodeOAuthFlow,
+) -> dict[str, object]:
     """Read `AuthorizationCodeOAuthFlow` of A2A 0.3 in ProtoJSON."""
     return {
         "authorization_url": theirs.authorization_url or "",
@@ -88,9 +102,15 @@ def write_authorization_code_o_auth_flow(ours: base.JsonMembers) -> dict[str, ob
     return out
 
 
-def read_client_credentials_o_auth_flow(theirs: v0_3_proto.ClientCredentialsOAuthFlow) -> dict[str, object]:
+def read_client_credentials_o_auth_flow(
+    theirs: v0_3_proto.ClientCredentialsOAuthFlow,
+) -> dict[str, object]:
     """Read `ClientCredentialsOAuthFlow` of A2A 0.3 in ProtoJSON."""
-    return {"token_url": theirs.token_url or "", "refresh_url": theirs.refresh_url, "scopes": theirs.scopes or {}}
+    return {
+        "token_url": theirs.token_url or "",
+        "refresh_url": theirs.refresh_url,
+        "scopes": theirs.scopes or {},
+    }
 
 
 def write_client_credentials_o_auth_flow(ours: base.JsonMembers) -> dict[str, object]:
@@ -107,7 +127,11 @@ def write_client_credentials_o_auth_flow(ours: base.JsonMembers) -> dict[str, ob
 
 def read_implicit_o_auth_flow(theirs: v0_3_proto.ImplicitOAuthFlow) -> dict[str, object]:
     """Read `ImplicitOAuthFlow` of A2A 0.3 in ProtoJSON."""
-    return {"authorization_url": theirs.authorization_url, "refresh_url": theirs.refresh_url, "scopes": theirs.scopes}
+    return {
+        "authorization_url": theirs.authorization_url,
+        "refresh_url": theirs.refresh_url,
+        "scopes": theirs.scopes,
+    }
 
 
 def write_implicit_o_auth_flow(ours: base.JsonMembers) -> dict[str, object]:
@@ -124,7 +148,11 @@ def write_implicit_o_auth_flow(ours: base.JsonMembers) -> dict[str, object]:
 
 def read_password_o_auth_flow(theirs: v0_3_proto.PasswordOAuthFlow) -> dict[str, object]:
     """Read `PasswordOAuthFlow` of A2A 0.3 in ProtoJSON."""
-    return {"token_url": theirs.token_url, "refresh_url": theirs.refresh_url, "scopes": theirs.scopes}
+    return {
+        "token_url": theirs.token_url,
+        "refresh_url": theirs.refresh_url,
+        "scopes": theirs.scopes,
+    }
 
 
 def write_password_o_auth_flow(ours: base.JsonMembers) -> dict[str, object]:
@@ -142,9 +170,13 @@ def write_password_o_auth_flow(ours: base.JsonMembers) -> dict[str, object]:
 def read_o_auth_flows(theirs: v0_3_proto.OAuthFlows) -> dict[str, object]:
     """Read `OAuthFlows` of A2A 0.3 in ProtoJSON."""
     if theirs.authorization_code is not None:
-        return {"authorization_code": read_authorization_code_o_auth_flow(theirs.authorization_code)}
+        return {
+            "authorization_code": read_authorization_code_o_auth_flow(theirs.authorization_code)
+        }
     if theirs.client_credentials is not None:
-        return {"client_credentials": read_client_credentials_o_auth_flow(theirs.client_credentials)}
+        return {
+            "client_credentials": read_client_credentials_o_auth_flow(theirs.client_credentials)
+        }
     if theirs.implicit is not None:
         return {"implicit": read_implicit_o_auth_flow(theirs.implicit)}
     if theirs.password is not None:
@@ -155,9 +187,13 @@ def read_o_auth_flows(theirs: v0_3_proto.OAuthFlows) -> dict[str, object]:
 def write_o_auth_flows(ours: base.JsonMembers) -> dict[str, object]:
     """Write `OAuthFlows` for A2A 0.3 in ProtoJSON."""
     if "authorizationCode" in ours:
-        return {"authorizationCode": write_authorization_code_o_auth_flow(ours["authorizationCode"])}
+        return {
+            "authorizationCode": write_authorization_code_o_auth_flow(ours["authorizationCode"])
+        }
     if "clientCredentials" in ours:
-        return {"clientCredentials": write_client_credentials_o_auth_flow(ours["clientCredentials"])}
+        return {
+            "clientCredentials": write_client_credentials_o_auth_flow(ours["clientCredentials"])
+        }
     if "implicit" in ours:
         return {"implicit": write_implicit_o_auth_flow(ours["implicit"])}
     if "password" in ours:
@@ -184,9 +220,14 @@ def write_o_auth2_security_scheme(ours: base.JsonMembers) -> dict[str, object]:
     return out
 
 
-def read_open_id_connect_security_scheme(theirs: v0_3_proto.OpenIdConnectSecurityScheme) -> dict[str, object]:
+def read_open_id_connect_security_scheme(
+    theirs: v0_3_proto.OpenIdConnectSecurityScheme,
+) -> dict[str, object]:
     """Read `OpenIdConnectSecurityScheme` of A2A 0.3 in ProtoJSON."""
-    return {"description": theirs.description, "open_id_connect_url": theirs.open_id_connect_url or ""}
+    return {
+        "description": theirs.description,
+        "open_id_connect_url": theirs.open_id_connect_url or "",
+    }
 
 
 def write_open_id_connect_security_scheme(ours: base.JsonMembers) -> dict[str, object]:
@@ -199,7 +240,9 @@ def write_open_id_connect_security_scheme(ours: base.JsonMembers) -> dict[str, o
     return out
 
 
-def read_mutual_tls_security_scheme(theirs: v0_3_proto.MutualTlsSecurityScheme) -> dict[str, object]:
+def read_mutual_tls_security_scheme(
+    theirs: v0_3_proto.MutualTlsSecurityScheme,
+) -> dict[str, object]:
     """Read `MutualTlsSecurityScheme` of A2A 0.3 in ProtoJSON."""
     return {"description": theirs.description}
 
@@ -215,15 +258,29 @@ def write_mutual_tls_security_scheme(ours: base.JsonMembers) -> dict[str, object
 def read_security_scheme(theirs: v0_3_proto.SecurityScheme) -> dict[str, object]:
     """Read `SecurityScheme` of A2A 0.3 in ProtoJSON."""
     if theirs.api_key_security_scheme is not None:
-        return {"api_key_security_scheme": read_api_key_security_scheme(theirs.api_key_security_scheme)}
+        return {
+            "api_key_security_scheme": read_api_key_security_scheme(theirs.api_key_security_scheme)
+        }
     if theirs.http_auth_security_scheme is not None:
-        return {"http_auth_security_scheme": read_http_auth_security_scheme(theirs.http_auth_security_scheme)}
+        return {
+            "http_auth_security_scheme": read_http_auth_security_scheme(
+                theirs.http_auth_security_scheme
+            )
+        }
     if theirs.oauth2_security_scheme is not None:
-        return {"oauth2_security_scheme": read_o_auth2_security_scheme(theirs.oauth2_security_scheme)}
+        return {
+            "oauth2_security_scheme": read_o_auth2_security_scheme(theirs.oauth2_security_scheme)
+        }
     if theirs.open_id_connect_security_scheme is not None:
-        return {"open_id_connect_security_scheme": read_open_id_connect_security_scheme(theirs.open_id_connect_security_scheme)}
+        return {
+            "open_id_connect_security_scheme": read_open_id_connect_security_scheme(
+                theirs.open_id_connect_security_scheme
+            )
+        }
     if theirs.mtls_security_scheme is not None:
-        return {"mtls_security_scheme": read_mutual_tls_security_scheme(theirs.mtls_security_scheme)}
+        return {
+            "mtls_security_scheme": read_mutual_tls_security_scheme(theirs.mtls_security_scheme)
+        }
     return {}
 
 
@@ -232,11 +289,21 @@ def write_security_scheme(ours: base.JsonMembers) -> dict[str, object]:
     if "apiKeySecurityScheme" in ours:
         return {"apiKeySecurityScheme": write_api_key_security_scheme(ours["apiKeySecurityScheme"])}
     if "httpAuthSecurityScheme" in ours:
-        return {"httpAuthSecurityScheme": write_http_auth_security_scheme(ours["httpAuthSecurityScheme"])}
+        return {
+            "httpAuthSecurityScheme": write_http_auth_security_scheme(
+                ours["httpAuthSecurityScheme"]
+            )
+        }
     if "oauth2SecurityScheme" in ours:
         return {"oauth2SecurityScheme": write_o_auth2_security_scheme(ours["oauth2SecurityScheme"])}
     if "openIdConnectSecurityScheme" in ours:
-        return {"openIdConnectSecurityScheme": write_open_id_connect_security_scheme(ours["openIdConnectSecurityScheme"])}
+        return {
+            "openIdConnectSecurityScheme": write_open_id_connect_security_scheme(
+                ours["openIdConnectSecurityScheme"]
+            )
+        }
     if "mtlsSecurityScheme" in ours:
         return {"mtlsSecurityScheme": write_mutual_tls_security_scheme(ours["mtlsSecurityScheme"])}
-    raise conversions.UntranslatableError("A2A 0.3 in ProtoJSON has no SecurityScheme for this SecurityScheme")
+    raise conversions.UntranslatableError(
+        "A2A 0.3 in ProtoJSON has no SecurityScheme for this SecurityScheme"
+    )

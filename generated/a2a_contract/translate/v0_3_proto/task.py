@@ -41,7 +41,9 @@ def write_task_state(ours: str) -> str:
 def read_task_status(theirs: v0_3_proto.TaskStatus) -> dict[str, object]:
     """Read `TaskStatus` of A2A 0.3 in ProtoJSON."""
     return {
-        "state": v1_0.TaskState.UNSPECIFIED if theirs.state is None else read_task_state(theirs.state),
+        "state": v1_0.TaskState.UNSPECIFIED
+        if theirs.state is None
+        else read_task_state(theirs.state),
         "message": None if theirs.message is None else read_message(theirs.message),
         "timestamp": theirs.timestamp,
     }
@@ -49,7 +51,9 @@ def read_task_status(theirs: v0_3_proto.TaskStatus) -> dict[str, object]:
 
 def write_task_status(ours: base.JsonMembers) -> dict[str, object]:
     """Write `TaskStatus` for A2A 0.3 in ProtoJSON."""
-    out: dict[str, object] = {"state": write_task_state(ours.get("state", "TASK_STATE_UNSPECIFIED"))}
+    out: dict[str, object] = {
+        "state": write_task_state(ours.get("state", "TASK_STATE_UNSPECIFIED"))
+    }
     if "message" in ours:
         out["message"] = write_message(ours["message"])
     if "timestamp" in ours:
@@ -93,8 +97,12 @@ def read_task(theirs: v0_3_proto.Task) -> dict[str, object]:
         "id": theirs.id or "",
         "context_id": theirs.context_id,
         "status": read_task_status(theirs.status or v0_3_proto.TaskStatus()),
-        "artifacts": None if theirs.artifacts is None else [read_artifact(item) for item in theirs.artifacts],
-        "history": None if theirs.history is None else [read_message(item) for item in theirs.history],
+        "artifacts": None
+        if theirs.artifacts is None
+        else [read_artifact(item) for item in theirs.artifacts],
+        "history": None
+        if theirs.history is None
+        else [read_message(item) for item in theirs.history],
         "metadata": theirs.metadata,
     }
 

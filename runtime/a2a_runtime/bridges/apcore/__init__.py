@@ -1,4 +1,5 @@
-"""Modules of apcore as an agent: each module is a skill, called through the pipeline of the executor.
+"""Modules of apcore as an agent: each module is a skill, called through the pipeline of the
+executor.
 
     from a2a_runtime.bridges.apcore import serve
     serve(registry)
@@ -16,7 +17,8 @@
     auth ────── authenticators by the names of apcore
     client ──── the client by the names of apcore, without a server
 
-Extra ``apcore``. Releases from 0.6.0 on are known by the members of their objects, not by their classes.
+Extra ``apcore``. Releases from 0.6.0 on are known by the members of their objects, not by their
+classes.
 """
 
 from typing import TYPE_CHECKING
@@ -30,6 +32,13 @@ if TYPE_CHECKING:
     from a2a_runtime.bridges.apcore.source import ApcoreSource
     from a2a_runtime.bridges.apcore.stores import InMemoryTaskStore
 
-__all__ = ["A2AClient", "ApcoreSource", "InMemoryTaskStore", "JWTAuthenticator", "async_serve", "serve"]
+__all__ = [
+    "A2AClient",
+    "ApcoreSource",
+    "InMemoryTaskStore",
+    "JWTAuthenticator",
+    "async_serve",
+    "serve",
+]
 if not TYPE_CHECKING:
     __getattr__ = lazy_names(__name__, __all__, "client", "stores", "auth", "source", "server")

@@ -1,7 +1,8 @@
 """ASGI app of an agent that starts by itself where no server or host runs its lifespan.
 
-Litestar answers nothing before its lifespan has begun. A test client without lifespan, or a mount of Starlette, never begins it: then the first
-request does, and the lifespan ends with the event loop, or with ``aclose``.
+Litestar answers nothing before its lifespan has begun. A test client without lifespan, or a mount
+of Starlette, never begins it: then the first request does, and the lifespan ends with the event
+loop, or with ``aclose``.
 """
 
 from __future__ import annotations
@@ -43,7 +44,12 @@ class AgentApp:
         await self._start()
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         """Stop the agent."""
         await self.aclose()
 
@@ -56,7 +62,9 @@ class AgentApp:
                 await task
 
     async def _start(self) -> None:
-        """Start once for all requests; an error of the start is that of each request, and the next one tries again."""
+        """Start once for all requests; an error of the start is that of each request, and the next
+        one tries again.
+        """
         if self._lifespan is None or self._lifespan.done():
             started = self._started = asyncio.get_running_loop().create_future()
             self._lifespan = asyncio.create_task(self._run(started))

@@ -5,7 +5,8 @@
     it has none                  the caller is asked before the call, and its answer decides
     a module raises it itself    the answer calls the module again; members of the answer that the input has are taken into it
 
-What a call waits for is recorded before the caller is asked: the run that the answer begins does not ask the executor a second time.
+What a call waits for is recorded before the caller is asked: the run that the answer begins does
+not ask the executor a second time.
 """
 
 from __future__ import annotations
@@ -33,7 +34,11 @@ _DECISION: JsonObject = {
     "anyOf": [
         {"type": "boolean"},
         {"enum": [*_YES, *_NO]},
-        {"type": "object", "properties": {"approved": {"type": "boolean"}, "reason": {"type": "string"}}, "required": ["approved"]},
+        {
+            "type": "object",
+            "properties": {"approved": {"type": "boolean"}, "reason": {"type": "string"}},
+            "required": ["approved"],
+        },
     ]
 }
 
@@ -56,7 +61,9 @@ class Approvals:
         self._number = 0
 
     async def restore(self, call: ModuleCall) -> ModuleCall:
-        """Take the answers to the questions of earlier runs into a call; ask first where the caller decides."""
+        """Take the answers to the questions of earlier runs into a call; ask first where the caller
+        decides.
+        """
         while True:
             pending = await self._find_recorded()
             if pending is None:
@@ -80,7 +87,9 @@ class Approvals:
             raise _NotRecordedError
 
         try:
-            return PendingApproval(**await self._context.once(f"{_KEY}/{self._number}/pending", refuse))
+            return PendingApproval(
+                **await self._context.once(f"{_KEY}/{self._number}/pending", refuse)
+            )
         except _NotRecordedError:
             return None
 
@@ -90,25 +99,38 @@ class Approvals:
             question = f"{question}: {pending.reason}"
         assert isinstance(self._context.untyped, TaskContext), "skills of sources answer with tasks"  # noqa: S101 - as declared
         schema = _DECISION if pending.decides else None
-        answer = (await self._context.untyped.ask(question, schema, key=f"{_KEY}/{self._number}")).message
+        answer = (
+            await self._context.untyped.ask(question, schema, key=f"{_KEY}/{self._number}")
+        ).message
         self._number += 1
         if pending.decides:
             _require_approval(answer)
         inputs = call.inputs
-        if pending.id is not None:  # what was approved is what runs: the answer changes nothing of it
+        if (
+            pending.id is not None
+        ):  # what was approved is what runs: the answer changes nothing of it
             inputs = {**inputs, TOKEN: pending.id}
         elif not pending.decides:
             inputs = self._merge(inputs, answer)
         members: dict[str, object] = {"answer": write_message(answer.to_dict())}
-        if pending.id is not None:  # later releases take the token out of the input before a module that asks itself can read it
+        if (
+            pending.id is not None
+        ):  # later releases take the token out of the input before a module that asks itself can read it
             members["approval_id"] = pending.id
         data = {key: {**value, **members} for key, value in call.data.items()}
         return replace(call, inputs=inputs, data=data)
 
     def _merge(self, inputs: Any, answer: Message) -> Any:
         """Take the members of an answer that the input of the module has."""
-        given, properties = find_data(answer.parts), (self._skill.input_schema or {}).get("properties")
-        if not is_json_object(given) or not is_json_object(inputs) or not is_json_object(properties):
+        given, properties = (
+            find_data(answer.parts),
+            (self._skill.input_schema or {}).get("properties"),
+        )
+        if (
+            not is_json_object(given)
+            or not is_json_object(inputs)
+            or not is_json_object(properties)
+        ):
             return inputs
         return {**inputs, **{name: value for name, value in given.items() if name in properties}}
 

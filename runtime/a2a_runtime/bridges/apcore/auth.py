@@ -1,4 +1,5 @@
-"""Authenticators by the names of apcore, and those that others have written to its protocol, for a gate.
+"""Authenticators by the names of apcore, and those that others have written to its protocol, for a
+gate.
 
 serve(registry, auth=JWTAuthenticator(key="…", issuer="https://id.example", audience="my-agent"))
 serve(registry, auth=MyAuthenticator())        any object with authenticate(headers), which returns an identity or None
@@ -17,14 +18,25 @@ from a2a_contract.translate.v0_3.security import read_security_scheme
 from a2a_contract.v0_3 import SecurityScheme as SecuritySchemeV03
 from a2a_contract.v1_0 import HTTPAuthSecurityScheme, SecurityScheme
 from a2a_runtime.auth import authentication
-from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, BasicAuthenticator, MtlsAuthenticator
+from a2a_runtime.auth.authenticators import (
+    ApiKeyAuthenticator,
+    BasicAuthenticator,
+    MtlsAuthenticator,
+)
 from a2a_runtime.auth.gate import AuthGate, Gate
 from a2a_runtime.importing import explain_missing
 
 with explain_missing(__name__, "auth"):
     from a2a_runtime.auth.jwks import JwksKeys, OidcKeys
     from a2a_runtime.auth.jwt_tokens import DEFAULT_ALGORITHMS, JwtAuthenticator, JwtValidation
-    from a2a_runtime.auth.keys import SECRET_ALGORITHMS, KeyResolver, KeySet, keys_from_jwks, keys_from_pem, keys_from_secret
+    from a2a_runtime.auth.keys import (
+        SECRET_ALGORITHMS,
+        KeyResolver,
+        KeySet,
+        keys_from_jwks,
+        keys_from_pem,
+        keys_from_secret,
+    )
 
 SCHEME = "bearerAuth"
 _BEARER = SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme="bearer"))
@@ -35,8 +47,9 @@ _OWN = (JwtAuthenticator, ApiKeyAuthenticator, BasicAuthenticator, MtlsAuthentic
 class JWTAuthenticator:
     """JSON Web Tokens of one issuer.
 
-    ``key`` is a secret of at least 32 bytes, a public key as PEM, or a JSON Web Key Set; without it the keys are fetched from the issuer, or from
-    ``jwks_url``. Signature, expiry, issuer and audience of each token are verified. Modules find all claims at ``context.identity.attrs``.
+    ``key`` is a secret of at least 32 bytes, a public key as PEM, or a JSON Web Key Set; without it
+    the keys are fetched from the issuer, or from ``jwks_url``. Signature, expiry, issuer and
+    audience of each token are verified. Modules find all claims at ``context.identity.attrs``.
     """
 
     def __init__(
@@ -51,7 +64,9 @@ class JWTAuthenticator:
         keys, known = _build_keys(key, issuer, tuple(algorithms or ()), jwks_url)
         self._authenticator = JwtAuthenticator(keys, JwtValidation(issuer, audience, known))
 
-    def authenticate(self, headers: Mapping[str, str], /) -> authentication.Identity | Awaitable[authentication.Identity] | None:
+    def authenticate(
+        self, headers: Mapping[str, str], /
+    ) -> authentication.Identity | Awaitable[authentication.Identity] | None:
         """Verify the token of a request."""
         return self._authenticator.authenticate(headers)
 
@@ -71,25 +86,33 @@ class ForeignAuthenticator:
     def __init__(self, authenticator: Any) -> None:
         self._authenticator = authenticator
 
-    def authenticate(self, headers: Mapping[str, str], /) -> authentication.Identity | Awaitable[authentication.Identity | None] | None:
+    def authenticate(
+        self, headers: Mapping[str, str], /
+    ) -> authentication.Identity | Awaitable[authentication.Identity | None] | None:
         """Identify the caller; an identity without an id is none."""
         found = self._authenticator.authenticate(dict(headers))
         return _await_identity(found) if inspect.isawaitable(found) else _to_identity(found)
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
-        """Return the schemes that it describes, as of A2A 0.3; the bearer scheme if it describes none."""
+        """Return the schemes that it describes, as of A2A 0.3; the bearer scheme if it describes
+        none.
+        """
         describe = getattr(self._authenticator, "security_schemes", None)
         found: object = describe() if callable(describe) else None
         if not is_json_object(found) or not found:
             return {SCHEME: _BEARER}
         return {
-            name: each if isinstance(each, SecurityScheme) else SecurityScheme.model_validate(read_security_scheme(_SCHEMES.validate_python(each)))
+            name: each
+            if isinstance(each, SecurityScheme)
+            else SecurityScheme.model_validate(read_security_scheme(_SCHEMES.validate_python(each)))
             for name, each in found.items()
         }
 
 
 def build_gate(auth: Any) -> Gate | None:
-    """Build the gate of an authenticator, of several, or return the gate that is given; ``TypeError`` for anything else."""
+    """Build the gate of an authenticator, of several, or return the gate that is given;
+    ``TypeError`` for anything else.
+    """
     if auth is None or callable(getattr(auth, "admit", None)):
         return auth  # type: ignore[no-any-return]  # has the method of a gate
     given = auth if is_json_array(auth) else [auth]
@@ -101,15 +124,23 @@ def _adapt(authenticator: object) -> authentication.Authenticator:
         return authenticator
     if isinstance(authenticator, authentication.Authenticator):
         return ForeignAuthenticator(authenticator)
-    raise TypeError(f"auth: {type(authenticator).__qualname__} is not an authenticator; give it a method authenticate(headers)")
+    raise TypeError(
+        f"auth: {type(authenticator).__qualname__} is not an authenticator; give it a method "
+        "authenticate(headers)"
+    )
 
 
 def _build_keys(
-    key: str | bytes | Mapping[str, Any] | None, issuer: str, algorithms: tuple[str, ...], jwks_url: str | None
+    key: str | bytes | Mapping[str, Any] | None,
+    issuer: str,
+    algorithms: tuple[str, ...],
+    jwks_url: str | None,
 ) -> tuple[KeyResolver, tuple[str, ...]]:
     """Build the keys with the algorithms that they are for."""
     if key is None:
-        return (OidcKeys(issuer) if jwks_url is None else JwksKeys(jwks_url)), algorithms or DEFAULT_ALGORITHMS
+        return (
+            OidcKeys(issuer) if jwks_url is None else JwksKeys(jwks_url)
+        ), algorithms or DEFAULT_ALGORITHMS
     if isinstance(key, Mapping):
         listed = key.get("keys", [key])
         return keys_from_jwks(listed), algorithms or DEFAULT_ALGORITHMS
@@ -119,7 +150,10 @@ def _build_keys(
         return KeySet(pair for name in names for pair in keys_from_pem(key, name)), names
     names = algorithms or ("HS256",)
     if unknown := set(names) - SECRET_ALGORITHMS:
-        raise ValueError(f"JWTAuthenticator: key: a secret does not sign with {', '.join(sorted(unknown))}; pass a public key as PEM")
+        raise ValueError(
+            "JWTAuthenticator: key: a secret does not sign with "
+            f"{', '.join(sorted(unknown))}; pass a public key as PEM"
+        )
     return KeySet(pair for name in names for pair in keys_from_secret(key, name)), names
 
 

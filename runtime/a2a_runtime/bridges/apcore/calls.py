@@ -1,10 +1,13 @@
-"""Calls of an executor, for all of its releases: contexts, validation, access, one output or chunks.
+"""Calls of an executor, for all of its releases: contexts, validation, access, one output or
+chunks.
 
-Releases differ in the parameters of ``Context.create`` and ``validate``, which are read from their signatures. An object with ``call_async``,
-``stream``, ``validate`` and ``registry`` is an executor, whatever its class.
+Releases differ in the parameters of ``Context.create`` and ``validate``, which are read from their
+signatures. An object with ``call_async``, ``stream``, ``validate`` and ``registry`` is an executor,
+whatever its class.
 
-**Cancel.** Only the token stops a module: the executor runs it in a task of its own. The token tells at once that the task is being stopped. Whatever
-ends a call early cancels the token, and the task of the call a second later.
+**Cancel.** Only the token stops a module: the executor runs it in a task of its own. The token
+tells at once that the task is being stopped. Whatever ends a call early cancels the token, and the
+task of the call a second later.
 """
 
 from __future__ import annotations
@@ -47,7 +50,9 @@ class ModuleCall:
 
 
 class TaskToken(apcore.CancelToken):  # type: ignore[misc]  # the framework has no types
-    """A token that is also canceled as soon as its task is being stopped; every release reads this attribute."""
+    """A token that is also canceled as soon as its task is being stopped; every release reads this
+    attribute.
+    """
 
     def __init__(self, is_stopped: Callable[[], bool]) -> None:
         self._is_stopped, self._has_canceled = is_stopped, False
@@ -93,8 +98,13 @@ class ModuleCaller:
 
     @property
     def asks_itself(self) -> bool:
-        """True if the executor asks for approvals itself: it has a handler of them, or is no class of the framework."""
-        return not _is_of_framework(type(self.executor)) or getattr(self.executor, "_approval_handler", None) is not None
+        """True if the executor asks for approvals itself: it has a handler of them, or is no class
+        of the framework.
+        """
+        return (
+            not _is_of_framework(type(self.executor))
+            or getattr(self.executor, "_approval_handler", None) is not None
+        )
 
     async def validate(self, call: ModuleCall) -> None:
         """Raise the error of a call that may not be made, or whose input is wrong."""
@@ -103,7 +113,11 @@ class ModuleCaller:
             raise errors.build_selection_error(call.module_id)
         schema: Mapping[str, Any] = definition.input_schema or {}
         if self._validates_access:
-            arguments: tuple[Any, ...] = (call.module_id, call.inputs, self._build_context(call, apcore.CancelToken()))
+            arguments: tuple[Any, ...] = (
+                call.module_id,
+                call.inputs,
+                self._build_context(call, apcore.CancelToken()),
+            )
         elif not self.is_allowed(call):
             errors.log.warning("module denied: %s for %r", call.module_id, call.caller.subject)
             raise errors.build_denied_error()
@@ -112,7 +126,9 @@ class ModuleCaller:
         else:
             arguments = (call.module_id, call.inputs)
         if schema.get("type") != "string" and not is_json_object(call.inputs):
-            raise errors.build_input_error([errors.FieldProblem("", "type", "Input should be an object")])
+            raise errors.build_input_error(
+                [errors.FieldProblem("", "type", "Input should be an object")]
+            )
         try:
             result = await self._validate(*arguments)
         except Exception as error:  # the edge of other code
@@ -133,7 +149,9 @@ class ModuleCaller:
     async def call(self, call: ModuleCall) -> Any:
         """Call a module and return its output."""
         token = TaskToken(call.is_stopped)
-        running = asyncio.ensure_future(self.executor.call_async(call.module_id, call.inputs, self._build_context(call, token)))
+        running = asyncio.ensure_future(
+            self.executor.call_async(call.module_id, call.inputs, self._build_context(call, token))
+        )
         try:
             finished, _ = await asyncio.wait((running,), timeout=self._timeout_seconds)
         finally:
@@ -177,14 +195,19 @@ class ModuleCaller:
             "cancel_token": token,
             "global_deadline": time() + self._timeout_seconds,
         }
-        context = apcore.Context.create(**{name: value for name, value in values.items() if name in self._context_members})
+        context = apcore.Context.create(
+            **{name: value for name, value in values.items() if name in self._context_members}
+        )
         if "cancel_token" not in self._context_members:
             context.cancel_token = token
         return context
 
 
 def _abandon(running: asyncio.Future[Any]) -> None:
-    """Leave a call that is over some time to see its token; then cancel it. Its outcome is of no use."""
+    """Leave a call that is over some time to see its token; then cancel it.
+
+    Its outcome is of no use.
+    """
     running.add_done_callback(lambda ended: None if ended.cancelled() else ended.exception())
     running.get_loop().call_later(_GRACE_SECONDS, running.cancel)
 
@@ -198,35 +221,58 @@ def _find_pending() -> Generator[None]:
         if getattr(error, "code", None) != errors.APPROVAL_PENDING:
             raise
         details = getattr(error, "details", None)
-        approval_id = getattr(error, "approval_id", None) or (details.get("approval_id") if is_json_object(details) else None)
-        pending = PendingApproval(None if approval_id is None else str(approval_id), str(getattr(error, "reason", None) or ""))
+        approval_id = getattr(error, "approval_id", None) or (
+            details.get("approval_id") if is_json_object(details) else None
+        )
+        pending = PendingApproval(
+            None if approval_id is None else str(approval_id),
+            str(getattr(error, "reason", None) or ""),
+        )
         raise ApprovalNeededError(pending) from error
 
 
 def build_identity(caller: Caller) -> Any:
-    """Build the identity of a caller, with every claim of its token; ``None`` for anonymous callers."""
+    """Build the identity of a caller, with every claim of its token; ``None`` for anonymous
+    callers.
+    """
     if not caller.is_authenticated:
         return None
     kind = caller.claims.get("type")
     return apcore.Identity(
-        id=caller.subject, type=kind if isinstance(kind, str) and kind else "user", roles=tuple(sorted(caller.roles)), attrs=dict(caller.claims)
+        id=caller.subject,
+        type=kind if isinstance(kind, str) and kind else "user",
+        roles=tuple(sorted(caller.roles)),
+        attrs=dict(caller.claims),
     )
 
 
 def _to_refusal(result: Any, call: ModuleCall, schema: Mapping[str, Any]) -> A2AError:
-    """Convert the result of a validation that has failed: denied access counts before a wrong input."""
+    """Convert the result of a validation that has failed: denied access counts before a wrong
+    input.
+    """
     found = [each for each in result.errors if is_json_object(each)]
     by_code = {str(each.get("code")): each for each in found}
     if (denied := by_code.get(errors.DENIED)) is not None:
-        errors.log.warning("module denied: %s for %r: %s", call.module_id, call.caller.subject, denied.get("message"))
+        errors.log.warning(
+            "module denied: %s for %r: %s",
+            call.module_id,
+            call.caller.subject,
+            denied.get("message"),
+        )
         return errors.build_denied_error()
     required = schema.get("required") or ()
     if (invalid := by_code.get(errors.SCHEMA_INVALID)) is not None:
-        return errors.build_input_error([*errors.list_problems(invalid.get("details"), required, call.inputs)])
-    if not any(errors.is_known_code(code) for code in by_code):  # of the first releases: the errors themselves
+        return errors.build_input_error(
+            [*errors.list_problems(invalid.get("details"), required, call.inputs)]
+        )
+    if not any(
+        errors.is_known_code(code) for code in by_code
+    ):  # of the first releases: the errors themselves
         return errors.build_input_error([*errors.list_problems(found, required, call.inputs)])
     code, other = next(iter(by_code.items()))
-    return errors.to_protocol_error(_PreflightError(code, str(other.get("message", ""))), call.module_id)
+    return errors.to_protocol_error(
+        _PreflightError(code, str(other.get("message", ""))), call.module_id
+    )
 
 
 class _PreflightError(Exception):
@@ -243,16 +289,24 @@ def _to_executor(target: Any, timeout_seconds: float) -> Any:
         return target
     if not callable(getattr(target, "get_definition", None)):
         methods = ", ".join(_EXECUTOR_METHODS)
-        raise TypeError(f"apcore: {type(target).__qualname__} is neither a registry nor an executor; pass one, or an object with {methods}")
+        raise TypeError(
+            f"apcore: {type(target).__qualname__} is neither a registry nor an executor; "
+            f"pass one, or an object with {methods}"
+        )
     millis = round(timeout_seconds * 1000)
     config = getattr(target, "_config", None)
     if config is None:
-        config = apcore.Config(data={"executor": {"default_timeout": millis, "global_timeout": millis}})
+        config = apcore.Config(
+            data={"executor": {"default_timeout": millis, "global_timeout": millis}}
+        )
     return apcore.Executor(target, config=config)
 
 
 def _find_validate(executor: Any) -> Callable[..., Awaitable[Any]]:
-    """Find the validation of an executor. The public one blocks, and two threads must not call it at once: it runs one loop for both."""
+    """Find the validation of an executor.
+
+    The public one blocks, and two threads must not call it at once: it runs one loop for both.
+    """
     kind = cast("Any", type(executor))
     validate_async = getattr(executor, "_validate_async", None)
     if inspect.iscoroutinefunction(validate_async) and _is_of_framework(kind.validate):
@@ -268,5 +322,8 @@ def _is_of_framework(thing: Any) -> bool:
 def _find_registry(executor: Any) -> Any:
     registry = getattr(executor, "registry", None)
     if not callable(getattr(registry, "get_definition", None)):
-        raise TypeError(f"apcore: {type(executor).__qualname__} has no registry; give it a property of that name")
+        raise TypeError(
+            f"apcore: {type(executor).__qualname__} has no registry; give it a property of "
+            "that name"
+        )
     return registry

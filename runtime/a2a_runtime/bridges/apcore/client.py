@@ -1,4 +1,5 @@
-"""The client by the names of apcore, which needs no server: the client of this runtime, with objects of A2A 0.3.
+"""The client by the names of apcore, which needs no server: the client of this runtime, with
+objects of A2A 0.3.
 
     async with A2AClient("https://agent.example.com", auth="Bearer …") as client:
         task = await client.send_message("hello", skill_id="demo.greet")
@@ -19,13 +20,21 @@ from pydantic import TypeAdapter
 from a2a_contract import v0_3, v1_0
 from a2a_contract.errors import A2AError, InternalError, TaskNotCancelableError, TaskNotFoundError
 from a2a_contract.translate.v0_3.card import write_agent_card
-from a2a_contract.translate.v0_3.event import write_task_artifact_update_event, write_task_status_update_event
+from a2a_contract.translate.v0_3.event import (
+    write_task_artifact_update_event,
+    write_task_status_update_event,
+)
 from a2a_contract.translate.v0_3.message import read_message
 from a2a_contract.translate.v0_3.message import write_message as write_v0_3_message
 from a2a_contract.translate.v0_3.task import write_task as write_v0_3_task
 from a2a_runtime.client import client as runtime_client
 from a2a_runtime.client.card_resolver import STATUS, is_http_url
-from a2a_runtime.client.errors import A2AClientError, DiscoveryError, TransportError, UnexpectedStatusError
+from a2a_runtime.client.errors import (
+    A2AClientError,
+    DiscoveryError,
+    TransportError,
+    UnexpectedStatusError,
+)
 from a2a_runtime.client.options import ClientOptions, SendOptions
 
 __all__ = [
@@ -42,7 +51,9 @@ A2AConnectionError = TransportError
 A2ADiscoveryError = DiscoveryError
 
 MessageContent: TypeAlias = "str | Mapping[str, object] | v0_3.Message | v1_0.Message"
-"""A text, a message as of 0.3 (also with ``type`` in its parts), an object without ``parts`` as data, or a message."""
+"""A text, a message as of 0.3 (also with ``type`` in its parts), an object without ``parts`` as
+data, or a message.
+"""
 Updates: TypeAlias = v0_3.TaskStatusUpdateEvent | v0_3.TaskArtifactUpdateEvent
 
 _BEARER = "bearer "
@@ -50,7 +61,10 @@ _MESSAGE: TypeAdapter[v0_3.Message] = TypeAdapter(v0_3.Message)
 
 
 class ApcoreClient:
-    """A client of the agent at a URL. ``auth`` is the value of the ``Authorization`` header, or a token; times are in seconds."""
+    """A client of the agent at a URL.
+
+    ``auth`` is the value of the ``Authorization`` header, or a token; times are in seconds.
+    """
 
     def __init__(
         self,
@@ -62,15 +76,30 @@ class ApcoreClient:
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         if not is_http_url(url):
-            raise ValueError(f"A2AClient: {url!r} is not an HTTP URL; give one such as https://agent.example.com")
-        token = auth[len(_BEARER) :] if auth is not None and auth.lower().startswith(_BEARER) else auth
-        self._client = runtime_client.A2AClient(url, auth=token, timeout=timeout, options=ClientOptions(card_max_age=card_ttl), transport=transport)
+            raise ValueError(
+                f"A2AClient: {url!r} is not an HTTP URL; give one such as https://agent.example.com"
+            )
+        token = (
+            auth[len(_BEARER) :] if auth is not None and auth.lower().startswith(_BEARER) else auth
+        )
+        self._client = runtime_client.A2AClient(
+            url,
+            auth=token,
+            timeout=timeout,
+            options=ClientOptions(card_max_age=card_ttl),
+            transport=transport,
+        )
         self._url = url
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -95,18 +124,36 @@ class ApcoreClient:
         return v0_3.AgentCard.model_validate(write_agent_card(card.to_dict()))
 
     async def send_message(
-        self, message: MessageContent, *, skill_id: str | None = None, metadata: Mapping[str, object] | None = None, context_id: str | None = None
+        self,
+        message: MessageContent,
+        *,
+        skill_id: str | None = None,
+        metadata: Mapping[str, object] | None = None,
+        context_id: str | None = None,
     ) -> v0_3.Task | v0_3.Message:
         """Send a message, and wait until its task has ended or asks."""
         content = _to_content(message)
-        sent = await self._client.send(content, context_id=context_id, options=_build_options(skill_id, metadata))
-        return _to_task(sent) if isinstance(sent, v1_0.Task) else v0_3.Message.model_validate(write_v0_3_message(sent.to_dict()))
+        sent = await self._client.send(
+            content, context_id=context_id, options=_build_options(skill_id, metadata)
+        )
+        return (
+            _to_task(sent)
+            if isinstance(sent, v1_0.Task)
+            else v0_3.Message.model_validate(write_v0_3_message(sent.to_dict()))
+        )
 
     async def stream_message(
-        self, message: MessageContent, *, skill_id: str | None = None, metadata: Mapping[str, object] | None = None, context_id: str | None = None
+        self,
+        message: MessageContent,
+        *,
+        skill_id: str | None = None,
+        metadata: Mapping[str, object] | None = None,
+        context_id: str | None = None,
     ) -> AsyncIterator[Updates]:
         """Send a message, and yield the updates of its task until it has ended or asks."""
-        stream = self._client.stream(_to_content(message), context_id=context_id, options=_build_options(skill_id, metadata))
+        stream = self._client.stream(
+            _to_content(message), context_id=context_id, options=_build_options(skill_id, metadata)
+        )
         async for event in stream:
             for update in _to_updates(event):
                 yield update
@@ -121,7 +168,10 @@ class ApcoreClient:
 
     async def list_tasks(self, context_id: str | None = None) -> list[v0_3.Task]:
         """List tasks, those of a conversation or all."""
-        return [_to_task(task) async for task in self._client.list(context_id=context_id, include_artifacts=True)]
+        return [
+            _to_task(task)
+            async for task in self._client.list(context_id=context_id, include_artifacts=True)
+        ]
 
 
 A2AClient = ApcoreClient
@@ -136,8 +186,12 @@ def _find_status(error: A2AClientError | A2AError) -> int | None:
 
 
 def _build_options(skill_id: str | None, metadata: Mapping[str, object] | None) -> SendOptions:
-    """Build the options of a message; its skill is in the metadata of the request, where agents of apcore look for it."""
-    return SendOptions(metadata={**(metadata or {}), **({} if skill_id is None else {"skillId": skill_id})} or None)
+    """Build the options of a message; its skill is in the metadata of the request, where agents of
+    apcore look for it.
+    """
+    return SendOptions(
+        metadata={**(metadata or {}), **({} if skill_id is None else {"skillId": skill_id})} or None
+    )
 
 
 def _to_content(message: MessageContent) -> runtime_client.Content:
@@ -146,8 +200,17 @@ def _to_content(message: MessageContent) -> runtime_client.Content:
     if not isinstance(message, Mapping) or "parts" not in message:
         return message
     given: dict[str, Any] = dict(message)
-    parts = [{("kind" if name == "type" else name): value for name, value in dict(part).items()} for part in given["parts"]]
-    document = {"kind": "message", "role": "user", "messageId": "", **given, "parts": list(map(_nest_file, parts))}
+    parts = [
+        {("kind" if name == "type" else name): value for name, value in dict(part).items()}
+        for part in given["parts"]
+    ]
+    document = {
+        "kind": "message",
+        "role": "user",
+        "messageId": "",
+        **given,
+        "parts": list(map(_nest_file, parts)),
+    }
     return v1_0.Message.model_validate(read_message(_MESSAGE.validate_python(document)))
 
 
@@ -163,16 +226,31 @@ def _to_task(task: v1_0.Task) -> v0_3.Task:
 
 
 def _to_updates(event: object) -> list[Updates]:
-    """Convert an event; the task at the beginning of a stream is a status and the artifacts that it has."""
+    """Convert an event; the task at the beginning of a stream is a status and the artifacts that it
+    has.
+    """
     match event:
         case v1_0.TaskStatusUpdateEvent():
-            return [v0_3.TaskStatusUpdateEvent.model_validate(write_task_status_update_event(event.to_dict()))]
+            return [
+                v0_3.TaskStatusUpdateEvent.model_validate(
+                    write_task_status_update_event(event.to_dict())
+                )
+            ]
         case v1_0.TaskArtifactUpdateEvent():
-            return [v0_3.TaskArtifactUpdateEvent.model_validate(write_task_artifact_update_event(event.to_dict()))]
+            return [
+                v0_3.TaskArtifactUpdateEvent.model_validate(
+                    write_task_artifact_update_event(event.to_dict())
+                )
+            ]
         case v1_0.Task():
             context_id = event.context_id or ""
-            artifacts = [v1_0.TaskArtifactUpdateEvent(task_id=event.id, context_id=context_id, artifact=each) for each in event.artifacts or ()]
-            status = v1_0.TaskStatusUpdateEvent(task_id=event.id, context_id=context_id, status=event.status)
+            artifacts = [
+                v1_0.TaskArtifactUpdateEvent(task_id=event.id, context_id=context_id, artifact=each)
+                for each in event.artifacts or ()
+            ]
+            status = v1_0.TaskStatusUpdateEvent(
+                task_id=event.id, context_id=context_id, status=event.status
+            )
             return [update for each in (*artifacts, status) for update in _to_updates(each)]
         case _:
             return []

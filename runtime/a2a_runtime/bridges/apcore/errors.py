@@ -1,6 +1,7 @@
 """Errors of modules as errors of the protocol.
 
-Releases of the framework differ in classes and constructors; each error has a ``code``, by which it is known here. What a caller reads:
+Releases of the framework differ in classes and constructors; each error has a ``code``, by which it
+is known here. What a caller reads:
 
     code                                   error                 text
     MODULE_NOT_FOUND                       method not found      Skill not found: …
@@ -12,8 +13,9 @@ Releases of the framework differ in classes and constructors; each error has a `
     MODULE_EXECUTE_ERROR                   internal error        its own, if the module has raised it itself and it names no path
     any other                              internal error        Internal error; the log has the traceback
 
-``data.type`` names the class. Before there is a task an error is the response. In a task it is its end: failed, with the text in the status and the
-error object in ``metadata.error`` of the status message.
+``data.type`` names the class. Before there is a task an error is the response. In a task it is its
+end: failed, with the text in the status and the error object in ``metadata.error`` of the status
+message.
 """
 
 from __future__ import annotations
@@ -27,7 +29,13 @@ from pydantic_core import from_json
 
 from a2a_contract.base import JsonObject
 from a2a_contract.dialects import V0_3
-from a2a_contract.errors import A2AError, InternalError, InvalidParamsError, MethodNotFoundError, TaskNotFoundError
+from a2a_contract.errors import (
+    A2AError,
+    InternalError,
+    InvalidParamsError,
+    MethodNotFoundError,
+    TaskNotFoundError,
+)
 from a2a_contract.json_types import is_json_array, is_json_object
 from a2a_runtime.errors import HasErrorData
 from a2a_runtime.http.errors import render_error
@@ -37,10 +45,22 @@ MISSING_SKILL = "Missing required parameter: metadata.skillId"
 TIMED_OUT = "Execution timed out"
 FAILED = "Module execution failed"
 _OF_THE_PIPELINE = ("Input validation failed", "Output validation failed")
-"""Texts of the executor's own validation. Once a module runs, its input has passed: then it is the output, or the input of a nested call."""
-APPROVAL_PENDING, CANCELLED, DENIED, SCHEMA_INVALID = "APPROVAL_PENDING", "EXECUTION_CANCELLED", "ACL_DENIED", "SCHEMA_VALIDATION_ERROR"
+"""Texts of the executor's own validation.
 
-_NOT_FOUND, _INVALID_INPUT, _EXECUTE = "MODULE_NOT_FOUND", "GENERAL_INVALID_INPUT", "MODULE_EXECUTE_ERROR"
+Once a module runs, its input has passed: then it is the output, or the input of a nested call.
+"""
+APPROVAL_PENDING, CANCELLED, DENIED, SCHEMA_INVALID = (
+    "APPROVAL_PENDING",
+    "EXECUTION_CANCELLED",
+    "ACL_DENIED",
+    "SCHEMA_VALIDATION_ERROR",
+)
+
+_NOT_FOUND, _INVALID_INPUT, _EXECUTE = (
+    "MODULE_NOT_FOUND",
+    "GENERAL_INVALID_INPUT",
+    "MODULE_EXECUTE_ERROR",
+)
 _INVALID_INPUT_CLASS = "InvalidInputError"
 _FIXED_TEXTS: Mapping[str, str] = {
     "MODULE_TIMEOUT": TIMED_OUT,
@@ -64,7 +84,9 @@ log = logging.getLogger(__name__)
 
 
 class InvalidInputFieldsError(InvalidParamsError, HasErrorData):
-    """The input does not match the schema of the module; the data list each error with its field, code and message."""
+    """The input does not match the schema of the module; the data list each error with its field,
+    code and message.
+    """
 
 
 class FieldProblem(NamedTuple):
@@ -85,14 +107,19 @@ def build_selection_error(skill_id: str | None) -> A2AError:
 def build_input_error(problems: Sequence[FieldProblem]) -> InvalidInputFieldsError:
     """Build the error of an input that does not match its schema."""
     error = InvalidInputFieldsError(
-        details={_TYPE: "SchemaValidationError"}, fields=tuple((each.field, each.message) for each in problems[:_MAX_ERRORS])
+        details={_TYPE: "SchemaValidationError"},
+        fields=tuple((each.field, each.message) for each in problems[:_MAX_ERRORS]),
     )
     error.data = {"errors": [each._asdict() for each in problems[:_MAX_ERRORS]]}
     return error
 
 
-def to_protocol_error(error: BaseException, module_id: str, *, is_running: bool = False) -> A2AError:
-    """Convert an exception of a module or of its executor, before its call or in it; what callers do not read is logged."""
+def to_protocol_error(
+    error: BaseException, module_id: str, *, is_running: bool = False
+) -> A2AError:
+    """Convert an exception of a module or of its executor, before its call or in it; what callers
+    do not read is logged.
+    """
     if isinstance(error, A2AError):
         return error
     code, text = (str(getattr(error, name, None) or "") for name in ("code", "message"))
@@ -102,27 +129,41 @@ def to_protocol_error(error: BaseException, module_id: str, *, is_running: bool 
     if code == _NOT_FOUND:
         return _build_not_found(module_id)
     cause = getattr(error, "cause", None)
-    if code not in {DENIED, _EXECUTE, *_FIXED_TEXTS} or (code == _EXECUTE and cause is not None):  # the framework wraps unknown exceptions
+    if code not in {DENIED, _EXECUTE, *_FIXED_TEXTS} or (
+        code == _EXECUTE and cause is not None
+    ):  # the framework wraps unknown exceptions
         log.error("module failed: %s", module_id, exc_info=cause or error)
         return InternalError(details={_TYPE: _INTERNAL_TYPE})
-    log.warning("module %s: %s: %s", "denied" if code == DENIED else "failed", module_id, _printable(text))
+    log.warning(
+        "module %s: %s: %s", "denied" if code == DENIED else "failed", module_id, _printable(text)
+    )
     if code == DENIED:
         return build_denied_error()
-    return InternalError(_FIXED_TEXTS.get(code) or _clean(text, FAILED), details={_TYPE: type(error).__name__})
+    return InternalError(
+        _FIXED_TEXTS.get(code) or _clean(text, FAILED), details={_TYPE: type(error).__name__}
+    )
 
 
 def _to_input_error(error: BaseException, code: str, text: str) -> A2AError | None:
     """Convert an error of the input; ``None`` for any other."""
     if code == SCHEMA_INVALID:
         return build_input_error([*list_problems(getattr(error, "details", None))])
-    if code == _INVALID_INPUT or any(each.__name__ == _INVALID_INPUT_CLASS for each in type(error).__mro__):
+    if code == _INVALID_INPUT or any(
+        each.__name__ == _INVALID_INPUT_CLASS for each in type(error).__mro__
+    ):
         return InvalidParamsError(_clean(text, FAILED), details={_TYPE: _INVALID_INPUT_CLASS})
     return None
 
 
 def is_known_code(code: str) -> bool:
     """Return whether a code is that of an error of the framework."""
-    return code in _FIXED_TEXTS or code in {_NOT_FOUND, _INVALID_INPUT, _EXECUTE, DENIED, SCHEMA_INVALID}
+    return code in _FIXED_TEXTS or code in {
+        _NOT_FOUND,
+        _INVALID_INPUT,
+        _EXECUTE,
+        DENIED,
+        SCHEMA_INVALID,
+    }
 
 
 def build_denied_error() -> TaskNotFoundError:
@@ -136,15 +177,22 @@ def build_timeout_error() -> InternalError:
 
 
 def to_error_object(error: A2AError) -> JsonObject:
-    """Render an error as the object of a JSON-RPC response, for the metadata of a task that has failed."""
-    found: dict[str, Any] = from_json(render_error(error, V0_3.name, ProtocolBinding.JSONRPC).body)["error"]
+    """Render an error as the object of a JSON-RPC response, for the metadata of a task that has
+    failed.
+    """
+    found: dict[str, Any] = from_json(render_error(error, V0_3.name, ProtocolBinding.JSONRPC).body)[
+        "error"
+    ]
     return found
 
 
-def list_problems(found: object, required: Sequence[str] = (), inputs: object = None) -> Iterator[FieldProblem]:
+def list_problems(
+    found: object, required: Sequence[str] = (), inputs: object = None
+) -> Iterator[FieldProblem]:
     """List the errors of an input from the details of an error, or from the result of a validation.
 
-    Later releases name a field by a JSON Pointer, and for a missing one only its parent: then the name is found by ``required``.
+    Later releases name a field by a JSON Pointer, and for a missing one only its parent: then the
+    name is found by ``required``.
     """
     listed = found.get("errors") if is_json_object(found) else found
     missing = [name for name in required if is_json_object(inputs) and name not in inputs]
@@ -155,15 +203,21 @@ def list_problems(found: object, required: Sequence[str] = (), inputs: object = 
         code = str(each.get("code") or each.get("keyword") or "")
         if not path and code == "required" and missing:
             path = missing.pop(0)
-        yield FieldProblem(path, code, str(each.get("message") or "Invalid value")[:_MAX_TEXT_CHARS])
+        yield FieldProblem(
+            path, code, str(each.get("message") or "Invalid value")[:_MAX_TEXT_CHARS]
+        )
 
 
 def _build_not_found(skill_id: str) -> MethodNotFoundError:
-    return MethodNotFoundError(f"Skill not found: {_printable(skill_id)}", details={_TYPE: "ModuleNotFoundError"})
+    return MethodNotFoundError(
+        f"Skill not found: {_printable(skill_id)}", details={_TYPE: "ModuleNotFoundError"}
+    )
 
 
 def _clean(text: str, instead: str) -> str:
-    """Return a text that a module has written for its caller, or another one if it shows a path or a traceback."""
+    """Return a text that a module has written for its caller, or another one if it shows a path or
+    a traceback.
+    """
     return instead if not text or _PRIVATE.search(text) else text[:_MAX_TEXT_CHARS]
 
 

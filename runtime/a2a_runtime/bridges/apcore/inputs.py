@@ -7,7 +7,8 @@ text      the JSON in it; else the value of      the text                 the JS
 file      ``{uri, name, mimeType}``, if the      refused                  refused
           schema has a ``uri``
 
-The first part of a declared media type counts; a text for an object is the last resort. The module finds the others in its context.
+The first part of a declared media type counts; a text for an object is the last resort. The module
+finds the others in its context.
 """
 
 from __future__ import annotations
@@ -63,7 +64,12 @@ class InputReader:
         for index, part in enumerate(parts):
             if part.text is not None:
                 return SelectedPart(index, self._read_text(part.text, index))
-        raise ContentTypeNotSupportedError(fields=tuple((f"message.parts[{index}]", "The skill takes no files") for index in range(len(parts))))
+        raise ContentTypeNotSupportedError(
+            fields=tuple(
+                (f"message.parts[{index}]", "The skill takes no files")
+                for index in range(len(parts))
+            )
+        )
 
     @cached_property
     def _is_text(self) -> bool:
@@ -92,10 +98,14 @@ class InputReader:
             return value
         if self._text_property is not None:
             return {self._text_property: text}
-        raise InvalidParamsError(NOT_JSON, fields=((f"message.parts[{index}].text", "The skill takes a JSON object"),))
+        raise InvalidParamsError(
+            NOT_JSON, fields=((f"message.parts[{index}].text", "The skill takes a JSON object"),)
+        )
 
     def _wrap_file(self, part: Part) -> JsonObject:
-        uri = part.url or _OPEN_DATA.format(part.media_type or "", base64.b64encode(part.raw or b"").decode())
+        uri = part.url or _OPEN_DATA.format(
+            part.media_type or "", base64.b64encode(part.raw or b"").decode()
+        )
         members = ((_URI, uri), ("name", part.filename), ("mimeType", part.media_type))
         file: JsonObject = {name: value for name, value in members if value is not None}
         return {self._file_property: file} if self._file_property else file
@@ -111,7 +121,9 @@ def find_text_property(schema: JsonObject) -> str | None:
 
 
 def find_file_property(schema: JsonObject | None) -> str | None:
-    """Find the property that is a file: empty if the input itself is one, ``None`` if there is none."""
+    """Find the property that is a file: empty if the input itself is one, ``None`` if there is
+    none.
+    """
     properties = (schema or {}).get("properties")
     if not is_json_object(properties):
         return None
@@ -120,8 +132,16 @@ def find_file_property(schema: JsonObject | None) -> str | None:
     definitions = (schema or {}).get("$defs")
     for name, each in properties.items():
         target = each
-        if is_json_object(each) and isinstance(reference := each.get("$ref"), str) and is_json_object(definitions):
+        if (
+            is_json_object(each)
+            and isinstance(reference := each.get("$ref"), str)
+            and is_json_object(definitions)
+        ):
             target = definitions.get(reference.rpartition("/")[2])
-        if is_json_object(target) and is_json_object(inner := target.get("properties")) and _URI in inner:
+        if (
+            is_json_object(target)
+            and is_json_object(inner := target.get("properties"))
+            and _URI in inner
+        ):
             return name
     return None

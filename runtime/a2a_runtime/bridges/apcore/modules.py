@@ -6,7 +6,8 @@
     input_schema, output_schema   the schemas, and from them the media types
     annotations                   ``extensions.apcore.annotations`` of the skill on cards of 0.3; whether a call may be repeated
 
-Nothing here imports the framework: releases differ in their classes, not in the names that are read.
+Nothing here imports the framework: releases differ in their classes, not in the names that are
+read.
 """
 
 from __future__ import annotations
@@ -64,9 +65,16 @@ def list_modules(registry: Any) -> Iterator[RegisteredModule]:
 
 
 def describe_module(found: RegisteredModule, *, is_protected: bool = False) -> SkillDescriptor:
-    """Describe a module as a skill. Its limit in time is kept by the caller of the module, which reports it in the words of the framework."""
+    """Describe a module as a skill.
+
+    Its limit in time is kept by the caller of the module, which reports it in the words of the
+    framework.
+    """
     definition = found.definition
-    input_schema, output_schema = _read_schema(definition.input_schema), _read_schema(definition.output_schema)
+    input_schema, output_schema = (
+        _read_schema(definition.input_schema),
+        _read_schema(definition.output_schema),
+    )
     files = () if find_file_property(input_schema) is None else (ANYTHING,)
     return SkillDescriptor(
         found.id,
@@ -95,10 +103,16 @@ def to_title(module_id: str) -> str:
 
 
 def find_modes(schema: JsonObject | None) -> Sequence[str]:
-    """Find the media types of a schema: JSON, text for a text or an object of one text, and only text without a schema."""
+    """Find the media types of a schema: JSON, text for a text or an object of one text, and only
+    text without a schema.
+    """
     if schema is None:
         return (TEXT,)
-    return (JSON, TEXT) if schema.get("type") == "string" or find_text_property(schema) is not None else (JSON,)
+    return (
+        (JSON, TEXT)
+        if schema.get("type") == "string" or find_text_property(schema) is not None
+        else (JSON,)
+    )
 
 
 def _read_schema(schema: Mapping[str, Any] | None) -> JsonObject | None:
@@ -116,11 +130,21 @@ def _dump_inputs(example: Any) -> str:
 
 
 def _build_card_members(definition: Any) -> JsonObject:
-    """Build the members of the skill that cards of 0.3 have no name for; an empty list of examples stands there too."""
+    """Build the members of the skill that cards of 0.3 have no name for; an empty list of examples
+    stands there too.
+    """
     own: dict[str, object] = {}
     if definition.annotations is not None:
-        own["annotations"] = {name: bool(getattr(definition.annotations, name, False)) for name in _FLAGS}
+        own["annotations"] = {
+            name: bool(getattr(definition.annotations, name, False)) for name in _FLAGS
+        }
     listed = _list_examples(definition)
-    if examples := [{"name": each.title, "input": {"type": "text", "text": _dump_inputs(each)}} for each in listed]:
+    if examples := [
+        {"name": each.title, "input": {"type": "text", "text": _dump_inputs(each)}}
+        for each in listed
+    ]:
         own["examples"] = examples
-    return {**({} if examples else {"examples": []}), **({"extensions": {"apcore": own}} if own else {})}
+    return {
+        **({} if examples else {"examples": []}),
+        **({"extensions": {"apcore": own}} if own else {}),
+    }

@@ -70,16 +70,23 @@ def _build_data(value: object) -> Part:
 
 
 def _build_object_parts(output: JsonObject) -> Iterator[Part]:
-    """Build a file for each member with bytes. Members that describe the only file beside them are its name and media type, and no data."""
+    """Build a file for each member with bytes.
+
+    Members that describe the only file beside them are its name and media type, and no data.
+    """
     files = [*_find_bytes(output, ())]
     rest = _drop_bytes(output)
     if len(files) == 1 and files[0].beside is output and is_json_object(rest):
-        rest = {name: value for name, value in rest.items() if name not in {*_TYPE_NAMES, *_FILE_NAMES}}
+        rest = {
+            name: value for name, value in rest.items() if name not in {*_TYPE_NAMES, *_FILE_NAMES}
+        }
     if rest or not files:
         yield _build_data(rest)
     for file in files:
         filename = _find_text(file.beside, _FILE_NAMES)
-        media_type = _find_text(file.beside, _TYPE_NAMES) or detect_media_type(file.data, filename or "")
+        media_type = _find_text(file.beside, _TYPE_NAMES) or detect_media_type(
+            file.data, filename or ""
+        )
         yield Part(raw=file.data, filename=filename or ".".join(file.path), media_type=media_type)
 
 
@@ -98,14 +105,20 @@ def _find_bytes(value: object, path: tuple[str, ...]) -> Iterator[_FoundFile]:
 
 def _drop_bytes(value: object) -> object:
     if is_json_object(value):
-        return {name: _drop_bytes(each) for name, each in value.items() if not isinstance(each, bytes | bytearray)}
+        return {
+            name: _drop_bytes(each)
+            for name, each in value.items()
+            if not isinstance(each, bytes | bytearray)
+        }
     if is_json_array(value):
         return [_drop_bytes(each) for each in value if not isinstance(each, bytes | bytearray)]
     return value
 
 
 def _find_text(beside: JsonObject, names: tuple[str, ...]) -> str | None:
-    return next((text for name in names if isinstance(text := beside.get(name), str) and text), None)
+    return next(
+        (text for name in names if isinstance(text := beside.get(name), str) and text), None
+    )
 
 
 def detect_media_type(data: bytes, filename: str = "") -> str:
@@ -114,10 +127,17 @@ def detect_media_type(data: bytes, filename: str = "") -> str:
         return by_name
     if data[:4] == b"RIFF" and data[8:12] in {b"WEBP", b"WAVE"}:
         return "image/webp" if data[8:12] == b"WEBP" else "audio/wav"
-    if (found := next((kind for signature, kind in _SIGNATURES if data.startswith(signature)), None)) is not None:
+    if (
+        found := next((kind for signature, kind in _SIGNATURES if data.startswith(signature)), None)
+    ) is not None:
         return found
     try:
         text = data.decode()
     except UnicodeDecodeError:
         return BYTES
-    return "text/plain" if text.isprintable() or not any(ord(each) < ord(" ") and each not in "\t\n\r" for each in text) else BYTES
+    return (
+        "text/plain"
+        if text.isprintable()
+        or not any(ord(each) < ord(" ") and each not in "\t\n\r" for each in text)
+        else BYTES
+    )

@@ -4,7 +4,8 @@
     app = async_serve(registry)                      for any ASGI server; ``await async_serve(registry)`` is the same
     app.mount("/tools", async_serve(registry))       inside another app, whose lifespan need not know of it
 
-Both take the options of ``ServeOptions``. Settings of the environment (``A2A_…``) apply where no option says otherwise.
+Both take the options of ``ServeOptions``. Settings of the environment (``A2A_…``) apply where no
+option says otherwise.
 """
 
 from __future__ import annotations
@@ -64,7 +65,10 @@ class ServeOptions(TypedDict, total=False):
     url: str
     """Public URL of the agent, for its card. Default: that of the request."""
     auth: Any
-    """An authenticator, a list of them, or a gate, see ``auth``. Default: every caller is anonymous."""
+    """An authenticator, a list of them, or a gate, see ``auth``.
+
+    Default: every caller is anonymous.
+    """
     task_store: Any
     """A store, or its URL. Default: in memory, for an hour, up to 10,000 tasks."""
     cors_origins: Sequence[str] | None
@@ -90,7 +94,10 @@ class ServeOptions(TypedDict, total=False):
 
 
 def async_serve(registry_or_executor: Any, **options: Unpack[ServeOptions]) -> AgentApp:
-    """Build the ASGI app of a registry or an executor. It opens no port, and starts with its lifespan or with its first request."""
+    """Build the ASGI app of a registry or an executor.
+
+    It opens no port, and starts with its lifespan or with its first request.
+    """
     return AgentApp(_build_app(registry_or_executor, options, build_settings(options)))
 
 
@@ -104,7 +111,9 @@ def _build_app(registry_or_executor: Any, options: ServeOptions, settings: Setti
         srs_forms=True,
         public_card=True if options.get("auth") is not None else None,
     )
-    app = create_app(surface, store=build_store(options.get("task_store"), settings), settings=settings)
+    app = create_app(
+        surface, store=build_store(options.get("task_store"), settings), settings=settings
+    )
     if options.get("metrics", False):
         _register_metrics(app)
     return app
@@ -120,7 +129,8 @@ def serve(
 ) -> None:
     """Serve a registry or an executor over HTTP until the process is stopped.
 
-    With ``auth``, or with ``A2A_OPEN=on``, it listens on all addresses, otherwise on this machine only.
+    With ``auth``, or with ``A2A_OPEN=on``, it listens on all addresses, otherwise on this machine
+    only.
     """
     settings = build_settings(options)
     if host is None:
@@ -136,9 +146,12 @@ def serve(
         http=BoundedHttpProtocol,
         log_level=log_level,
         proxy_headers=False,
-        timeout_graceful_shutdown=int(settings.shutdown_grace + settings.cancel_grace) + _CLOSING_SECONDS,
+        timeout_graceful_shutdown=int(settings.shutdown_grace + settings.cancel_grace)
+        + _CLOSING_SECONDS,
     )
-    if (error := run_server(config, drain=lambda: _drain(app, settings.shutdown_grace))) is not None:
+    if (
+        error := run_server(config, drain=lambda: _drain(app, settings.shutdown_grace))
+    ) is not None:
         raise error
 
 
@@ -154,7 +167,9 @@ async def _drain(app: Litestar, grace: float) -> None:
 
 def _check_names(options: ServeOptions) -> None:
     if unknown := ", ".join(sorted(set(options) - ServeOptions.__annotations__.keys())):
-        raise TypeError(f"serve: unknown option {unknown}; known: {', '.join(ServeOptions.__annotations__)}")
+        raise TypeError(
+            f"serve: unknown option {unknown}; known: {', '.join(ServeOptions.__annotations__)}"
+        )
 
 
 def _build_source(target: Any, options: ServeOptions) -> ApcoreSource:
@@ -167,9 +182,15 @@ def _build_source(target: Any, options: ServeOptions) -> ApcoreSource:
     )
     found = list(list_modules(source.registry))
     if not found:
-        raise ValueError("serve: the registry has no modules; call registry.discover() or registry.register(…) before")
+        raise ValueError(
+            "serve: the registry has no modules; call registry.discover() or "
+            "registry.register(…) before"
+        )
     if not any(each.has_description for each in found):
-        raise ValueError("serve: no module of the registry has a description, so that none can be offered; describe at least one")
+        raise ValueError(
+            "serve: no module of the registry has a description, so that none can be "
+            "offered; describe at least one"
+        )
     return source
 
 
@@ -224,6 +245,10 @@ def _register_metrics(app: Litestar) -> None:
     def read_metrics() -> Response[Mapping[str, int | float]]:
         runtime = find_plugin(app).runtime
         metrics = None if runtime is None else runtime.metrics
-        return Response({} if metrics is None else metrics.summarize(), media_type="application/json", headers={"cache-control": "no-store"})
+        return Response(
+            {} if metrics is None else metrics.summarize(),
+            media_type="application/json",
+            headers={"cache-control": "no-store"},
+        )
 
     app.register(read_metrics)

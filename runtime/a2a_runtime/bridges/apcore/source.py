@@ -2,8 +2,9 @@
 
     Agent("tools", sources=[ApcoreSource(executor)])
 
-A call passes the whole pipeline of the executor. Before there is a task, the executor validates the input and asks its rules of access. In the call a
-module finds its identity, its deadline and its token for cancellation in its context, and in ``context.data["a2a"]``:
+A call passes the whole pipeline of the executor. Before there is a task, the executor validates the
+input and asks its rules of access. In the call a module finds its identity, its deadline and its
+token for cancellation in its context, and in ``context.data["a2a"]``:
 
     task_id, context_id   of the task
     history               earlier messages of the conversation, as of A2A 0.3
@@ -48,10 +49,12 @@ log = logging.getLogger(__name__)
 
 
 class ApcoreSource(SkillSource):
-    """The modules of a registry, or of an executor with its rules, middleware and handler of approvals.
+    """The modules of a registry, or of an executor with its rules, middleware and handler of
+    approvals.
 
-    ``protects`` hides modules that require an approval, or that anonymous callers may not call, from the public card; for an agent with a gate.
-    ``watch`` reloads modules whose files change. ``history`` is the number of earlier messages that modules see.
+    ``protects`` hides modules that require an approval, or that anonymous callers may not call,
+    from the public card; for an agent with a gate. ``watch`` reloads modules whose files change.
+    ``history`` is the number of earlier messages that modules see.
     """
 
     def __init__(
@@ -64,7 +67,10 @@ class ApcoreSource(SkillSource):
         history: int = DEFAULT_HISTORY,
     ) -> None:
         if execution_timeout <= 0:
-            raise ValueError(f"ApcoreSource: execution_timeout {execution_timeout} is not positive; use a number of seconds")
+            raise ValueError(
+                f"ApcoreSource: execution_timeout {execution_timeout} is not positive; use a "
+                "number of seconds"
+            )
         self._caller = ModuleCaller(registry_or_executor, execution_timeout)
         self._protects, self._watch, self._history = protects, watch, history
         self._announce: Callable[[], None] | None = None
@@ -87,7 +93,9 @@ class ApcoreSource(SkillSource):
         if self._watch:
             from a2a_runtime.bridges.apcore.watch import find_roots, watch_files  # noqa: PLC0415 - only where files are watched
 
-            self._watcher = asyncio.create_task(watch_files(self.registry, find_roots(self.registry)))
+            self._watcher = asyncio.create_task(
+                watch_files(self.registry, find_roots(self.registry))
+            )
 
     async def close(self) -> None:
         """Stop following."""
@@ -112,23 +120,42 @@ class ApcoreSource(SkillSource):
         found = list(list_modules(self.registry))
         skipped = frozenset(each.id for each in found if not each.has_description)
         for module_id in sorted(skipped - self._skipped):
-            log.warning("module skipped: %s has no description; callers could not choose it", module_id)
+            log.warning(
+                "module skipped: %s has no description; callers could not choose it", module_id
+            )
         self._skipped = skipped
         if not self._caller.asks_itself:
-            log.debug("approvals: the executor has no handler; callers are asked before modules that require an approval")
-        return [describe_module(each, is_protected=self._protects and self._is_protected(each)) for each in found if each.has_description]
+            log.debug(
+                "approvals: the executor has no handler; callers are asked before modules "
+                "that require an approval"
+            )
+        return [
+            describe_module(each, is_protected=self._protects and self._is_protected(each))
+            for each in found
+            if each.has_description
+        ]
 
     def summarize(self, skills: int) -> str:
         """Describe an agent by the number of its modules."""
         return f"apcore agent with {skills} {'skill' if skills == 1 else 'skills'}"
 
     def _is_protected(self, found: RegisteredModule) -> bool:
-        return found.requires_approval or not self._caller.is_allowed(ModuleCall(found.id, {}, _ANONYMOUS))
+        return found.requires_approval or not self._caller.is_allowed(
+            ModuleCall(found.id, {}, _ANONYMOUS)
+        )
 
     async def check(self, skill: SkillDescriptor, value: object, caller: Caller) -> None:
         """Let the executor validate the input and the access, without running anything."""
-        if is_json_object(value) and TOKEN in value:  # it would run another input than the approved one
-            raise errors.build_input_error([errors.FieldProblem(TOKEN, "forbidden", "Answer the task that asks for the approval instead")])
+        if (
+            is_json_object(value) and TOKEN in value
+        ):  # it would run another input than the approved one
+            raise errors.build_input_error(
+                [
+                    errors.FieldProblem(
+                        TOKEN, "forbidden", "Answer the task that asks for the approval instead"
+                    )
+                ]
+            )
         await self._caller.validate(ModuleCall(skill.id, value, caller))
 
     async def call(self, skill: SkillDescriptor, value: object, context: SkillContext) -> object:
@@ -141,7 +168,9 @@ class ApcoreSource(SkillSource):
                 except ApprovalNeededError as needed:
                     call = await approvals.answer(call, needed.pending)
 
-    async def stream(self, skill: SkillDescriptor, value: object, context: SkillContext) -> AsyncGenerator[object, None]:
+    async def stream(
+        self, skill: SkillDescriptor, value: object, context: SkillContext
+    ) -> AsyncGenerator[object, None]:
         """Call a module, and yield its chunks as they come."""
         async with self._begin_call(skill, value, context) as (first, approvals):
             call = first
@@ -156,7 +185,9 @@ class ApcoreSource(SkillSource):
                     return
 
     @asynccontextmanager
-    async def _begin_call(self, skill: SkillDescriptor, value: object, context: SkillContext) -> AsyncGenerator[tuple[ModuleCall, Approvals]]:
+    async def _begin_call(
+        self, skill: SkillDescriptor, value: object, context: SkillContext
+    ) -> AsyncGenerator[tuple[ModuleCall, Approvals]]:
         """Prepare a call with the approvals that it has already; an error within ends its task."""
         approvals = Approvals(skill, context, asks_first=self._asks_first(skill))
         call = await self._build_call(skill, value, context)
@@ -170,7 +201,9 @@ class ApcoreSource(SkillSource):
     def _asks_first(self, skill: SkillDescriptor) -> bool:
         return skill.asks and not self._caller.asks_itself
 
-    async def _build_call(self, skill: SkillDescriptor, value: object, context: SkillContext) -> ModuleCall:
+    async def _build_call(
+        self, skill: SkillDescriptor, value: object, context: SkillContext
+    ) -> ModuleCall:
         message = context.message
         assert isinstance(skill.parse, InputReader), "a skill of this source"  # noqa: S101 - made by describe
         selected = skill.parse.select(message.parts)
@@ -178,29 +211,48 @@ class ApcoreSource(SkillSource):
             "task_id": context.task_id,
             "context_id": context.context_id,
             "message": write_message(message.to_dict()),
-            "parts": [write_part(part.to_dict()) for index, part in enumerate(message.parts) if index != selected.position],
-            "history": [write_message(each.to_dict()) for each in await self._read_history(message, context)],
+            "parts": [
+                write_part(part.to_dict())
+                for index, part in enumerate(message.parts)
+                if index != selected.position
+            ],
+            "history": [
+                write_message(each.to_dict()) for each in await self._read_history(message, context)
+            ],
             "metadata": dict(context.request.metadata),
         }
-        return ModuleCall(skill.id, value, context.caller, {DATA_KEY: data}, lambda: context.is_cancelled)
+        return ModuleCall(
+            skill.id, value, context.caller, {DATA_KEY: data}, lambda: context.is_cancelled
+        )
 
     async def _read_history(self, message: Message, context: SkillContext) -> Sequence[Message]:
         """Read the messages before the one that has started the task."""
         found = await context.untyped.conversation(self._history + 1)
-        earlier = [each for each in found if each.task_id != context.task_id and each.message_id != message.message_id]
+        earlier = [
+            each
+            for each in found
+            if each.task_id != context.task_id and each.message_id != message.message_id
+        ]
         return earlier[-self._history :] if self._history else ()
 
 
 async def _mark_working(skill: SkillDescriptor, context: SkillContext) -> None:
-    """Set the task to working before the module runs; a task that is not run again is working already."""
+    """Set the task to working before the module runs; a task that is not run again is working
+    already.
+    """
     if skill.is_restartable:
         await context.progress()
 
 
 def _end_task(error: Exception, skill: SkillDescriptor, context: SkillContext) -> BaseException:
-    """Build what ends a task after an error: its cancellation, or a failure with the error in the metadata of its message."""
+    """Build what ends a task after an error: its cancellation, or a failure with the error in the
+    metadata of its message.
+    """
     if getattr(error, "code", None) == errors.CANCELLED and context.is_cancelled:
         return asyncio.CancelledError()
     found = errors.to_protocol_error(error, skill.id, is_running=True)
     message = context.untyped.reply(found.message)
-    return TaskEnded(State.FAILED, message.model_copy(update={"metadata": {"error": errors.to_error_object(found)}}))
+    return TaskEnded(
+        State.FAILED,
+        message.model_copy(update={"metadata": {"error": errors.to_error_object(found)}}),
+    )

@@ -11,18 +11,36 @@ from a2a_runtime.stores.simple.codec import REQUIRED
 
 DEFAULT_CAPACITY, DEFAULT_TTL_SECONDS = 10_000, 3600.0
 MEMORY = "memory"
-_SRS_METHODS = frozenset({"save", "get", "list", "delete", "save_push_config", "get_push_config", "delete_push_config"})
+_SRS_METHODS = frozenset(
+    {"save", "get", "list", "delete", "save_push_config", "get_push_config", "delete_push_config"}
+)
 
 
 class InMemoryTaskStore(MemoryStore):
-    """Tasks in this process. A full store deletes the task that ended first; a task is kept for some time after its end."""
+    """Tasks in this process.
 
-    def __init__(self, *, max_capacity: int = DEFAULT_CAPACITY, ttl_seconds: float | None = DEFAULT_TTL_SECONDS) -> None:
-        super().__init__(StoreOptions(max_tasks=max_capacity, retention_seconds=ttl_seconds, conversation_retention_seconds=ttl_seconds))
+    A full store deletes the task that ended first; a task is kept for some time after its end.
+    """
+
+    def __init__(
+        self,
+        *,
+        max_capacity: int = DEFAULT_CAPACITY,
+        ttl_seconds: float | None = DEFAULT_TTL_SECONDS,
+    ) -> None:
+        super().__init__(
+            StoreOptions(
+                max_tasks=max_capacity,
+                retention_seconds=ttl_seconds,
+                conversation_retention_seconds=ttl_seconds,
+            )
+        )
 
 
 def build_store(task_store: object, settings: Settings) -> Store | str:
-    """Return the store of an option: a store, the URL of one, or by default that of the environment; ``TypeError`` for anything else."""
+    """Return the store of an option: a store, the URL of one, or by default that of the
+    environment; ``TypeError`` for anything else.
+    """
     if task_store is None:
         return InMemoryTaskStore() if settings.store == MEMORY else settings.store
     if isinstance(task_store, str):
@@ -30,8 +48,10 @@ def build_store(task_store: object, settings: Settings) -> Store | str:
     if frozenset(dir(task_store)) >= _SRS_METHODS:
         name = type(task_store).__qualname__
         raise TypeError(
-            f"task_store: {name}: has the methods of the SRS, which keep no versions and no events; "
-            f"implement {', '.join(REQUIRED)} beside them, and wrap it, SimpleStore({name}(…)) of a2a_runtime.stores.simple"
+            f"task_store: {name}: has the methods of the SRS, which keep no versions and no "
+            "events; "
+            f"implement {', '.join(REQUIRED)} beside them, and wrap it, "
+            f"SimpleStore({name}(…)) of a2a_runtime.stores.simple"
         )
     try:
         return validate_store(task_store)

@@ -1,7 +1,8 @@
 """Hot reload: modules whose files change are loaded again by their registry.
 
-The watcher of the framework needs another library, which in some releases it does not understand. This one uses the watcher of uvicorn, and leaves
-the rest to the registry: it loads the file, keeps the old module if that fails, and announces the change.
+The watcher of the framework needs another library, which in some releases it does not understand.
+This one uses the watcher of uvicorn, and leaves the rest to the registry: it loads the file, keeps
+the old module if that fails, and announces the change.
 """
 
 from __future__ import annotations
@@ -29,13 +30,18 @@ def find_roots(registry: Any) -> Sequence[str]:
     roots = [str(each.get("root", "")) for each in getattr(registry, "_extension_roots", ())]
     found = [each for each in roots if Path(each).is_dir()]
     if not found or not hasattr(registry, "_handle_file_change"):
-        raise SkillSourceError("source ApcoreSource: watch: the registry has no folder of extensions; give it one, or remove watch")
+        raise SkillSourceError(
+            "source ApcoreSource: watch: the registry has no folder of extensions; give it "
+            "one, or remove watch"
+        )
     return found
 
 
 async def watch_files(registry: Any, roots: Sequence[str]) -> None:
     """Reload the modules of changed files until this is canceled."""
-    async for changes in awatch(*roots, watch_filter=_is_module, debounce=_DEBOUNCE_MILLIS, step=_STEP_MILLIS):
+    async for changes in awatch(
+        *roots, watch_filter=_is_module, debounce=_DEBOUNCE_MILLIS, step=_STEP_MILLIS
+    ):
         for change, path in sorted(changes):
             try:
                 if change is Change.deleted:

@@ -14,8 +14,9 @@
                     ├─ skill_tasks         work that takes long, as tasks of the extension
                     └─ tool_results        the result of a skill as that of a tool
 
-The protocol has two eras. With 2026-07-28 a question ends the call, and the answer repeats it with the state that the server has given: the question
-is durable. Before, a question is asked within the call, which stays open in this process until the answer comes, up to a limit.
+The protocol has two eras. With 2026-07-28 a question ends the call, and the answer repeats it with
+the state that the server has given: the question is durable. Before, a question is asked within the
+call, which stays open in this process until the answer comes, up to a limit.
 
 Extra ``mcp``.
 """

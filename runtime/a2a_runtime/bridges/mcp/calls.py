@@ -1,6 +1,8 @@
-"""A call of a tool in flight: a task of its own, whose progress and questions are taken by the run that follows it.
+"""A call of a tool in flight: a task of its own, whose progress and questions are taken by the run
+that follows it.
 
-A question that the server asks within a call ends the run, while the call stays open. The run that the answer begins takes the same call again.
+A question that the server asks within a call ends the run, while the call stays open. The run that
+the answer begins takes the same call again.
 """
 
 from __future__ import annotations
@@ -71,10 +73,14 @@ class ToolCall:
                 return None
             await self._changed.wait()
 
-    async def report_progress(self, progress: float, total: float | None, message: str | None) -> None:
+    async def report_progress(
+        self, progress: float, total: float | None, message: str | None
+    ) -> None:
         """Note a progress; a reader who is slower than the server finds the last one."""
         fraction = min(max(progress / total, 0.0), 1.0) if total else None
-        self._progress = ToolProgress(fraction, message or ("" if fraction is not None else f"{progress:g}"))
+        self._progress = ToolProgress(
+            fraction, message or ("" if fraction is not None else f"{progress:g}")
+        )
         self._changed.set()
 
     async def ask(self, params: ElicitParams) -> mt.ElicitResult:

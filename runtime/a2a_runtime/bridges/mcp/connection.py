@@ -1,7 +1,8 @@
-"""One connection to an MCP server, used by all calls: opened and closed in one task, and opened again when it is lost.
+"""One connection to an MCP server, used by all calls: opened and closed in one task, and opened
+again when it is lost.
 
-Questions over stdio, before 2026-07-28, name no call. Then no further call begins until all but the asking one have ended. A question that still
-belongs to several calls is refused.
+Questions over stdio, before 2026-07-28, name no call. Then no further call begins until all but the
+asking one have ended. A question that still belongs to several calls is refused.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ class NotConnectedError(ConnectionError):
 
 @dataclass(frozen=True, slots=True)
 class ToolRequest:
-    """Arguments of a call; ``responses`` and ``state`` go on with an earlier call that has ended with questions."""
+    """Arguments of a call; ``responses`` and ``state`` go on with an earlier call that has ended
+    with questions.
+    """
 
     name: str
     arguments: Mapping[str, Any]
@@ -55,7 +58,9 @@ class ToolRequest:
 class McpConnection:
     """A connection to one server."""
 
-    def __init__(self, server: Command | Url, connect_timeout: float, on_change: Callable[[], None]) -> None:
+    def __init__(
+        self, server: Command | Url, connect_timeout: float, on_change: Callable[[], None]
+    ) -> None:
         self._server, self._connect_timeout, self._on_change = server, connect_timeout, on_change
         self._client: Client | None = None
         self._up, self._dropped = asyncio.Event(), asyncio.Event()
@@ -79,7 +84,10 @@ class McpConnection:
             await self.close()
             if isinstance(error, asyncio.CancelledError):
                 raise
-            raise SkillSourceError(f"{self}: cannot be reached: {describe_error(error)}; start it, or correct its command or URL") from error
+            raise SkillSourceError(
+                f"{self}: cannot be reached: {describe_error(error)}; start it, or correct "
+                "its command or URL"
+            ) from error
 
     async def close(self) -> None:
         """Disconnect; calls in flight end with an error."""
@@ -99,7 +107,10 @@ class McpConnection:
             cursor = page.next_cursor
             if not cursor:
                 return found
-        raise SkillSourceError(f"{self}: its list of tools has more than {_MAX_PAGES} pages; name those that you need with include=[…]")
+        raise SkillSourceError(
+            f"{self}: its list of tools has more than {_MAX_PAGES} pages; name those that "
+            "you need with include=[…]"
+        )
 
     async def call_tool(self, call: ToolCall, request: ToolRequest) -> ToolResult:
         """Call a tool. ``NotConnectedError``: the server has not seen the call."""
@@ -108,11 +119,15 @@ class McpConnection:
             try:
                 return await self._send(client, call, request)
             except MCPError as error:
-                if (error.message in SESSION_LOST or error.code == mt.CONNECTION_CLOSED) and self._client is client:
+                if (
+                    error.message in SESSION_LOST or error.code == mt.CONNECTION_CLOSED
+                ) and self._client is client:
                     self._drop()
                 if error.message in SESSION_LOST:
                     raise NotConnectedError(error.message) from error
-                if error.code == mt.HEADER_MISMATCH:  # the server has refused a call with the schema that it had before
+                if (
+                    error.code == mt.HEADER_MISMATCH
+                ):  # the server has refused a call with the schema that it had before
                     await self.list_tools()
                     return await self._send(client, call, request)
                 raise
@@ -124,7 +139,9 @@ class McpConnection:
         return await (await self._wait_connected()).read_resource(uri)
 
     async def _send(self, client: Client, call: ToolCall, request: ToolRequest) -> ToolResult:
-        meta: Any = dict(request.trace) if request.trace else None  # a trace has members that the type does not name
+        meta: Any = (
+            dict(request.trace) if request.trace else None
+        )  # a trace has members that the type does not name
         return await client.session.call_tool(
             request.name,
             dict(request.arguments),
@@ -141,19 +158,26 @@ class McpConnection:
                 while self._client is None:
                     await self._up.wait()
         if self._client is None:
-            raise NotConnectedError(f"not connected: {describe_error(self._error) if self._error else 'closed'}")
+            raise NotConnectedError(
+                f"not connected: {describe_error(self._error) if self._error else 'closed'}"
+            )
         return self._client
 
     def _drop(self) -> None:
-        """Give a connection up that is of no use any more: calls wait for the next one from now on."""
+        """Give a connection up that is of no use any more: calls wait for the next one from now
+        on.
+        """
         self._client = None
         self._up.clear()
         self._dropped.set()
 
-    # --- the owner of the connection ---------------------------------------------------------------------------------------------------------------
+    # --- the owner of the connection --------------------------------------------------------------
 
     async def _keep_connected(self, opened: asyncio.Future[None]) -> None:
-        """Open the connection again and again. A transport that crashes cancels only the task of its life."""
+        """Open the connection again and again.
+
+        A transport that crashes cancels only the task of its life.
+        """
         pauses = iter(_PAUSES)
         while not self._is_closing:
             life = asyncio.create_task(self._live(opened))
@@ -165,14 +189,20 @@ class McpConnection:
                 return
             self._error = None if life.cancelled() else life.exception()
             if not opened.done():
-                opened.set_exception(self._error or ConnectionError("the connection was closed at once"))
+                opened.set_exception(
+                    self._error or ConnectionError("the connection was closed at once")
+                )
                 return
             if self._was_up:
                 pauses = iter(_PAUSES)
             self._was_up, self._client = False, None
             self._up.clear()
             if not self._is_closing:
-                log.warning("%s: connection lost, opened again: %s", self, describe_error(self._error) if self._error else "it was closed")
+                log.warning(
+                    "%s: connection lost, opened again: %s",
+                    self,
+                    describe_error(self._error) if self._error else "it was closed",
+                )
                 await self._pause(next(pauses, _PAUSES[-1]))
 
     async def _pause(self, seconds: float) -> None:
@@ -197,7 +227,11 @@ class McpConnection:
                 await self._dropped.wait()
 
     def _build_client(self) -> Client:
-        return Client(self._server.connect(self._drop), elicitation_callback=self._elicit, message_handler=self._handle_message)
+        return Client(
+            self._server.connect(self._drop),
+            elicitation_callback=self._elicit,
+            message_handler=self._handle_message,
+        )
 
     async def _handle_message(self, message: Any) -> None:  # noqa: ANN401 - notifications, requests and exceptions
         if isinstance(message, mt.ToolListChangedNotification):
@@ -218,7 +252,7 @@ class McpConnection:
                 log.debug("%s: changes of its list are not followed: %s", self, error)
             await asyncio.sleep(pause)
 
-    # --- questions within calls --------------------------------------------------------------------------------------------------------------------
+    # --- questions within calls -------------------------------------------------------------------
 
     @asynccontextmanager
     async def _in_flight(self, call: ToolCall) -> AsyncGenerator[None]:
@@ -235,25 +269,42 @@ class McpConnection:
         async with self._calls_changed:
             self._calls_changed.notify_all()
 
-    async def _elicit(self, context: ClientRequestContext, params: ElicitParams) -> mt.ElicitResult | mt.ErrorData:
+    async def _elicit(
+        self, context: ClientRequestContext, params: ElicitParams
+    ) -> mt.ElicitResult | mt.ErrorData:
         """Ask the caller of the call that a question belongs to."""
         del context
-        call = (current_call.get() if self._server.has_contexts else None) or await self._attribute()
+        call = (
+            current_call.get() if self._server.has_contexts else None
+        ) or await self._attribute()
         if call is None:
-            log.warning("question refused: %s may have asked it for several calls; use HTTP, or a source for each tool that asks", self)
-            return mt.ErrorData(code=mt.INVALID_REQUEST, message="The question may belong to several calls: ask one at a time, or over HTTP")
+            log.warning(
+                (
+                    "question refused: %s may have asked it for several calls; use HTTP, or a "
+                    "source for each tool that asks"
+                ),
+                self,
+            )
+            return mt.ErrorData(
+                code=mt.INVALID_REQUEST,
+                message="The question may belong to several calls: ask one at a time, or over HTTP",
+            )
         try:
             return await call.ask(params)
         finally:
             await self._notify()
 
     async def _attribute(self) -> ToolCall | None:
-        """Find the only call that a question can belong to; ``None`` if as many questions wait as calls."""
+        """Find the only call that a question can belong to; ``None`` if as many questions wait as
+        calls.
+        """
         self._unattributed += 1
         try:
             async with self._calls_changed:
                 self._calls_changed.notify_all()
-                await self._calls_changed.wait_for(lambda: len(self._list_silent()) <= self._unattributed)
+                await self._calls_changed.wait_for(
+                    lambda: len(self._list_silent()) <= self._unattributed
+                )
                 silent = self._list_silent()
                 return silent[0] if len(silent) == 1 and self._unattributed == 1 else None
         finally:
@@ -273,7 +324,11 @@ async def _stop(task: asyncio.Task[None]) -> None:
 
 def describe_error(error: BaseException) -> str:
     """Describe the first cause in a group of exceptions."""
-    nested: tuple[BaseException, ...] = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+    nested: tuple[BaseException, ...] = (
+        error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+    )
     if nested:
         return describe_error(nested[0])
-    return str(error) or ("no answer in time" if isinstance(error, TimeoutError) else type(error).__name__)
+    return str(error) or (
+        "no answer in time" if isinstance(error, TimeoutError) else type(error).__name__
+    )

@@ -3,8 +3,9 @@
     app = create_app(Surface(agent, gate=…))
     mount_mcp(app)                                  https://…/mcp
 
-Each request is admitted as one of the agent: origin policy, gate, limits and audit log are those of its surface, and a call runs in the name of the
-caller that the gate has found. Sessions of the older protocol belong to their caller.
+Each request is admitted as one of the agent: origin policy, gate, limits and audit log are those of
+its surface, and a call runs in the name of the caller that the gate has found. Sessions of the
+older protocol belong to their caller.
 """
 
 from __future__ import annotations
@@ -46,7 +47,10 @@ from a2a_runtime.service.context import ProtocolBinding
 DEFAULT_PATH = "/mcp"
 _CALLER, _REQUEST = "a2a_caller", "a2a_request"
 _TRACE = (b"traceparent", b"tracestate")
-_CALL, _GET, _CANCEL = (str(each.model_fields["method"].default) for each in (mt.CallToolRequest, mt.GetTaskRequest, mt.CancelTaskRequest))
+_CALL, _GET, _CANCEL = (
+    str(each.model_fields["method"].default)
+    for each in (mt.CallToolRequest, mt.GetTaskRequest, mt.CancelTaskRequest)
+)
 _UPDATE = "tasks/update"
 _OPERATIONS = {_CALL: SEND_MESSAGE, _GET: GET_TASK, _UPDATE: SEND_MESSAGE, _CANCEL: CANCEL_TASK}
 """The operation of the agent that a request stands for."""
@@ -55,14 +59,22 @@ log = logging.getLogger(__name__)
 
 
 def mount_mcp(app: Litestar, path: str = DEFAULT_PATH, *, agent: str | None = None) -> None:
-    """Mount an MCP server with the skills of the agent at a path of an app; without one, of the only agent."""
+    """Mount an MCP server with the skills of the agent at a path of an app; without one, of the
+    only agent.
+    """
     plugin = next((each for each in app.plugins if isinstance(each, A2APlugin)), None)
     if plugin is None:
-        raise ValueError("mount_mcp: the app has no A2APlugin; pass an app of create_app, or one with the plugin")
+        raise ValueError(
+            "mount_mcp: the app has no A2APlugin; pass an app of create_app, or one with the plugin"
+        )
     found = [each for each in plugin.surfaces if agent is None or each.path == agent.rstrip("/")]
     if len(found) != 1:
         paths = ", ".join(each.path or "/" for each in plugin.surfaces)
-        raise ValueError(f"mount_mcp: {'the app has several agents' if agent is None else 'no agent at this path'}; pass agent= one of {paths}")
+        raise ValueError(
+            "mount_mcp: "
+            f"{'the app has several agents' if agent is None else 'no agent at this path'}; "
+            f"pass agent= one of {paths}"
+        )
     surface = found[0]
 
     def connect_as(caller: Caller) -> RemoteTools:
@@ -80,7 +92,10 @@ def mount_mcp(app: Litestar, path: str = DEFAULT_PATH, *, agent: str | None = No
 
 
 class McpEndpoint(Endpoint):
-    """The ASGI app of an MCP server. Its session manager runs in a task of its own, from the first request to the end of the app."""
+    """The ASGI app of an MCP server.
+
+    Its session manager runs in a task of its own, from the first request to the end of the app.
+    """
 
     binding = ProtocolBinding.JSONRPC
 
@@ -105,7 +120,12 @@ class McpEndpoint(Endpoint):
             receive = replay_body(body, receive)
         scope["state"] = {**scope.get("state", {}), _CALLER: caller, _REQUEST: request}
         if caller.owner:
-            token = AccessToken(token="", client_id=caller.owner, scopes=sorted(caller.scopes), subject=caller.subject)
+            token = AccessToken(
+                token="",
+                client_id=caller.owner,
+                scopes=sorted(caller.scopes),
+                subject=caller.subject,
+            )
             scope["user"] = AuthenticatedUser(token)
         manager = await self._start()
         sessions = manager._server_instances  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  # nothing else names the sessions
@@ -119,7 +139,9 @@ class McpEndpoint(Endpoint):
             await manager.handle_request(scope, receive, send)
 
     def announce_change(self) -> None:
-        """Tell those who listen that the list of tools has changed; clients of the older protocol list them again by themselves."""
+        """Tell those who listen that the list of tools has changed; clients of the older protocol
+        list them again by themselves.
+        """
         task = asyncio.create_task(self._changes.publish(ToolsListChanged()))
         self._announcements.add(task)
         task.add_done_callback(self._announcements.discard)
@@ -140,7 +162,9 @@ class McpEndpoint(Endpoint):
         return await asyncio.shield(self._started)
 
     async def _run(self, started: asyncio.Future[StreamableHTTPSessionManager]) -> None:
-        manager = StreamableHTTPSessionManager(self._build_server(), max_request_body_size=self.dispatcher.surface.limits.body_bytes)
+        manager = StreamableHTTPSessionManager(
+            self._build_server(), max_request_body_size=self.dispatcher.surface.limits.body_bytes
+        )
         async with manager.run():
             started.set_result(manager)
             await self._stopped.wait()
@@ -168,7 +192,9 @@ class McpEndpoint(Endpoint):
         return await self._guard(context, lambda caller: self._tools.call(context, params, caller))
 
     async def _get_task(self, context: Any, params: TaskParams) -> Any:  # noqa: ANN401 - as above
-        return await self._guard(context, lambda caller: self._tools.get_task(context, params, caller))
+        return await self._guard(
+            context, lambda caller: self._tools.get_task(context, params, caller)
+        )
 
     async def _update_task(self, context: Any, params: UpdateTaskParams) -> Any:  # noqa: ANN401 - as above
         return await self._guard(context, lambda caller: self._tools.update_task(params, caller))
@@ -176,12 +202,20 @@ class McpEndpoint(Endpoint):
     async def _cancel_task(self, context: Any, params: TaskParams) -> Any:  # noqa: ANN401 - as above
         return await self._guard(context, lambda caller: self._tools.cancel_task(params, caller))
 
-    async def _guard(self, context: Any, call: Callable[[Caller], Awaitable[ToolAnswer]]) -> ToolAnswer:  # noqa: ANN401 - as above
-        """Make a call within the rates of its operation and in its chain of agents; no exception leaves with its text."""
+    async def _guard(
+        self,
+        context: Any,  # noqa: ANN401 - as above
+        call: Callable[[Caller], Awaitable[ToolAnswer]],
+    ) -> ToolAnswer:
+        """Make a call within the rates of its operation and in its chain of agents; no exception
+        leaves with its text.
+        """
         caller, operation = _find_caller(context), _OPERATIONS[context.method]
         current_origin.set(_build_origin(context))
         try:
-            await self.dispatcher.check_rate(context.request.scope["state"][_REQUEST], operation, caller)
+            await self.dispatcher.check_rate(
+                context.request.scope["state"][_REQUEST], operation, caller
+            )
             return await call(caller)
         except A2AError as error:
             if context.method == _CALL:
@@ -189,7 +223,9 @@ class McpEndpoint(Endpoint):
             raise MCPError(code=mt.INVALID_PARAMS, message=str(error)) from error
         except MCPError:
             raise
-        except Exception as error:  # the edge: the library would send the text of any exception to older clients
+        except (
+            Exception
+        ) as error:  # the edge: the library would send the text of any exception to older clients
             log.exception("request failed: %s", context.method)
             raise MCPError(code=mt.INTERNAL_ERROR, message="Internal error") from error
 
@@ -200,7 +236,9 @@ def _find_caller(context: Any) -> Caller:  # noqa: ANN401 - as above
 
 
 def _build_origin(context: Any) -> Origin:  # noqa: ANN401 - as above
-    """Build the origin of a call: that of its request, with the trace in the metadata of the call if it has one."""
+    """Build the origin of a call: that of its request, with the trace in the metadata of the call
+    if it has one.
+    """
     headers = dict(context.request.scope["headers"])
     meta: Mapping[str, object] = context.meta or {}
     traced = {name: str(meta[name.decode()]).encode() for name in _TRACE if name.decode() in meta}

@@ -6,7 +6,8 @@
     "decline", "cancel"             that
     "accept"                        accept, for a form without required members
 
-A URL that the caller has to visit is an authorization: any answer but "decline" and "cancel" accepts.
+A URL that the caller has to visit is an authorization: any answer but "decline" and "cancel"
+accepts.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ from a2a_runtime.texts import join_texts
 Action: TypeAlias = Literal["accept", "decline", "cancel"]
 _ACCEPT: Action = "accept"
 _REFUSALS: Mapping[object, Action] = {"decline": "decline", "cancel": "cancel"}
-_CONTENT: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, str | int | float | bool | list[str] | None])
+_CONTENT: TypeAdapter[dict[str, Any]] = TypeAdapter(
+    dict[str, str | int | float | bool | list[str] | None]
+)
 
 
 async def ask_caller(context: TaskContext, params: ElicitParams, key: str) -> mt.ElicitResult:
@@ -57,7 +60,12 @@ def build_result(value: object, form: JsonObject) -> mt.ElicitResult:
     properties = form.get("properties")
     names = properties if is_json_object(properties) else {}
     if is_json_object(value):
-        return mt.ElicitResult(action=_ACCEPT, content=_CONTENT.validate_python({name: each for name, each in value.items() if name in names}))
+        return mt.ElicitResult(
+            action=_ACCEPT,
+            content=_CONTENT.validate_python(
+                {name: each for name, each in value.items() if name in names}
+            ),
+        )
     if (found := _find_text_member(form)) is not None and value != _ACCEPT:
         return mt.ElicitResult(action=_ACCEPT, content={found[0]: cast("str", value)})
     return mt.ElicitResult(action=_ACCEPT, content={})

@@ -32,13 +32,29 @@ log = logging.getLogger(__name__)
 
 async def build_output(result: mt.CallToolResult, read: ResourceReader) -> Output:
     """Build the output; a value of the schema if there is nothing else."""
-    is_structured = "structured_content" in result.model_fields_set and result.structured_content is not None
-    contents = [each for each in result.content if not (is_structured and isinstance(each, mt.TextContent))]
+    is_structured = (
+        "structured_content" in result.model_fields_set and result.structured_content is not None
+    )
+    contents = [
+        each for each in result.content if not (is_structured and isinstance(each, mt.TextContent))
+    ]
     parts = [part for each in contents for part in await _to_parts(each, read)]
     if not is_structured:
-        return parts[0] if len(parts) == 1 else Artifact(artifact_id=RESULT, name=RESULT, parts=parts or [Part(text="")])
+        return (
+            parts[0]
+            if len(parts) == 1
+            else Artifact(artifact_id=RESULT, name=RESULT, parts=parts or [Part(text="")])
+        )
     value: object = result.structured_content
-    return Artifact(artifact_id=RESULT, name=RESULT, parts=[Part(data=JSON_NULL if value is None else value), *parts]) if parts else value
+    return (
+        Artifact(
+            artifact_id=RESULT,
+            name=RESULT,
+            parts=[Part(data=JSON_NULL if value is None else value), *parts],
+        )
+        if parts
+        else value
+    )
 
 
 def join_text(result: mt.CallToolResult) -> str:
@@ -68,8 +84,12 @@ async def _read_link(link: mt.ResourceLink, read: ResourceReader) -> Sequence[Pa
     return [Part(url=uri, filename=link.name, media_type=link.mime_type)]
 
 
-def _to_file(resource: mt.TextResourceContents | mt.BlobResourceContents, name: str | None = None) -> Part:
+def _to_file(
+    resource: mt.TextResourceContents | mt.BlobResourceContents, name: str | None = None
+) -> Part:
     name = name or str(resource.uri).rstrip("/").rpartition("/")[2] or None
     if isinstance(resource, mt.TextResourceContents):
         return Part(text=resource.text, filename=name, media_type=resource.mime_type or _TEXT)
-    return Part(raw=base64.b64decode(resource.blob), filename=name, media_type=resource.mime_type or BYTES)
+    return Part(
+        raw=base64.b64decode(resource.blob), filename=name, media_type=resource.mime_type or BYTES
+    )

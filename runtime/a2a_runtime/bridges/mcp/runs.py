@@ -1,4 +1,5 @@
-"""One call of a tool by a run: its progress is the status of the task, its questions are asked, its end is the result.
+"""One call of a tool by a run: its progress is the status of the task, its questions are asked, its
+end is the result.
 
     question                  the call      the answer
     of 2026-07-28             has ended     repeats it, with the state of the server, in any process
@@ -20,8 +21,19 @@ import mcp_types as mt
 from mcp import MCPError
 from pydantic import TypeAdapter, ValidationError
 
-from a2a_runtime.bridges.mcp.calls import ElicitParams, LiveQuestion, ToolCall, ToolProgress, ToolResult
-from a2a_runtime.bridges.mcp.connection import McpConnection, NotConnectedError, ToolRequest, describe_error
+from a2a_runtime.bridges.mcp.calls import (
+    ElicitParams,
+    LiveQuestion,
+    ToolCall,
+    ToolProgress,
+    ToolResult,
+)
+from a2a_runtime.bridges.mcp.connection import (
+    McpConnection,
+    NotConnectedError,
+    ToolRequest,
+    describe_error,
+)
 from a2a_runtime.bridges.mcp.questions import ask_caller
 from a2a_runtime.bridges.mcp.results import join_text
 from a2a_runtime.errors import EventsGoneError
@@ -41,12 +53,16 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Questions with which a call has ended, and the state that the server wants back; recorded before they are asked."""
+    """Questions with which a call has ended, and the state that the server wants back; recorded
+    before they are asked.
+    """
 
     questions: Mapping[str, ElicitParams]
     state: str | None = None
     is_refusal: bool = False
-    """True if the server has refused the call until the caller has visited URLs: then the same call is made again."""
+    """True if the server has refused the call until the caller has visited URLs: then the same call
+    is made again.
+    """
 
 
 _ROUND: TypeAdapter[Round] = TypeAdapter(Round)
@@ -57,7 +73,9 @@ class _NotRecordedError(LookupError):
 
 
 class OpenCalls:
-    """Calls of this process that stay open between the runs of their tasks, until the answer comes, the task ends, or the limit is over."""
+    """Calls of this process that stay open between the runs of their tasks, until the answer comes,
+    the task ends, or the limit is over.
+    """
 
     def __init__(self, limit_seconds: float) -> None:
         self._limit = limit_seconds
@@ -90,7 +108,11 @@ class OpenCalls:
         except EventsGoneError:
             pass  # the task has ended
         except TimeoutError:
-            log.warning("question not answered in %g s, its call was given up: task %s", self._limit, context.task_id)
+            log.warning(
+                "question not answered in %g s, its call was given up: task %s",
+                self._limit,
+                context.task_id,
+            )
         self._calls.pop(context.task_id, None)
         self._watchers.pop(context.task_id, None)
         await call.cancel()
@@ -99,7 +121,13 @@ class OpenCalls:
 class ToolRun:
     """The call of one run."""
 
-    def __init__(self, connection: McpConnection, open_calls: OpenCalls, skill: SkillDescriptor, context: SkillContext) -> None:
+    def __init__(
+        self,
+        connection: McpConnection,
+        open_calls: OpenCalls,
+        skill: SkillDescriptor,
+        context: SkillContext,
+    ) -> None:
         assert isinstance(context.untyped, TaskContext), "skills of sources answer with tasks"  # noqa: S101 - as declared
         self._connection, self._open_calls, self._skill = connection, open_calls, skill
         self._context, self._task = context, context.untyped
@@ -114,7 +142,10 @@ class ToolRun:
                     return self._check(result)
                 pending = result if isinstance(result, Round) else self._parse_round(result)
                 await self._record_round(number, pending)
-            answers = {name: await ask_caller(self._task, params, f"{_KEY}/{number}/{name}") for name, params in pending.questions.items()}
+            answers = {
+                name: await ask_caller(self._task, params, f"{_KEY}/{number}/{name}")
+                for name, params in pending.questions.items()
+            }
             if not pending.is_refusal:
                 request = replace(request, responses=answers or None, state=pending.state)
             elif any(answer.action != "accept" for answer in answers.values()):
@@ -126,7 +157,7 @@ class ToolRun:
             self._context.fail(join_text(result) or "The tool failed and gave no reason")
         return result
 
-    # --- questions that end the call ---------------------------------------------------------------------------------------------------------------
+    # --- questions that end the call --------------------------------------------------------------
 
     async def _find_round(self, number: int) -> Round | None:
         found = await self._find_record(f"{_KEY}/{number}")
@@ -140,9 +171,21 @@ class ToolRun:
 
     def _parse_round(self, result: mt.InputRequiredResult) -> Round:
         requests = result.input_requests or {}
-        if other := [each.method for each in requests.values() if not isinstance(each, mt.ElicitRequest)]:
-            self._context.fail(f"{self._connection}: it requests {other[0]}, which callers of an agent cannot answer")
-        return Round({name: each.params for name, each in requests.items() if isinstance(each, mt.ElicitRequest)}, result.request_state)
+        if other := [
+            each.method for each in requests.values() if not isinstance(each, mt.ElicitRequest)
+        ]:
+            self._context.fail(
+                f"{self._connection}: it requests {other[0]}, which callers of an agent "
+                "cannot answer"
+            )
+        return Round(
+            {
+                name: each.params
+                for name, each in requests.items()
+                if isinstance(each, mt.ElicitRequest)
+            },
+            result.request_state,
+        )
 
     async def _find_record(self, key: str) -> Any:  # noqa: ANN401 - any JSON
         async def refuse() -> object:
@@ -153,13 +196,16 @@ class ToolRun:
         except _NotRecordedError:
             return None
 
-    # --- the call, with questions that leave it open -----------------------------------------------------------------------------------------------
+    # --- the call, with questions that leave it open ----------------------------------------------
 
     async def _call(self, request: ToolRequest) -> ToolResult | Round:
         call = self._open_calls.take(self._task.task_id)
         if call is None:
             if not self._skill.is_restartable and await self._find_record(_LIVE_KEY) is not None:
-                self._context.fail(f"{OUTCOME_UNKNOWN}: the call that has asked is not open any more; it may have had effects")
+                self._context.fail(
+                    f"{OUTCOME_UNKNOWN}: the call that has asked is not open any more; it "
+                    "may have had effects"
+                )
             call = self._begin(request)
         has_repeated = False
         while True:
@@ -171,7 +217,11 @@ class ToolRun:
                 if has_repeated or not self._may_repeat(error):
                     self._fail(error)
                 has_repeated = True
-            log.info("%s: call repeated, its connection was lost: task %s", self._connection, self._task.task_id)
+            log.info(
+                "%s: call repeated, its connection was lost: task %s",
+                self._connection,
+                self._task.task_id,
+            )
             call = self._begin(request)
 
     def _begin(self, request: ToolRequest) -> ToolCall:
@@ -199,7 +249,9 @@ class ToolRun:
 
         await self._context.once(_LIVE_KEY, mark)
         try:
-            call.answer(await ask_caller(self._task, question.params, f"{_LIVE_KEY}/{question.number}"))
+            call.answer(
+                await ask_caller(self._task, question.params, f"{_LIVE_KEY}/{question.number}")
+            )
         except TaskSuspended:
             self._open_calls.keep(self._task, call)
             raise
@@ -217,7 +269,10 @@ class ToolRun:
         if isinstance(error, MCPError):
             self._context.fail(error.message)
         if isinstance(error, NotConnectedError):
-            self._context.fail(f"The MCP server is not connected, so that the tool was not called: {describe_error(error)}")
+            self._context.fail(
+                "The MCP server is not connected, so that the tool was not called: "
+                f"{describe_error(error)}"
+            )
         self._context.fail("The result of the tool does not match its schema")
 
 

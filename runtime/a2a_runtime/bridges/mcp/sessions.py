@@ -1,4 +1,6 @@
-"""Bounds of what callers of an MCP server keep open: sessions of the older protocol, and streams, with the limit of streams of the agent."""
+"""Bounds of what callers of an MCP server keep open: sessions of the older protocol, and streams,
+with the limit of streams of the agent.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +24,17 @@ class CallerSessions:
     def __init__(self, streams: CallerStreams) -> None:
         self._streams = streams
         self._sessions: dict[str, set[str]] = {}
-        """The ids of sessions, by caller; a session that is being opened has an id of this class until the server has given one."""
+        """The ids of sessions, by caller; a session that is being opened has an id of this class
+        until the server has given one.
+        """
         self._opening: set[str] = set()
 
     @contextmanager
-    def hold(self, request: HttpRequest, caller: Caller, body: bytes, sessions: Container[str]) -> Generator[Callable[[Any], None], None, None]:
-        """Count a request while it is answered, and the session that it opens; yield the observer of its response.
+    def hold(
+        self, request: HttpRequest, caller: Caller, body: bytes, sessions: Container[str]
+    ) -> Generator[Callable[[Any], None], None, None]:
+        """Count a request while it is answered, and the session that it opens; yield the observer
+        of its response.
 
         ``sessions`` are those that the server has: it ends them when they idle.
         """
@@ -45,7 +52,11 @@ class CallerSessions:
 
     def _take_place(self, key: str, sessions: Container[str]) -> str:
         """Take the place of a session that may be opened, within the limit."""
-        own = {each for each in self._sessions.get(key, ()) if each in sessions or each in self._opening}
+        own = {
+            each
+            for each in self._sessions.get(key, ())
+            if each in sessions or each in self._opening
+        }
         limit = self._streams.limit
         if len(own) >= limit:
             raise RateLimitedError(f"There are {limit} open sessions of this caller; end one")

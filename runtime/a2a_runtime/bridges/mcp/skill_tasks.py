@@ -5,7 +5,8 @@
     tasks/update     the answer to its question
     tasks/cancel     cancels it
 
-The handle names the tool and the task. It is worth nothing to other callers, because a task belongs to its caller.
+The handle names the tool and the task. It is worth nothing to other callers, because a task belongs
+to its caller.
 """
 
 from __future__ import annotations
@@ -97,7 +98,12 @@ def build_handle(tool: str, task: Task) -> Document:
     return {"resultType": "task", **_describe(handle, task)}
 
 
-async def describe_task(context: Any, remote: RemoteTools, handle: TaskHandle, build: Any) -> Document:  # noqa: ANN401 - as above
+async def describe_task(
+    context: Any,
+    remote: RemoteTools,
+    handle: TaskHandle,
+    build: Any,  # noqa: ANN401 - as above
+) -> Document:
     """Describe a task; ``build`` makes the result of its tool."""
     task = await _load(remote, handle)
     document = {"resultType": "complete", **_describe(handle, task)}
@@ -106,7 +112,11 @@ async def describe_task(context: Any, remote: RemoteTools, handle: TaskHandle, b
         elicitation = build_elicitation(parse_question(task), find_support(context))
         if elicitation is None:
             task = await remote.untyped.cancel(task)
-            return {"resultType": "complete", **_describe(handle, task), "statusMessage": "The client cannot be asked, so that the task was canceled"}
+            return {
+                "resultType": "complete",
+                **_describe(handle, task),
+                "statusMessage": "The client cannot be asked, so that the task was canceled",
+            }
         document["inputRequests"] = {question.message_id: _dump(elicitation)}
     if document["status"] == "completed":
         try:
@@ -116,7 +126,9 @@ async def describe_task(context: Any, remote: RemoteTools, handle: TaskHandle, b
     return document
 
 
-async def answer_task(remote: RemoteTools, handle: TaskHandle, responses: dict[str, mt.ElicitResult]) -> Document:
+async def answer_task(
+    remote: RemoteTools, handle: TaskHandle, responses: dict[str, mt.ElicitResult]
+) -> Document:
     """Answer the question of a task; an answer to an earlier one has no effect."""
     task = await _load(remote, handle)
     message: Message | None = task.status.message
@@ -124,7 +136,9 @@ async def answer_task(remote: RemoteTools, handle: TaskHandle, responses: dict[s
     if given is not None and str(task.status.state) in INTERRUPTED_STATES:
         question = parse_question(task)
         if given.action == "accept":
-            await remote.untyped.send(build_answer(question, read_answer(question, given)), wait=False)
+            await remote.untyped.send(
+                build_answer(question, read_answer(question, given)), wait=False
+            )
         else:
             await remote.untyped.cancel(task)
     return {"resultType": "complete"}
@@ -143,7 +157,9 @@ async def _load(remote: RemoteTools, handle: TaskHandle) -> Task:
     try:
         return await remote.untyped.get(handle.task_id)
     except (A2AError, ValidationError) as error:
-        raise MCPError(code=mt.INVALID_PARAMS, message=f"Unknown task: {handle.to_text()[:200]}") from error
+        raise MCPError(
+            code=mt.INVALID_PARAMS, message=f"Unknown task: {handle.to_text()[:200]}"
+        ) from error
 
 
 def _describe(handle: TaskHandle, task: Task) -> Document:

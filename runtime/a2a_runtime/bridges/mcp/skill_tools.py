@@ -40,7 +40,14 @@ from a2a_runtime.bridges.mcp.skill_tasks import (
     wants_tasks,
 )
 from a2a_runtime.bridges.mcp.tool_results import build_error_result, build_tool_result
-from a2a_runtime.bridges.remote_tools import CheckedTool, RemoteResult, RemoteTools, build_result, build_tool, wrap_schema
+from a2a_runtime.bridges.remote_tools import (
+    CheckedTool,
+    RemoteResult,
+    RemoteTools,
+    build_result,
+    build_tool,
+    wrap_schema,
+)
 from a2a_runtime.caller import Caller
 from a2a_runtime.client.stream import TERMINAL_STATES
 from a2a_runtime.skills.handlers import StreamingHandler
@@ -91,9 +98,15 @@ class SkillTools:
 
     def list_tools(self, caller: Caller) -> mt.ListToolsResult:
         """List the skills that a caller may see."""
-        return mt.ListToolsResult(tools=[each.listed for each in self._load().values() if each.skill.is_visible_to(caller)])
+        return mt.ListToolsResult(
+            tools=[
+                each.listed for each in self._load().values() if each.skill.is_visible_to(caller)
+            ]
+        )
 
-    async def call(self, context: RequestContext, params: mt.CallToolRequestParams, caller: Caller) -> ToolAnswer:
+    async def call(
+        self, context: RequestContext, params: mt.CallToolRequestParams, caller: Caller
+    ) -> ToolAnswer:
         """Call a skill, or go on with its task if the call brings an answer."""
         tool, remote = self._find(params.name, caller), self._connect(caller)
         options = CallOptions(on_progress=_ProgressReporter(context))
@@ -106,24 +119,34 @@ class SkillTools:
         except InputRequiredError as error:
             return await _ask(context, remote, error)
         except InvalidParamsError as error:
-            return build_error_result("; ".join(f"{path}: {problem}" for path, problem in error.fields) or str(error))
+            return build_error_result(
+                "; ".join(f"{path}: {problem}" for path, problem in error.fields) or str(error)
+            )
         except (SkillError, A2AError) as error:
             return build_error_result(str(error))
 
-    async def get_task(self, context: RequestContext, params: TaskParams, caller: Caller) -> Document:
+    async def get_task(
+        self, context: RequestContext, params: TaskParams, caller: Caller
+    ) -> Document:
         """Describe the task of a call."""
         handle = TaskHandle.from_text(params.task_id)
-        return await describe_task(context, self._connect(caller), handle, self._find(handle.tool, caller).build_result)
+        return await describe_task(
+            context, self._connect(caller), handle, self._find(handle.tool, caller).build_result
+        )
 
     async def update_task(self, params: UpdateTaskParams, caller: Caller) -> Document:
         """Answer the question of a task."""
-        return await answer_task(self._connect(caller), TaskHandle.from_text(params.task_id), params.input_responses)
+        return await answer_task(
+            self._connect(caller), TaskHandle.from_text(params.task_id), params.input_responses
+        )
 
     async def cancel_task(self, params: TaskParams, caller: Caller) -> Document:
         """Cancel a task."""
         return await cancel_task(self._connect(caller), TaskHandle.from_text(params.task_id))
 
-    async def _begin(self, remote: RemoteTools, tool: SkillTool, params: mt.CallToolRequestParams) -> mt.CallToolResult | Document:
+    async def _begin(
+        self, remote: RemoteTools, tool: SkillTool, params: mt.CallToolRequestParams
+    ) -> mt.CallToolResult | Document:
         """Begin a call; it has a handle unless it ends soon."""
         answer = await remote.begin_tool(tool.checked, params.arguments or {})
         if isinstance(answer, Task):
@@ -144,7 +167,10 @@ class SkillTools:
             skills = self._surface.skills
             tools = {each.listed.name: each for each in map(_build_skill_tool, skills.values())}
             if len(tools) < len(skills):
-                log.warning("skills hidden: %s has ids that are one as names of MCP tools; rename them", self._surface)
+                log.warning(
+                    "skills hidden: %s has ids that are one as names of MCP tools; rename them",
+                    self._surface,
+                )
             self._snapshot, self._tools = skills, tools
         return self._tools
 
@@ -154,11 +180,17 @@ def _build_skill_tool(skill: SkillDefinition) -> SkillTool:
     contract = skill.contract
     given = None if contract is None or contract.input is TEXT else contract.input.schema
     checked = build_tool(name, skill.description or skill.name or skill.id, skill.id, given)
-    output = None if contract is None or skill.can_merge or isinstance(skill.skill.handler, StreamingHandler) else contract.output.schema
+    output = (
+        None
+        if contract is None or skill.can_merge or isinstance(skill.skill.handler, StreamingHandler)
+        else contract.output.schema
+    )
     if not output or output == TEXT.schema:
         output = None
     is_wrapped = output is not None and output.get("type") != "object"
-    shape: JsonObject | None = wrap_schema(output, RESULT) if output is not None and is_wrapped else output
+    shape: JsonObject | None = (
+        wrap_schema(output, RESULT) if output is not None and is_wrapped else output
+    )
     listed = mt.Tool(
         name=name,
         title=skill.name or None,
@@ -166,10 +198,14 @@ def _build_skill_tool(skill: SkillDefinition) -> SkillTool:
         input_schema=dict(checked.tool.parameters),
         output_schema=None if shape is None else dict(shape),
     )
-    return SkillTool(skill, listed, checked, None if shape is None else SchemaValidator(shape), is_wrapped)
+    return SkillTool(
+        skill, listed, checked, None if shape is None else SchemaValidator(shape), is_wrapped
+    )
 
 
-async def _run(remote: RemoteTools, tool: SkillTool, params: mt.CallToolRequestParams, options: CallOptions) -> RemoteResult:
+async def _run(
+    remote: RemoteTools, tool: SkillTool, params: mt.CallToolRequestParams, options: CallOptions
+) -> RemoteResult:
     if params.request_state is None:
         return await remote.call_tool(tool.checked, params.arguments or {}, **options)
     try:
@@ -183,13 +219,19 @@ async def _run(remote: RemoteTools, tool: SkillTool, params: mt.CallToolRequestP
     return await remote.answer(question, read_answer(question, given), **options)
 
 
-async def _ask(context: RequestContext, remote: RemoteTools, error: InputRequiredError) -> mt.CallToolResult | mt.InputRequiredResult:
-    """End the call with the question of a task; its id is the state, which is worth nothing to other callers."""
+async def _ask(
+    context: RequestContext, remote: RemoteTools, error: InputRequiredError
+) -> mt.CallToolResult | mt.InputRequiredResult:
+    """End the call with the question of a task; its id is the state, which is worth nothing to
+    other callers.
+    """
     assert error.task is not None, "of a task that waits"  # noqa: S101 - as raised by a conversation
     elicitation = build_elicitation(parse_question(error.task), find_support(context))
     if elicitation is None or not _is_stateless(context):
         await remote.untyped.cancel(error.task)
-        return build_error_result(f"{error} (this client cannot be asked, so that the task was canceled)")
+        return build_error_result(
+            f"{error} (this client cannot be asked, so that the task was canceled)"
+        )
     return mt.InputRequiredResult(input_requests={ANSWER: elicitation}, request_state=error.task.id)
 
 
@@ -205,7 +247,9 @@ class _ProgressReporter:
 
     async def __call__(self, progress: Progress) -> None:
         self._last = max(self._last + _LEAST_STEP, progress.fraction or 0.0)
-        await self._context.session.report_progress(self._last, 1.0 if progress.fraction is not None else None, progress.text or None)
+        await self._context.session.report_progress(
+            self._last, 1.0 if progress.fraction is not None else None, progress.text or None
+        )
 
 
 class _LiveQuestions:
@@ -220,9 +264,13 @@ class _LiveQuestions:
             raise SkillError(f"The client cannot be asked: {question.text}", question.task)
         params = elicitation.params
         if isinstance(params, mt.ElicitRequestURLParams):
-            given = await self._context.session.elicit_url(params.message, params.url, question.task.id, self._context.request_id)
+            given = await self._context.session.elicit_url(
+                params.message, params.url, question.task.id, self._context.request_id
+            )
         else:
-            given = await self._context.session.elicit_form(params.message, params.requested_schema, self._context.request_id)
+            given = await self._context.session.elicit_form(
+                params.message, params.requested_schema, self._context.request_id
+            )
         if given.action != "accept":
             raise SkillError("The question was declined, and the task canceled", question.task)
         return read_answer(question, given)

@@ -3,7 +3,8 @@
     Agent("files", sources=[McpSource("npx -y @modelcontextprotocol/server-filesystem /data")])
     Agent("search", sources=[McpSource("https://tools.example.com/mcp", headers={"authorization": "Bearer …"})])
 
-One connection serves all calls, and is opened again when it is lost. The list of tools follows that of the server.
+One connection serves all calls, and is opened again when it is lost. The list of tools follows that
+of the server.
 """
 
 from __future__ import annotations
@@ -20,7 +21,12 @@ with explain_missing(__name__, "mcp"):
 from pydantic import ValidationError
 
 from a2a_contract.json_types import is_json_object
-from a2a_runtime.bridges.mcp.connection import McpConnection, NotConnectedError, ToolRequest, describe_error
+from a2a_runtime.bridges.mcp.connection import (
+    McpConnection,
+    NotConnectedError,
+    ToolRequest,
+    describe_error,
+)
 from a2a_runtime.bridges.mcp.results import build_output
 from a2a_runtime.bridges.mcp.runs import OpenCalls, ToolRun
 from a2a_runtime.bridges.mcp.tools import describe_tool, needs_task, select_tools
@@ -45,7 +51,9 @@ class McpOptions(TypedDict, total=False):
     env: Mapping[str, str]
     """Variables for the process of a command, besides ``PATH``, ``HOME`` and their like."""
     headers: Mapping[str, str] | HeaderFactory
-    """Headers for a URL: a mapping, or a function of the caller, which is ``None`` for requests that belong to no call."""
+    """Headers for a URL: a mapping, or a function of the caller, which is ``None`` for requests
+    that belong to no call.
+    """
     include: Collection[str]
     """The tools that become skills. Default: all."""
     exclude: Collection[str]
@@ -65,7 +73,10 @@ class McpSource(SkillSource):
 
     def __init__(self, server: str | Sequence[str], **options: Unpack[McpOptions]) -> None:
         if unknown := ", ".join(sorted(set(options) - McpOptions.__annotations__.keys())):
-            raise TypeError(f"McpSource: unknown option {unknown}; known: {', '.join(McpOptions.__annotations__)}")
+            raise TypeError(
+                f"McpSource: unknown option {unknown}; known: "
+                f"{', '.join(McpOptions.__annotations__)}"
+            )
         self._server = parse_server(server, options.get("env"), options.get("headers"))
         self._options = options
         self._prefix = options.get("prefix", "")
@@ -78,7 +89,9 @@ class McpSource(SkillSource):
 
     async def open(self, announce: Callable[[], None]) -> None:
         """Connect."""
-        connection = McpConnection(self._server, self._options.get("connect_timeout", DEFAULT_CONNECT_SECONDS), announce)
+        connection = McpConnection(
+            self._server, self._options.get("connect_timeout", DEFAULT_CONNECT_SECONDS), announce
+        )
         await connection.open()
         self._connection = connection
 
@@ -94,14 +107,24 @@ class McpSource(SkillSource):
         try:
             listed = await self._require_connection().list_tools()
         except (MCPError, NotConnectedError, ValidationError) as error:
-            raise SkillSourceError(f"{self}: its tools cannot be listed: {describe_error(error)}; correct the server") from error
-        tools = select_tools(str(self), listed, self._options.get("include"), self._options.get("exclude", ()))
+            raise SkillSourceError(
+                f"{self}: its tools cannot be listed: {describe_error(error)}; correct the server"
+            ) from error
+        tools = select_tools(
+            str(self), listed, self._options.get("include"), self._options.get("exclude", ())
+        )
         left_out = frozenset(tool.name for tool in tools if needs_task(tool))
         for name in sorted(left_out - self._left_out):
-            log.warning("tool left out: %s of %s can be called only as a task of MCP 2025-11-25", name, self)
+            log.warning(
+                "tool left out: %s of %s can be called only as a task of MCP 2025-11-25", name, self
+            )
         self._left_out = left_out
         timeout = self._options.get("timeout", DEFAULT_TIMEOUT_SECONDS)
-        return [describe_tool(tool, self._prefix, timeout) for tool in tools if tool.name not in left_out]
+        return [
+            describe_tool(tool, self._prefix, timeout)
+            for tool in tools
+            if tool.name not in left_out
+        ]
 
     def summarize(self, skills: int) -> str:
         """Describe an agent by the number of its tools."""
@@ -113,17 +136,23 @@ class McpSource(SkillSource):
         self._server.set_caller(context.caller)
         run = ToolRun(connection, self._open_calls, skill, context)
         arguments = value if is_json_object(value) else {}
-        result = await run.finish(ToolRequest(skill.id.removeprefix(self._prefix), arguments, trace=_build_trace()))
+        result = await run.finish(
+            ToolRequest(skill.id.removeprefix(self._prefix), arguments, trace=_build_trace())
+        )
         return await build_output(result, connection.read_resource)
 
     def _require_connection(self) -> McpConnection:
         if self._connection is None:
-            raise SkillSourceError(f"{self}: not open; start the agent before its skills are called")
+            raise SkillSourceError(
+                f"{self}: not open; start the agent before its skills are called"
+            )
         return self._connection
 
 
 def _build_trace() -> Mapping[str, str] | None:
-    """Build the trace of a request that passes through; a traced process writes its own span instead."""
+    """Build the trace of a request that passes through; a traced process writes its own span
+    instead.
+    """
     origin = current_origin.get()
     if origin is None or not origin.traceparent:
         return None

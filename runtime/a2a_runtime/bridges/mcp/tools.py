@@ -39,14 +39,27 @@ def describe_tool(tool: mt.Tool, prefix: str, timeout: float | None) -> SkillDes
     )
 
 
-def select_tools(server: str, tools: Sequence[mt.Tool], include: Collection[str] | None, exclude: Collection[str]) -> Sequence[mt.Tool]:
-    """Select the tools that become skills. A name that the server does not have is an error: it may be misspelt."""
+def select_tools(
+    server: str, tools: Sequence[mt.Tool], include: Collection[str] | None, exclude: Collection[str]
+) -> Sequence[mt.Tool]:
+    """Select the tools that become skills.
+
+    A name that the server does not have is an error: it may be misspelt.
+    """
     names = {tool.name for tool in tools}
     if unknown := ", ".join(sorted({*(include or ()), *exclude} - names)):
-        raise SkillSourceError(f"{server}: it has no tool {unknown}; its tools: {', '.join(sorted(names)) or 'none'}")
-    return [tool for tool in tools if (include is None or tool.name in include) and tool.name not in exclude]
+        raise SkillSourceError(
+            f"{server}: it has no tool {unknown}; its tools: {', '.join(sorted(names)) or 'none'}"
+        )
+    return [
+        tool
+        for tool in tools
+        if (include is None or tool.name in include) and tool.name not in exclude
+    ]
 
 
 def needs_task(tool: mt.Tool) -> bool:
-    """Return whether a tool can be called only as a task of the protocol of 2025-11-25, which its successor has no more."""
+    """Return whether a tool can be called only as a task of the protocol of 2025-11-25, which its
+    successor has no more.
+    """
     return tool.execution is not None and tool.execution.task_support == "required"

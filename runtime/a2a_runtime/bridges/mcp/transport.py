@@ -30,7 +30,10 @@ _CONNECT_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A server as a child process. Of our environment it gets ``PATH``, ``HOME`` and their like, and ``env``."""
+    """A server as a child process.
+
+    Of our environment it gets ``PATH``, ``HOME`` and their like, and ``env``.
+    """
 
     arguments: Sequence[str]
     env: Mapping[str, str] | None = None
@@ -51,7 +54,9 @@ class Command:
     async def connect(self, on_lost: Callable[[], None]) -> AsyncGenerator[Streams]:
         """Start the process; ``on_lost`` is called as soon as it has ended."""
         command, *arguments = self.arguments
-        params = StdioServerParameters(command=command, args=arguments, env=dict(self.env or {}), cwd=self.cwd)
+        params = StdioServerParameters(
+            command=command, args=arguments, env=dict(self.env or {}), cwd=self.cwd
+        )
         async with stdio_client(params) as (incoming, outgoing), anyio.create_task_group() as tasks:
             watched, received = anyio.create_memory_object_stream[Any](0)
 
@@ -87,12 +92,19 @@ class Url:
         return self.headers(caller) if callable(self.headers) else self.headers or {}
 
     def set_caller(self, caller: Caller) -> None:
-        """Set the headers of the call that follows. They are built here: an error of their function must not end the connection."""
+        """Set the headers of the call that follows.
+
+        They are built here: an error of their function must not end the connection.
+        """
         current_headers.set(self.build_headers(caller))
 
     @asynccontextmanager
     async def connect(self, on_lost: Callable[[], None]) -> AsyncGenerator[Streams]:
-        """Connect. A response has no limit in time, since the caller of a call may be asked; a lost one ends the connection by itself."""
+        """Connect.
+
+        A response has no limit in time, since the caller of a call may be asked; a lost one ends
+        the connection by itself.
+        """
         del on_lost
         timeout = httpx2.Timeout(_CONNECT_SECONDS, read=None)
         async with (
@@ -120,7 +132,11 @@ def is_url(server: str) -> bool:
     return server.startswith(("http://", "https://"))
 
 
-def parse_server(server: str | Sequence[str], env: Mapping[str, str] | None, headers: Mapping[str, str] | HeaderFactory | None) -> Command | Url:
+def parse_server(
+    server: str | Sequence[str],
+    env: Mapping[str, str] | None,
+    headers: Mapping[str, str] | HeaderFactory | None,
+) -> Command | Url:
     """Parse the address of a server: a URL, or a command as one text or as its words."""
     if isinstance(server, str) and is_url(server):
         if env:
@@ -128,7 +144,10 @@ def parse_server(server: str | Sequence[str], env: Mapping[str, str] | None, hea
         return Url(server, headers)
     words = shlex.split(server) if isinstance(server, str) else [*server]
     if not words:
-        raise ValueError("McpSource: no server; pass a command, such as 'npx -y @modelcontextprotocol/server-everything', or a URL")
+        raise ValueError(
+            "McpSource: no server; pass a command, such as 'npx -y "
+            "@modelcontextprotocol/server-everything', or a URL"
+        )
     if headers:
         raise ValueError(f"McpSource {words[0]}: headers are for a URL; pass env to a command")
     return Command(words, env)

@@ -1,4 +1,6 @@
-"""History of a conversation in the state of its context: the last turns of the model, within limits."""
+"""History of a conversation in the state of its context: the last turns of the model, within
+limits.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
-from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelRequest, SystemPromptPart, UserPromptPart
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    SystemPromptPart,
+    UserPromptPart,
+)
 
 from a2a_contract.json_types import is_json_object
 from a2a_runtime.skills.context import SkillContext
@@ -27,7 +35,9 @@ class HistoryLimits:
 
 
 async def load_history(context: SkillContext, skill_id: str) -> Sequence[ModelMessage]:
-    """Load the messages of a conversation with a skill; fail the task if this version of pydantic-ai cannot read them."""
+    """Load the messages of a conversation with a skill; fail the task if this version of
+    pydantic-ai cannot read them.
+    """
     saved = _select_histories(await context.untyped.state.load()).get(skill_id, [])
     try:
         return ModelMessagesTypeAdapter.validate_python(saved)
@@ -36,11 +46,16 @@ async def load_history(context: SkillContext, skill_id: str) -> Sequence[ModelMe
         context.fail("The history of this conversation cannot be read; start a new conversation")
 
 
-async def save_history(context: SkillContext, skill_id: str, messages: Sequence[object], limits: HistoryLimits) -> None:
+async def save_history(
+    context: SkillContext, skill_id: str, messages: Sequence[object], limits: HistoryLimits
+) -> None:
     """Save the messages of a conversation, beside the state that others keep."""
     kept = trim_history(ModelMessagesTypeAdapter.validate_python(messages), limits)
     state = await context.untyped.state.load()
-    histories = {**_select_histories(state), skill_id: ModelMessagesTypeAdapter.dump_python(list(kept), mode="json")}
+    histories = {
+        **_select_histories(state),
+        skill_id: ModelMessagesTypeAdapter.dump_python(list(kept), mode="json"),
+    }
     await context.untyped.state.update({**state, _STATE_KEY: histories})
 
 
@@ -51,8 +66,16 @@ def _select_histories(state: Mapping[str, object]) -> Mapping[str, Any]:
 
 def trim_history(messages: Sequence[ModelMessage], limits: HistoryLimits) -> Sequence[ModelMessage]:
     """Keep the last turns within the limits, with the system prompt of the first message."""
-    starts = [index for index, each in enumerate(messages) if any(isinstance(part, UserPromptPart) for part in each.parts)]
-    system = [part for part in messages[0].parts if isinstance(part, SystemPromptPart)] if messages else []
+    starts = [
+        index
+        for index, each in enumerate(messages)
+        if any(isinstance(part, UserPromptPart) for part in each.parts)
+    ]
+    system = (
+        [part for part in messages[0].parts if isinstance(part, SystemPromptPart)]
+        if messages
+        else []
+    )
     for start in starts[-limits.turns :] if limits.turns else []:
         kept = [*messages[start:]]
         first = kept[0]

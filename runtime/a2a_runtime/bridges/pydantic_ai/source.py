@@ -9,7 +9,8 @@
     external tools  again when the answer comes, which may be after a restart
     history         is kept in the state of the conversation: per caller and context, the last turns only
 
-A call is repeated after a crash only if ``is_idempotent`` says that the tools of the agent allow it.
+A call is repeated after a crash only if ``is_idempotent`` says that the tools of the agent allow
+it.
 """
 
 from __future__ import annotations
@@ -52,7 +53,14 @@ DependencyFactory: TypeAlias = Callable[[SkillContext], object]
 
 log = logging.getLogger(__name__)
 
-_INPUT_MODES = ("text/plain", "application/json", "image/*", "audio/*", "video/*", "application/pdf")
+_INPUT_MODES = (
+    "text/plain",
+    "application/json",
+    "image/*",
+    "audio/*",
+    "video/*",
+    "application/pdf",
+)
 _TEXT: JsonObject = {"type": "string"}
 _DEFAULT_LIMITS = HistoryLimits()
 
@@ -78,19 +86,41 @@ def from_pydantic_ai(
     history: HistoryLimits = _DEFAULT_LIMITS,
     **options: Unpack[BridgeOptions],
 ) -> PydanticAISource:
-    """Make a source of one skill from an agent of pydantic-ai; ``deps`` makes its dependencies for each run."""
+    """Make a source of one skill from an agent of pydantic-ai; ``deps`` makes its dependencies for
+    each run.
+    """
     skill = skill_id or agent.name
     if not skill:
-        raise ValueError("from_pydantic_ai: the agent has no name; pass a skill id, or create it with Agent(..., name=...)")
+        raise ValueError(
+            "from_pydantic_ai: the agent has no name; pass a skill id, or create it with "
+            "Agent(..., name=...)"
+        )
     outputs = _list_output_types(agent)
     schema = agent.output_json_schema(outputs)
-    can_ask = not getattr(agent, "_output_validators", ())  # with them pydantic-ai refuses other output types of a run
+    can_ask = not getattr(
+        agent, "_output_validators", ()
+    )  # with them pydantic-ai refuses other output types of a run
     if not can_ask:
-        log.warning("skill %s: its agent has output validators, so no tool can wait for the caller; check outputs in the output type", skill)
+        log.warning(
+            (
+                "skill %s: its agent has output validators, so no tool can wait for the caller; "
+                "check outputs in the output type"
+            ),
+            skill,
+        )
     options.setdefault("description", f"Answers messages with {skill}.")
     options.setdefault("input_modes", _INPUT_MODES)
-    descriptor = SkillDescriptor(skill, output_schema=schema, reads_message=True, streams=schema == _TEXT, asks=can_ask, **options)
-    return PydanticAISource(agent, descriptor, deps, history, [*outputs, DeferredToolRequests] if can_ask else None)
+    descriptor = SkillDescriptor(
+        skill,
+        output_schema=schema,
+        reads_message=True,
+        streams=schema == _TEXT,
+        asks=can_ask,
+        **options,
+    )
+    return PydanticAISource(
+        agent, descriptor, deps, history, [*outputs, DeferredToolRequests] if can_ask else None
+    )
 
 
 def _list_output_types(agent: PydanticAgent) -> list[Any]:
@@ -104,13 +134,20 @@ class PydanticAISource(SkillSource):
     """The source of one skill that an agent of pydantic-ai does."""
 
     def __init__(
-        self, agent: PydanticAgent, skill: SkillDescriptor, deps: DependencyFactory | None, history: HistoryLimits, output_types: list[Any] | None
+        self,
+        agent: PydanticAgent,
+        skill: SkillDescriptor,
+        deps: DependencyFactory | None,
+        history: HistoryLimits,
+        output_types: list[Any] | None,
     ) -> None:
         self._agent, self._skill, self._deps, self._history = agent, skill, deps, history
         self._output_types = output_types
         """Those of a run; ``None`` for the agent's own."""
         self._can_stream: bool | None = None
-        """``None`` until the model was tried, which is not done with answers: tools that they allow would be called twice."""
+        """``None`` until the model was tried, which is not done with answers: tools that they allow
+        would be called twice.
+        """
 
     async def describe(self) -> Sequence[SkillDescriptor]:
         """Describe the skill."""
@@ -125,7 +162,9 @@ class PydanticAISource(SkillSource):
                     return item.output
         raise AssertionError("a conversation ends with a turn")
 
-    async def stream(self, skill: SkillDescriptor, value: object, context: SkillContext) -> AsyncGenerator[object, None]:
+    async def stream(
+        self, skill: SkillDescriptor, value: object, context: SkillContext
+    ) -> AsyncGenerator[object, None]:
         """Answer a message with pieces of text, as the model writes them."""
         del skill, value
         has_text = False
@@ -138,7 +177,9 @@ class PydanticAISource(SkillSource):
                     yield item.output
 
     async def _converse(self, context: SkillContext) -> AsyncGenerator[str | Turn, None]:
-        """Yield pieces of text, then the turn with the final output; ask the caller in between, as often as tools want it."""
+        """Yield pieces of text, then the turn with the final output; ask the caller in between, as
+        often as tools want it.
+        """
         messages, answers = await load_history(context, self._skill.id), None
         prompt: Sequence[UserContent] | None = await _build_prompt(context)
         for number in count(1):
@@ -160,10 +201,18 @@ class PydanticAISource(SkillSource):
             answers = await ask_caller(context, number, turn.pending)
 
     async def _run(
-        self, context: SkillContext, prompt: Sequence[UserContent] | None, history: Sequence[ModelMessage], answers: DeferredToolResults | None
+        self,
+        context: SkillContext,
+        prompt: Sequence[UserContent] | None,
+        history: Sequence[ModelMessage],
+        answers: DeferredToolResults | None,
     ) -> AsyncGenerator[str | Turn, None]:
         """Run the agent once, and yield its text and the turn."""
-        options: dict[str, Any] = {"message_history": history, "deferred_tool_results": answers, "deps": await self._build_deps(context)}
+        options: dict[str, Any] = {
+            "message_history": history,
+            "deferred_tool_results": answers,
+            "deps": await self._build_deps(context),
+        }
         if self._output_types is not None:
             options["output_type"] = self._output_types
         try:
@@ -179,9 +228,14 @@ class PydanticAISource(SkillSource):
             context.fail(f"The model has reached a limit: {error}")
 
     async def _run_stream(
-        self, context: SkillContext, prompt: Sequence[UserContent] | None, options: Mapping[str, Any]
+        self,
+        context: SkillContext,
+        prompt: Sequence[UserContent] | None,
+        options: Mapping[str, Any],
     ) -> AsyncGenerator[str | Turn, None]:
-        """Run the agent with a stream of events; without one if the model has no streams, which shows before the first event."""
+        """Run the agent with a stream of events; without one if the model has no streams, which
+        shows before the first event.
+        """
         try:
             async with self._agent.run_stream_events(prompt, **options) as events:
                 async for event in events:
@@ -204,13 +258,20 @@ class PydanticAISource(SkillSource):
 def _report_usage(context: SkillContext, result: AgentRunResult[Any]) -> None:
     """Report the tokens of a run, and its cost if the framework knows it."""
     usage = result.usage
-    context.usage(input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, cost=float(getattr(usage, "cost", None) or 0))
+    context.usage(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cost=float(getattr(usage, "cost", None) or 0),
+    )
 
 
 async def _report_event(context: SkillContext, event: AgentStreamEvent) -> str:
     """Report a tool call as a status; return the text of an event."""
     match event:
-        case PartStartEvent(part=TextPart(content=text)) | PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
+        case (
+            PartStartEvent(part=TextPart(content=text))
+            | PartDeltaEvent(delta=TextPartDelta(content_delta=text))
+        ):
             return text
         case FunctionToolCallEvent(part=call):
             await context.progress(text=f"Calls {call.tool_name}")
@@ -224,7 +285,10 @@ async def _build_prompt(context: SkillContext) -> Sequence[UserContent]:
 
 
 async def _to_content(part: Part, fetch: Callable[[Part], Awaitable[bytes]]) -> UserContent:
-    """Convert a part for a model. Files behind URLs are read here, by the client that refuses private addresses."""
+    """Convert a part for a model.
+
+    Files behind URLs are read here, by the client that refuses private addresses.
+    """
     if part.text is not None:
         return part.text
     if part.data is not None:

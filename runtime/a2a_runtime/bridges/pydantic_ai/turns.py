@@ -1,7 +1,8 @@
 """Turns of a model: their record, and the question to the caller that tools lead to.
 
-A turn that ends with calls that wait is recorded before the caller is asked. When the answer comes, the handler runs again from the top and finds the
-turn, so that the model is not asked again for what it has said.
+A turn that ends with calls that wait is recorded before the caller is asked. When the answer comes,
+the handler runs again from the top and finds the turn, so that the model is not asked again for
+what it has said.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.skills.schema import SchemaValidator, extract_payload
 
 QUESTION = "question"
-"""Member of the metadata of a tool call that waits for an answer of a person rather than for an approval."""
+"""Member of the metadata of a tool call that waits for an answer of a person rather than for an
+approval.
+"""
 ANSWER, SCHEMA = "answer", "schema"
 
 _RECORD_KEY = "pydantic-ai"
@@ -33,7 +36,11 @@ _APPROVAL: JsonObject = {
         {"type": "boolean"},
         {
             "type": "object",
-            "properties": {"approved": {"type": "boolean"}, "message": {"type": "string"}, "arguments": {"type": "object"}},
+            "properties": {
+                "approved": {"type": "boolean"},
+                "message": {"type": "string"},
+                "arguments": {"type": "object"},
+            },
             "required": ["approved"],
             "additionalProperties": False,
         },
@@ -61,7 +68,10 @@ class PendingCall:
         text = self.metadata.get(QUESTION)
         if isinstance(text, str):
             return text
-        return f"{'Approve' if self.needs_approval else 'Give the result of'} {self.tool}({to_json(self.arguments).decode()})"
+        return (
+            f"{'Approve' if self.needs_approval else 'Give the result of'} "
+            f"{self.tool}({to_json(self.arguments).decode()})"
+        )
 
     @property
     def schema(self) -> JsonObject:
@@ -74,7 +84,9 @@ class PendingCall:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Messages up to an output of the model, and the calls that wait for the caller; without one, the output is final."""
+    """Messages up to an output of the model, and the calls that wait for the caller; without one,
+    the output is final.
+    """
 
     messages: Sequence[object]
     pending: Sequence[PendingCall] = ()
@@ -92,7 +104,13 @@ def to_turn(result: AgentRunResult[Any]) -> Turn:
     requests = result.output
     groups = ((requests.approvals, True), (requests.calls, False))
     pending = [
-        PendingCall(call.tool_call_id, call.tool_name, call.args_as_dict(), needs_approval, requests.metadata.get(call.tool_call_id, {}))
+        PendingCall(
+            call.tool_call_id,
+            call.tool_name,
+            call.args_as_dict(),
+            needs_approval,
+            requests.metadata.get(call.tool_call_id, {}),
+        )
         for calls, needs_approval in groups
         for call in calls
     ]
@@ -124,7 +142,9 @@ def _record_key(number: int) -> str:
     return f"{_RECORD_KEY}/turn/{number}"
 
 
-async def ask_caller(context: SkillContext, number: int, pending: Sequence[PendingCall]) -> DeferredToolResults:
+async def ask_caller(
+    context: SkillContext, number: int, pending: Sequence[PendingCall]
+) -> DeferredToolResults:
     """Ask the caller about all pending calls at once."""
     names = _name_calls(pending)
     schema: JsonObject = {
@@ -133,8 +153,12 @@ async def ask_caller(context: SkillContext, number: int, pending: Sequence[Pendi
         "required": [*names],
         "additionalProperties": False,
     }
-    detail = {name: {"tool": call.tool, "arguments": call.arguments} for name, call in names.items()}
-    question = context.untyped.reply("\n".join(call.question for call in pending), {"calls": detail})
+    detail = {
+        name: {"tool": call.tool, "arguments": call.arguments} for name, call in names.items()
+    }
+    question = context.untyped.reply(
+        "\n".join(call.question for call in pending), {"calls": detail}
+    )
     assert isinstance(context.untyped, TaskContext), "skills of sources answer with tasks"  # noqa: S101 - as above
     answer = await context.untyped.ask(question, schema, key=f"{_RECORD_KEY}/{number}")
     given, _ = extract_payload(answer.message.parts, SchemaValidator(schema))

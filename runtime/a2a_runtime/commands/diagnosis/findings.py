@@ -43,7 +43,10 @@ def warn(subject: str, text: str, fix: str) -> Diagnosis:
 
 
 def report_error(subject: str, text: str, fix: str = "") -> Diagnosis:
-    """Build an error of the configuration. Without ``fix``, the text ends with it after a semicolon, as our messages do."""
+    """Build an error of the configuration.
+
+    Without ``fix``, the text ends with it after a semicolon, as our messages do.
+    """
     if not fix:
         text, _, fix = text.rpartition("; ") if "; " in text else (text, "", "correct it there")
     return Diagnosis(FindingLevel.CONFIGURATION, subject, text, fix)
@@ -56,7 +59,9 @@ def report_outage(subject: str, text: str, fix: str = "") -> Diagnosis:
 
 
 def to_exit_code(findings: Iterable[Diagnosis], *, is_strict: bool) -> int:
-    """Return 0 if nothing is wrong, 1 for an error of the configuration, 2 if only something does not answer."""
+    """Return 0 if nothing is wrong, 1 for an error of the configuration, 2 if only something does
+    not answer.
+    """
     levels = {each.level for each in findings}
     if FindingLevel.CONFIGURATION in levels or (is_strict and FindingLevel.WARNING in levels):
         return 1

@@ -1,4 +1,6 @@
-"""Checks of the store: it opens, its schema fits, its disk and files are in order, its clock is ours, notifications arrive."""
+"""Checks of the store: it opens, its schema fits, its disk and files are in order, its clock is
+ours, notifications arrive.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,13 @@ import time
 from collections.abc import AsyncIterator, Iterable, Iterator
 from pathlib import Path
 
-from a2a_runtime.commands.diagnosis.findings import Diagnosis, is_fine, report_error, report_outage, warn
+from a2a_runtime.commands.diagnosis.findings import (
+    Diagnosis,
+    is_fine,
+    report_error,
+    report_outage,
+    warn,
+)
 from a2a_runtime.errors import StoreUnavailableError, UnsupportedStoreError
 from a2a_runtime.importing import MissingLibraryError
 from a2a_runtime.stores.base import Store
@@ -29,7 +37,10 @@ async def check_store(url: str) -> AsyncIterator[Diagnosis]:
     try:
         await try_store(url)
         if is_object_name(url):
-            yield is_fine("store", f"{url}: is a store; it is opened at the start only, since one process uses it")
+            yield is_fine(
+                "store",
+                f"{url}: is a store; it is opened at the start only, since one process uses it",
+            )
             return
         store = create_store(url, attach=True)
     except (MissingLibraryError, UnsupportedStoreError) as error:
@@ -39,11 +50,17 @@ async def check_store(url: str) -> AsyncIterator[Diagnosis]:
         yield report_outage("store", str(error))
         return
     if isinstance(store, MemoryStore):
-        yield warn("store", "memory: tasks end with the process", "set A2A_STORE to sqlite:///FILE or postgresql://…")
+        yield warn(
+            "store",
+            "memory: tasks end with the process",
+            "set A2A_STORE to sqlite:///FILE or postgresql://…",
+        )
         return
     await store.open()
     try:
-        yield is_fine("store", f"{type(store).__name__}: opens, and its schema is that of this release")
+        yield is_fine(
+            "store", f"{type(store).__name__}: opens, and its schema is that of this release"
+        )
         if isinstance(store, SqliteStore):
             for finding in _check_file(store.path):
                 yield finding
@@ -60,7 +77,11 @@ def _check_file(path: Path) -> Iterator[Diagnosis]:
         yield warn("store", f"{path}: other users can read it", f"run chmod 600 {path}*")
     free = shutil.disk_usage(path.parent).free
     if free < _MIN_FREE_BYTES:
-        yield warn("disk", f"{path.parent}: {free / 1e6:.0f} MB free", "free space: a full disk refuses every task")
+        yield warn(
+            "disk",
+            f"{path.parent}: {free / 1e6:.0f} MB free",
+            "free space: a full disk refuses every task",
+        )
     else:
         yield is_fine("disk", f"{path.parent}: {free / 1e9:.0f} GB free")
 
@@ -74,14 +95,25 @@ async def _check_shared(store: Store, url: str) -> AsyncIterator[Diagnosis]:
     after = time.time()
     difference = max(before - theirs, theirs - after, 0.0)
     if difference > MAX_CLOCK_SECONDS:
-        yield warn("clock", f"{difference:.1f} s from that of the database", "run a time service (chrony, systemd-timesyncd) on both machines")
+        yield warn(
+            "clock",
+            f"{difference:.1f} s from that of the database",
+            "run a time service (chrony, systemd-timesyncd) on both machines",
+        )
     else:
         yield is_fine("clock", "that of the database")
     if await _is_notified(store, url):
         yield is_fine("notifier", "a notification of one connection reaches another")
     else:
-        fix = "check that the address is that of the server, not of a pooler in transaction mode; A2A_STORE_DIRECT names it"
-        yield report_outage("notifier", f"no notification within {_WAIT_SECONDS:g} s; streams poll the store instead", fix)
+        fix = (
+            "check that the address is that of the server, not of a pooler in transaction mode; "
+            "A2A_STORE_DIRECT names it"
+        )
+        yield report_outage(
+            "notifier",
+            f"no notification within {_WAIT_SECONDS:g} s; streams poll the store instead",
+            fix,
+        )
 
 
 class _ProbeListener:
@@ -106,7 +138,10 @@ async def _is_notified(store: Store, url: str) -> bool:
     if sender is None or receiver is None:
         return False
     ends = (_ProbeListener(), _ProbeListener())
-    listening = [asyncio.create_task(notifier.listen(end)) for notifier, end in zip((sender, receiver), ends, strict=True)]
+    listening = [
+        asyncio.create_task(notifier.listen(end))
+        for notifier, end in zip((sender, receiver), ends, strict=True)
+    ]
     try:
         async with asyncio.timeout(_WAIT_SECONDS):
             for end in ends:

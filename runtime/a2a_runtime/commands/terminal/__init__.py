@@ -1,4 +1,5 @@
-"""Commands that talk to agents: ``a2a-gen call``, ``stream``, ``tasks`` and ``card show``, on top of the client.
+"""Commands that talk to agents: ``a2a-gen call``, ``stream``, ``tasks`` and ``card show``, on top
+of the client.
 
 options ──► target: a client for the URL, its credentials, dialect and binding
                 │
@@ -8,5 +9,6 @@ words, files ──► content: parts of the message          questions: answers
                                         │
                                         └──► report: results on stdout, everything else on stderr; text: what a terminal may get
 
-Exit codes (``command``): 0 the task is completed, 1 usage or configuration, 2 the call or its task failed.
+Exit codes (``command``): 0 the task is completed, 1 usage or configuration, 2 the call or its task
+failed.
 """

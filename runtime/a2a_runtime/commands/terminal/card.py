@@ -35,7 +35,12 @@ Examples:
 @click.command(cls=StrictCommand, epilog=_EXAMPLES)
 @target_options
 @click.option("--extended", is_flag=True, help="The card for authenticated callers.")
-@click.option("--json", "as_json", is_flag=True, help="Print the card as JSON (1.0), whatever the agent speaks.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print the card as JSON (1.0), whatever the agent speaks.",
+)
 def show(target: Target, *, extended: bool, as_json: bool) -> None:
     """Show what an agent offers, and how it is called."""
 
@@ -75,17 +80,27 @@ def describe_card(card: AgentCard, inputs: Mapping[str, object] | None = None) -
     yield f"{card.name} {card.version}".rstrip()
     yield from (f"  {line}" for line in card.description.splitlines())
     capabilities = card.capabilities
-    flags = {"streaming": capabilities.streaming, "webhooks": capabilities.push_notifications, "extended card": capabilities.extended_agent_card}
+    flags = {
+        "streaming": capabilities.streaming,
+        "webhooks": capabilities.push_notifications,
+        "extended card": capabilities.extended_agent_card,
+    }
     yield f"capabilities: {', '.join(name for name, is_set in flags.items() if is_set) or 'none'}"
     for interface in card.supported_interfaces:
         tenant = f" (tenant {interface.tenant})" if interface.tenant else ""
-        yield f"interface: {interface.url}  {interface.protocol_binding} {interface.protocol_version}{tenant}"
+        yield (
+            f"interface: {interface.url}  {interface.protocol_binding} "
+            f"{interface.protocol_version}{tenant}"
+        )
     yield f"requires: {describe_requirements(card)}"
     for skill in card.skills:
         yield f"skill {skill.id}: {skill.name}"
         yield from (f"    {line}" for line in skill.description.splitlines())
         if skill.input_modes or skill.output_modes:
-            modes = (", ".join(each or ()) or "default" for each in (skill.input_modes, skill.output_modes))
+            modes = (
+                ", ".join(each or ()) or "default"
+                for each in (skill.input_modes, skill.output_modes)
+            )
             yield f"    {' -> '.join(modes)}"
         if inputs and skill.id in inputs:
             yield "    takes (* is required):"

@@ -16,7 +16,12 @@ from typing import Any
 import click
 
 from a2a_contract.errors import A2AError, UnauthenticatedError, VersionNotSupportedError
-from a2a_runtime.client import A2AClientError, MissingCredentialsError, NoInterfaceError, UntrustedOriginError
+from a2a_runtime.client import (
+    A2AClientError,
+    MissingCredentialsError,
+    NoInterfaceError,
+    UntrustedOriginError,
+)
 from a2a_runtime.commands.terminal.text import to_safe_line, to_safe_text
 from a2a_runtime.commands.usage_errors import CommandUsageError, StrictCommand
 from a2a_runtime.importing import to_missing_extra
@@ -47,7 +52,9 @@ class AgentGroup(click.Group):
 
     command_class = StrictCommand
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command."""
         try:
             return super().resolve_command(ctx, args)
@@ -77,5 +84,8 @@ def describe_error(error: Exception) -> str:
     fields = error.fields if isinstance(error, A2AError) else ()
     message = error.message if isinstance(error, A2AError) else str(error)
     cure = next((text for kind, text in _CURES.items() if isinstance(error, kind)), "")
-    lines = [to_safe_text(message) or type(error).__name__, *(f"  {to_safe_line(path) or 'value'}: {to_safe_line(text)}" for path, text in fields)]
+    lines = [
+        to_safe_text(message) or type(error).__name__,
+        *(f"  {to_safe_line(path) or 'value'}: {to_safe_line(text)}" for path, text in fields),
+    ]
     return "\n".join(lines) + (f"\n    fix: {cure}" if cure else "")

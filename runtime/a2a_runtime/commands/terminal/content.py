@@ -30,7 +30,9 @@ def build_parts(words: Iterable[str], attachments: Iterable[Part]) -> list[Part]
         text = _read_standard_input()
     parts = [*([Part(text=text)] if text else []), *attachments]
     if not parts:
-        raise CommandUsageError("TEXT: nothing to send; give a text, - for standard input, --data or --file")
+        raise CommandUsageError(
+            "TEXT: nothing to send; give a text, - for standard input, --data or --file"
+        )
     return parts
 
 
@@ -44,7 +46,9 @@ def _parse_data(given: str) -> object:
     try:
         value: object = from_json(text, allow_inf_nan=False)
     except ValueError as error:
-        raise CommandUsageError(f"--data: not JSON: {error}; give JSON, @FILE, or - for standard input") from None
+        raise CommandUsageError(
+            f"--data: not JSON: {error}; give JSON, @FILE, or - for standard input"
+        ) from None
     return JSON_NULL if value is None else value
 
 
@@ -54,7 +58,9 @@ def _build_file_part(given: str) -> Part:
     media_type = guess_type(name)[0]
     if "://" in given:
         return Part(url=given, filename=name or None, media_type=media_type)
-    return Part(raw=read_file(given, "--file"), filename=Path(given).name, media_type=media_type or _BINARY)
+    return Part(
+        raw=read_file(given, "--file"), filename=Path(given).name, media_type=media_type or _BINARY
+    )
 
 
 def read_file(path: str, option: str) -> bytes:
@@ -62,11 +68,16 @@ def read_file(path: str, option: str) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:
-        raise CommandUsageError(f"{option}: {path}: {(error.strerror or type(error).__name__).lower()}; name a file that can be read") from None
+        raise CommandUsageError(
+            f"{option}: {path}: {(error.strerror or type(error).__name__).lower()}; name a "
+            "file that can be read"
+        ) from None
 
 
 def _read_standard_input() -> str:
     try:
         return sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError:
-        raise CommandUsageError("standard input: not UTF-8 text; send other content with --file") from None
+        raise CommandUsageError(
+            "standard input: not UTF-8 text; send other content with --file"
+        ) from None

@@ -12,7 +12,9 @@ _NAME_AND_PASSWORD = "--user @FILE (name:password)"  # noqa: S105 - the option, 
 
 
 def describe_requirements(card: AgentCard) -> str:
-    """Describe the credentials that a card requires: alternatives of schemes, each with its kind."""
+    """Describe the credentials that a card requires: alternatives of schemes, each with its
+    kind.
+    """
     schemes = card.security_schemes or {}
 
     def describe(name: str) -> str:
@@ -41,7 +43,9 @@ def _describe_alternatives(card: AgentCard) -> Iterator[str]:
 
 
 def _describe_option(name: str, scheme: SecurityScheme | None) -> str:
-    """Describe the option for one scheme; empty for a certificate, and for a key that would be in a URL."""
+    """Describe the option for one scheme; empty for a certificate, and for a key that would be in a
+    URL.
+    """
     if scheme is None or scheme.mtls_security_scheme is not None:
         return ""
     word = shlex.quote(f"{to_safe_line(name)}=@FILE")
@@ -50,4 +54,6 @@ def _describe_option(name: str, scheme: SecurityScheme | None) -> str:
         return "" if key.location == "query" else f"--auth {word} (an API key)"
     if http is None:
         return f"--auth {word} (an access token)"
-    return _NAME_AND_PASSWORD if http.scheme.lower() == "basic" else f"--auth {word} (a bearer token)"
+    return (
+        _NAME_AND_PASSWORD if http.scheme.lower() == "basic" else f"--auth {word} (a bearer token)"
+    )

@@ -66,7 +66,9 @@ def _describe_type(root: JsonObject, node: object, depth: int) -> str:
         return " | ".join(map(_write_value, values))
     for keyword in ("anyOf", "oneOf"):
         if is_json_array(branches := schema.get(keyword)) and depth < _MAX_DEPTH:
-            return " | ".join(dict.fromkeys(_describe_type(root, each, depth + 1) for each in branches))
+            return " | ".join(
+                dict.fromkeys(_describe_type(root, each, depth + 1) for each in branches)
+            )
     kinds = schema.get("type")
     names = [kinds] if isinstance(kinds, str) else _list_texts(kinds)
     return " | ".join(_describe_kind(root, schema, each, depth) for each in names) or "any JSON"

@@ -26,14 +26,44 @@ from a2a_runtime.typed_client.conversation import CallOptions
 _SIMILARITY = 0.8
 _OPTIONS = (
     click.argument("words", nargs=-1, metavar="[SKILL] [TEXT]..."),
-    click.option("--auto", "is_auto", is_flag=True, help="Name no skill: the agent chooses, and all words are the text."),
-    click.option("--data", metavar="JSON", help="JSON for the skill; @FILE, or - for standard input."),
-    click.option("--file", "files", multiple=True, metavar="PATH|URL", help="File to send, or a URL that the agent fetches; repeatable."),
-    click.option("--task", "task_id", help="Continue this task: all words are the answer to its question."),
+    click.option(
+        "--auto",
+        "is_auto",
+        is_flag=True,
+        help="Name no skill: the agent chooses, and all words are the text.",
+    ),
+    click.option(
+        "--data", metavar="JSON", help="JSON for the skill; @FILE, or - for standard input."
+    ),
+    click.option(
+        "--file",
+        "files",
+        multiple=True,
+        metavar="PATH|URL",
+        help="File to send, or a URL that the agent fetches; repeatable.",
+    ),
+    click.option(
+        "--task", "task_id", help="Continue this task: all words are the answer to its question."
+    ),
     click.option("--context", "context_id", help="Continue this conversation."),
-    click.option("--answer", "answers", multiple=True, help="Answer to a question of the agent, in their order; repeatable."),
-    click.option("--output", type=click.Path(path_type=Path), metavar="FOLDER", help="Folder for files of the result."),
-    click.option("--json", "as_json", is_flag=True, help="Print the JSON of the protocol (1.0), whatever the agent speaks."),
+    click.option(
+        "--answer",
+        "answers",
+        multiple=True,
+        help="Answer to a question of the agent, in their order; repeatable.",
+    ),
+    click.option(
+        "--output",
+        type=click.Path(path_type=Path),
+        metavar="FOLDER",
+        help="Folder for files of the result.",
+    ),
+    click.option(
+        "--json",
+        "as_json",
+        is_flag=True,
+        help="Print the JSON of the protocol (1.0), whatever the agent speaks.",
+    ),
 )
 
 
@@ -68,9 +98,13 @@ class Order:
         return options
 
     async def _choose_skill(self, client: A2AClient) -> tuple[str, tuple[str, ...]]:
-        """Choose the skill: the first word, or the only one of the card, of which all words are the text."""
+        """Choose the skill: the first word, or the only one of the card, of which all words are the
+        text.
+        """
         first, rest = self.words[0] if self.words else "", self.words[1:]
-        known, is_complete = await _list_skills(client, first) if self.target.has_card else ([], False)
+        known, is_complete = (
+            await _list_skills(client, first) if self.target.has_card else ([], False)
+        )
         if first in known or (first and not known):
             return first, rest
         is_only = len(known) == 1 and is_complete
@@ -78,7 +112,11 @@ class Order:
             return known[0], self.words
         listed = ", ".join(map(to_safe_line, known))
         if not first:
-            choice = f"name one of {listed}" if known else "name a skill of the card (a2a-gen card show URL lists them)"
+            choice = (
+                f"name one of {listed}"
+                if known
+                else "name a skill of the card (a2a-gen card show URL lists them)"
+            )
             raise CommandUsageError(f"SKILL: not given; {choice}, or pass --auto and the text")
         problem = f"SKILL: {first!r} is not on the card, which has {listed}"
         raise CommandUsageError(f"{problem}; name one of them, or pass --auto and the text")
@@ -107,8 +145,20 @@ def order_options(function: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(function)
     def build(target: Target, words: tuple[str, ...], **options: Any) -> None:  # noqa: ANN401 - values of click
-        names = ("is_auto", "data", "files", "task_id", "context_id", "answers", "output", "as_json")
-        function(order=_build_order(target, words, **{name: options.pop(name) for name in names}), **options)
+        names = (
+            "is_auto",
+            "data",
+            "files",
+            "task_id",
+            "context_id",
+            "answers",
+            "output",
+            "as_json",
+        )
+        function(
+            order=_build_order(target, words, **{name: options.pop(name) for name in names}),
+            **options,
+        )
 
     decorated: Callable[..., None] = build
     for option in reversed(_OPTIONS):
@@ -116,11 +166,21 @@ def order_options(function: Callable[..., None]) -> Callable[..., None]:
     return target_options(decorated)
 
 
-def _build_order(target: Target, words: tuple[str, ...], *, is_auto: bool, task_id: str | None, **options: Any) -> Order:  # noqa: ANN401 - of click
+def _build_order(
+    target: Target,
+    words: tuple[str, ...],
+    *,
+    is_auto: bool,
+    task_id: str | None,
+    **options: Any,  # noqa: ANN401 - of click
+) -> Order:
     check_folder(options["output"])
     names_skill = not (is_auto or task_id)
     if names_skill and not words and options["data"] is None and not options["files"]:
-        fix = "name a skill of the card (a2a-gen card show URL lists them), or pass --auto and the text"
+        fix = (
+            "name a skill of the card (a2a-gen card show URL lists them), or pass --auto and the "
+            "text"
+        )
         raise CommandUsageError(f"SKILL: not given; {fix}")
     return Order(
         target,

@@ -34,14 +34,22 @@ class Answers:
         if given is not None:
             return _parse_answer(given, validator)
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
-            raise InputRequiredError(f"{describe_question(question)}\n    fix: {describe_continuation(self._url, question.task.id)}", question.task)
+            raise InputRequiredError(
+                (
+                    f"{describe_question(question)}\n    fix: "
+                    f"{describe_continuation(self._url, question.task.id)}"
+                ),
+                question.task,
+            )
         return _prompt(question, validator)
 
 
 def describe_question(question: PendingQuestion) -> str:
     """Describe a question as text for a terminal."""
     kind = "needs an authorization" if question.is_for_auth else "asks"
-    lines = [f"task {to_safe_line(question.task.id)}: the agent {kind}: {to_safe_text(question.text)}".rstrip()]
+    lines = [
+        f"task {to_safe_line(question.task.id)}: the agent {kind}: {to_safe_text(question.text)}".rstrip()
+    ]
     if question.detail is not None:
         lines.append(to_safe_json(to_json(question.detail, indent=2)))
     return "\n".join(lines)

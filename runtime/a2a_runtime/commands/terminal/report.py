@@ -1,4 +1,6 @@
-"""Output of the commands: results on stdout, as text or as the JSON of the protocol; progress, files and problems on stderr."""
+"""Output of the commands: results on stdout, as text or as the JSON of the protocol; progress,
+files and problems on stderr.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,15 @@ from pydantic_core import to_json
 
 from a2a_contract.base import JSON_NULL, WireModel
 from a2a_contract.lifecycle import State
-from a2a_contract.v1_0 import Message, Part, SendMessageResponse, StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent
+from a2a_contract.v1_0 import (
+    Message,
+    Part,
+    SendMessageResponse,
+    StreamResponse,
+    Task,
+    TaskArtifactUpdateEvent,
+    TaskStatusUpdateEvent,
+)
 from a2a_runtime.client import TaskEvent
 from a2a_runtime.client.stream import TERMINAL_STATES
 from a2a_runtime.commands.terminal.command import CallError
@@ -59,10 +69,19 @@ def finish(last: Task | Message | None) -> None:
     """Raise ``CallError`` unless a call ended with a message or a completed task."""
     if last is None:
         raise CallError("agent: the stream ended without a result; call again")
-    if isinstance(last, Task) and str(last.status.state) in TERMINAL_STATES and not is_completed(last):
-        fields = [f"\n  {to_safe_line(path) or 'value'}: {to_safe_line(text)}" for path, text in read_fields(last.status.message)]
+    if (
+        isinstance(last, Task)
+        and str(last.status.state) in TERMINAL_STATES
+        and not is_completed(last)
+    ):
+        fields = [
+            f"\n  {to_safe_line(path) or 'value'}: {to_safe_line(text)}"
+            for path, text in read_fields(last.status.message)
+        ]
         reason = to_safe_text(join_texts(last.status.message)) or "the agent gives no reason"
-        raise CallError(f"task {to_safe_line(last.id)}: {state_name(last)}: {reason}{''.join(fields)}")
+        raise CallError(
+            f"task {to_safe_line(last.id)}: {state_name(last)}: {reason}{''.join(fields)}"
+        )
 
 
 class CallReport:
@@ -77,7 +96,11 @@ class CallReport:
     def print_result(self, result: Task | Message) -> None:
         """Print the result of a call."""
         if self._as_json:
-            print_json(SendMessageResponse(task=result) if isinstance(result, Task) else SendMessageResponse(message=result))
+            print_json(
+                SendMessageResponse(task=result)
+                if isinstance(result, Task)
+                else SendMessageResponse(message=result)
+            )
             return
         self._print_snapshot(result)
         self.close()
@@ -87,7 +110,9 @@ class CallReport:
         if self._as_json:
             print_json(_to_stream_response(event))
         elif isinstance(event, TaskArtifactUpdateEvent):
-            self._print_parts(event.artifact.artifact_id, event.artifact.parts, is_continued=bool(event.append))
+            self._print_parts(
+                event.artifact.artifact_id, event.artifact.parts, is_continued=bool(event.append)
+            )
         elif isinstance(event, Task | Message):
             self._print_snapshot(event)
 
@@ -107,7 +132,9 @@ class CallReport:
             self._print_parts("", result.status.message.parts)
 
     def _print_parts(self, key: str, parts: Sequence[Part], *, is_continued: bool = False) -> None:
-        """Print the parts of an artifact that were not printed before; ``is_continued`` appends to them."""
+        """Print the parts of an artifact that were not printed before; ``is_continued`` appends to
+        them.
+        """
         if key not in self._printed:
             self.close()
         printed = self._printed.setdefault(key, [])
@@ -127,7 +154,9 @@ class CallReport:
             return
         self.close()
         if part.data is not None:
-            click.echo(to_safe_json(to_json(None if part.data is JSON_NULL else part.data, indent=2)))
+            click.echo(
+                to_safe_json(to_json(None if part.data is JSON_NULL else part.data, indent=2))
+            )
         elif part.url is not None:
             click.echo(to_safe_line(part.url))
         elif part.raw is not None:
@@ -157,9 +186,13 @@ def _to_stream_response(event: TaskEvent) -> StreamResponse:
 
 
 def _to_file_name(name: str | None) -> str:
-    """Reduce the name that an agent gives to one below a folder: no path, no hidden file, nothing that a terminal reads."""
+    """Reduce the name that an agent gives to one below a folder: no path, no hidden file, nothing
+    that a terminal reads.
+    """
     last = (name or "").replace("\\", "/").rstrip("/").rpartition("/")[2].lstrip(".")
-    cleaned = "".join(each if each.isprintable() and each not in '<>:"|?*' else "_" for each in last)
+    cleaned = "".join(
+        each if each.isprintable() and each not in '<>:"|?*' else "_" for each in last
+    )
     return cleaned.encode()[:200].decode(errors="ignore") or _UNKNOWN_NAME
 
 
@@ -175,6 +208,9 @@ def _save(folder: Path, name: str, content: bytes) -> Path:
         except FileExistsError:
             number += 1
         except OSError as error:
-            raise CallError(f"{path}: not saved: {(error.strerror or type(error).__name__).lower()}; pass another --output") from error
+            raise CallError(
+                f"{path}: not saved: {(error.strerror or type(error).__name__).lower()}; "
+                "pass another --output"
+            ) from error
         else:
             return path

@@ -1,7 +1,7 @@
 """Options that name an agent and the way to it: URL, credentials, headers, dialect, binding.
 
-Secrets need not be arguments, which every user of the machine can read: ``@FILE`` stands for the content of a file, and two variables of the
-environment for a token and for headers.
+Secrets need not be arguments, which every user of the machine can read: ``@FILE`` stands for the
+content of a file, and two variables of the environment for a token and for headers.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ from a2a_runtime.settings import FILE_SUFFIX, PREFIX
 
 TOKEN_VARIABLE, HEADERS_VARIABLE = f"{PREFIX}CALL_TOKEN", f"{PREFIX}CALL_HEADERS"
 _DEFAULT_OPTIONS = ClientOptions()
-_SECRET_HEADER = re.compile(r"\s*(proxy-)?(authorization|cookie)\s*:|[^:]*(key|token|secret)[^:]*:", re.IGNORECASE)
+_SECRET_HEADER = re.compile(
+    r"\s*(proxy-)?(authorization|cookie)\s*:|[^:]*(key|token|secret)[^:]*:", re.IGNORECASE
+)
 _BINDINGS = {"jsonrpc": JSONRPC, "http+json": HTTP_JSON, "grpc": GRPC}
 _VERSIONS = tuple(dict.fromkeys(dialect.spelling for dialect in DIALECTS.values()))
 
@@ -80,7 +82,9 @@ class Target:
         except ValueError as error:
             raise CommandUsageError(str(error)) from error
 
-    async def _explain(self, client: A2AClient, error: MissingCredentialsError | UnauthenticatedError) -> None:
+    async def _explain(
+        self, client: A2AClient, error: MissingCredentialsError | UnauthenticatedError
+    ) -> None:
         """Raise an error with the options for what the card requires, if it says so."""
         if not self.has_card:
             return
@@ -101,24 +105,59 @@ class Target:
 URL_ARGUMENT = click.argument("url")
 _OPTIONS = (
     click.option("--token", help=f"Bearer token, or @FILE. [env var: {TOKEN_VARIABLE}]"),
-    click.option("--auth", "credentials", multiple=True, metavar="NAME=SECRET", help="Token or key for a scheme of the card, or NAME=@FILE."),
-    click.option("--user", metavar="USER:PASSWORD", help="Name and password for HTTP Basic, or @FILE with both."),
+    click.option(
+        "--auth",
+        "credentials",
+        multiple=True,
+        metavar="NAME=SECRET",
+        help="Token or key for a scheme of the card, or NAME=@FILE.",
+    ),
+    click.option(
+        "--user",
+        metavar="USER:PASSWORD",
+        help="Name and password for HTTP Basic, or @FILE with both.",
+    ),
     click.option(
         "--header",
         "headers",
         multiple=True,
         metavar="NAME:VALUE",
-        help=f"Header of every request, or @FILE with a header in each line. [env var: {HEADERS_VARIABLE}]",
+        help=(
+            "Header of every request, or @FILE with a header in each line. [env var: "
+            f"{HEADERS_VARIABLE}]"
+        ),
     ),
-    click.option("--dialect", type=click.Choice(_VERSIONS), help="Version of the protocol. [default: the first interface of the card]"),
-    click.option("--binding", type=click.Choice(list(_BINDINGS)), help="Binding. [default: as for --dialect]"),
-    click.option("--no-card", is_flag=True, help="URL is that of the interface itself; read no card."),
-    click.option("--tenant", help="Tenant of every request."),
-    click.option("--trust", "origins", multiple=True, metavar="ORIGIN", help="Other origin of the agent that may receive the credentials."),
     click.option(
-        "--card-key", "card_keys", multiple=True, metavar="FILE|URL", help="Public key (PEM), or URL of a key set, that must have signed the card."
+        "--dialect",
+        type=click.Choice(_VERSIONS),
+        help="Version of the protocol. [default: the first interface of the card]",
     ),
-    click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds for the whole call. [default: as long as the agent takes]"),
+    click.option(
+        "--binding", type=click.Choice(list(_BINDINGS)), help="Binding. [default: as for --dialect]"
+    ),
+    click.option(
+        "--no-card", is_flag=True, help="URL is that of the interface itself; read no card."
+    ),
+    click.option("--tenant", help="Tenant of every request."),
+    click.option(
+        "--trust",
+        "origins",
+        multiple=True,
+        metavar="ORIGIN",
+        help="Other origin of the agent that may receive the credentials.",
+    ),
+    click.option(
+        "--card-key",
+        "card_keys",
+        multiple=True,
+        metavar="FILE|URL",
+        help="Public key (PEM), or URL of a key set, that must have signed the card.",
+    ),
+    click.option(
+        "--timeout",
+        type=click.FloatRange(min=0, min_open=True),
+        help="Seconds for the whole call. [default: as long as the agent takes]",
+    ),
 )
 
 
@@ -127,17 +166,36 @@ def target_options(function: Callable[..., None]) -> Callable[..., None]:
     return add_target_options(function, URL_ARGUMENT)
 
 
-def add_target_options(function: Callable[..., None], argument: Callable[..., Callable[..., None]], *, runs_on: bool = False) -> Callable[..., None]:
+def add_target_options(
+    function: Callable[..., None],
+    argument: Callable[..., Callable[..., None]],
+    *,
+    runs_on: bool = False,
+) -> Callable[..., None]:
     """Add the options of an agent behind an argument ``url`` of another form.
 
-    A command that ``runs_on`` takes no secret as an argument: the list of processes would show it for hours.
+    A command that ``runs_on`` takes no secret as an argument: the list of processes would show it
+    for hours.
     """
 
     @wraps(function)
     def build(**options: Any) -> None:  # noqa: ANN401 - values of click
         if runs_on:
             _refuse_visible_secrets(options)
-        names = ("url", "token", "credentials", "user", "headers", "dialect", "binding", "no_card", "tenant", "origins", "card_keys", "timeout")
+        names = (
+            "url",
+            "token",
+            "credentials",
+            "user",
+            "headers",
+            "dialect",
+            "binding",
+            "no_card",
+            "tenant",
+            "origins",
+            "card_keys",
+            "timeout",
+        )
         function(target=_build_target(**{name: options.pop(name) for name in names}), **options)
 
     decorated: Callable[..., None] = build
@@ -151,15 +209,31 @@ def _refuse_visible_secrets(options: Mapping[str, Any]) -> None:
     variable = f", or set {TOKEN_VARIABLE}"
     given = [("--token", options["token"] or "", variable), ("--user", options["user"] or "", "")]
     given += [("--auth", each.partition("=")[2], "") for each in options["credentials"]]
-    given += [("--header", each, f" with the headers, or set {HEADERS_VARIABLE}") for each in options["headers"] if _SECRET_HEADER.match(each)]
+    given += [
+        ("--header", each, f" with the headers, or set {HEADERS_VARIABLE}")
+        for each in options["headers"]
+        if _SECRET_HEADER.match(each)
+    ]
     for option, value, other in given:
         if value and not value.startswith("@"):
-            raise CommandUsageError(f"{option}: a secret in the arguments is visible in the list of processes; write @FILE{other}")
+            raise CommandUsageError(
+                f"{option}: a secret in the arguments is visible in the list of processes; "
+                f"write @FILE{other}"
+            )
 
 
-def _build_target(url: str, token: str | None, credentials: tuple[str, ...], user: str | None, **options: Any) -> Target:  # noqa: ANN401 - of click
+def _build_target(
+    url: str,
+    token: str | None,
+    credentials: tuple[str, ...],
+    user: str | None,
+    **options: Any,  # noqa: ANN401 - of click
+) -> Target:
     if sum(map(bool, (token, credentials, user))) > 1:
-        raise CommandUsageError("--token, --auth, --user: more than one given; --auth may be repeated, for each scheme of the card")
+        raise CommandUsageError(
+            "--token, --auth, --user: more than one given; --auth may be repeated, for each "
+            "scheme of the card"
+        )
     url = to_url(url)
     binding: str | None = options["binding"]
     client_options = ClientOptions(
@@ -174,27 +248,36 @@ def _build_target(url: str, token: str | None, credentials: tuple[str, ...], use
     return Target(url, _build_auth(token, credentials, user), client_options, options["timeout"])
 
 
-def _build_auth(token: str | None, credentials: tuple[str, ...], user: str | None) -> httpx.Auth | str | dict[str, Credential] | None:
+def _build_auth(
+    token: str | None, credentials: tuple[str, ...], user: str | None
+) -> httpx.Auth | str | dict[str, Credential] | None:
     """Build the credentials of the options, else those of the environment."""
     if credentials:
         return dict(map(_parse_credential, credentials))
     if user:
         return _parse_user(user)
-    return read_secret(token, "--token") if token else _read_variable(TOKEN_VARIABLE).strip() or None
+    return (
+        read_secret(token, "--token") if token else _read_variable(TOKEN_VARIABLE).strip() or None
+    )
 
 
 def read_secret(value: str, option: str) -> str:
     """Return a secret, or the content of the file that stands for it."""
     text = _read_text_file(value[1:], option).strip() if value.startswith("@") else value
     if not text or not text.isprintable():
-        raise CommandUsageError(f"{option}: not one line of printable text; give a secret, or @FILE with one")
+        raise CommandUsageError(
+            f"{option}: not one line of printable text; give a secret, or @FILE with one"
+        )
     return text
 
 
 def _parse_credential(text: str) -> tuple[str, Credential]:
     name, separator, value = text.partition("=")
     if not (name and separator and value):
-        raise CommandUsageError(f"--auth: {name!r} has no secret; write NAME=@FILE with the name of a scheme on the card")
+        raise CommandUsageError(
+            f"--auth: {name!r} has no secret; write NAME=@FILE with the name of a scheme on "
+            "the card"
+        )
     return name, read_secret(value, f"--auth {name}")
 
 
@@ -208,16 +291,27 @@ def _parse_user(text: str) -> httpx.BasicAuth:
 def _read_headers(given: Iterable[str]) -> Iterator[tuple[str, str]]:
     lines = _read_variable(HEADERS_VARIABLE).splitlines()
     for each in given:
-        lines += _read_text_file(each[1:], "--header").splitlines() if each.startswith("@") else [each]
+        lines += (
+            _read_text_file(each[1:], "--header").splitlines() if each.startswith("@") else [each]
+        )
     for line in filter(str.strip, lines):
         name, separator, value = line.partition(":")
-        if not (separator and name.strip().isascii() and name.strip().isprintable() and value.strip().isprintable()):
-            raise CommandUsageError(f"--header: {name[:40]!r} is no header; write NAME: VALUE in one line")
+        if not (
+            separator
+            and name.strip().isascii()
+            and name.strip().isprintable()
+            and value.strip().isprintable()
+        ):
+            raise CommandUsageError(
+                f"--header: {name[:40]!r} is no header; write NAME: VALUE in one line"
+            )
         yield name.strip().lower(), value.strip()
 
 
 def _read_variable(name: str) -> str:
-    """Read a secret of the environment: the variable, or the file that the one with the suffix names."""
+    """Read a secret of the environment: the variable, or the file that the one with the suffix
+    names.
+    """
     path = os.environ.get(name + FILE_SUFFIX)
     return _read_text_file(path, name + FILE_SUFFIX) if path else os.environ.get(name, "")
 

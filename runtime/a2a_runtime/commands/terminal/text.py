@@ -1,7 +1,8 @@
-"""Text of agents for terminals: nothing in it moves the cursor, changes colors or titles, or reorders what is read.
+"""Text of agents for terminals: nothing in it moves the cursor, changes colors or titles, or
+reorders what is read.
 
-Control characters, marks of bidirectional text, invisible characters and lone surrogates are shown as escapes. JSON keeps its meaning, because such
-characters occur in its strings only.
+Control characters, marks of bidirectional text, invisible characters and lone surrogates are shown
+as escapes. JSON keeps its meaning, because such characters occur in its strings only.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import re
 
 _UNSAFE = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters, but tab and line feed
-    "\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # bidirectional marks, invisible characters
+    # bidirectional marks, invisible characters
+    "\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e0fff"  # surrogates, tags
 )
 _UNSAFE_TEXT = re.compile(f"[{_UNSAFE}]")

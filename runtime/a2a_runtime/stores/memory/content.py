@@ -3,8 +3,9 @@
     TaskContent ───── pack ────► bytes     a task that has ended, unless it is large or its log is kept
                 ◄── from_json ──
 
-A task is mostly read whole. One text lies in one place of the memory, its fragments in six: with ten thousand tasks, finding and joining those took
-a tenth of the time of a read (measured). As objects, the fragments take as much memory as the text.
+A task is mostly read whole. One text lies in one place of the memory, its fragments in six: with
+ten thousand tasks, finding and joining those took a tenth of the time of a read (measured). As
+objects, the fragments take as much memory as the text.
 """
 
 from __future__ import annotations
@@ -42,8 +43,9 @@ _split_task = Decoder(_SplitTask).decode
 class TaskContent(Struct, eq=False, gc=False):
     """The fragments of a task, and its events.
 
-    Artifacts are lists of chunks, which are cheap to append to, and one text each after the end. Small chunks are joined meanwhile: joining 20,000 at
-    the end would stop the event loop for 8 ms (measured).
+    Artifacts are lists of chunks, which are cheap to append to, and one text each after the end.
+    Small chunks are joined meanwhile: joining 20,000 at the end would stop the event loop for 8 ms
+    (measured).
     """
 
     ids: bytes  # as they follow the name of the first one in the task and in its events
@@ -60,16 +62,33 @@ class TaskContent(Struct, eq=False, gc=False):
         """Split a task."""
         task = _split_task(text)
         ids = fragments.JOINED_IDS % (task.id, task.context_id)
-        return cls(ids, bytes(task.status), bytes(task.metadata), tuple(map(bytes, task.history)), tuple(map(bytes, task.artifacts)), len(text))
+        return cls(
+            ids,
+            bytes(task.status),
+            bytes(task.metadata),
+            tuple(map(bytes, task.history)),
+            tuple(map(bytes, task.artifacts)),
+            len(text),
+        )
 
-    def encode(self, history_length: int | None = None, *, include_artifacts: bool = True) -> Callable[[], bytes]:
+    def encode(
+        self, history_length: int | None = None, *, include_artifacts: bool = True
+    ) -> Callable[[], bytes]:
         """Return the function that joins the task as it is now."""
-        history = self.history if history_length is None else self.history[max(0, len(self.history) - history_length) :]
+        history = (
+            self.history
+            if history_length is None
+            else self.history[max(0, len(self.history) - history_length) :]
+        )
         artifacts = self.list_artifacts() if include_artifacts else ()
-        return partial(fragments.encode_task, self.ids, self.status, artifacts, history, self.metadata)
+        return partial(
+            fragments.encode_task, self.ids, self.status, artifacts, history, self.metadata
+        )
 
     def pack(self) -> bytes | None:
-        """Join a task that has ended; none if it is large, which would be held twice meanwhile, or has a log, which consists of its fragments."""
+        """Join a task that has ended; none if it is large, which would be held twice meanwhile, or
+        has a log, which consists of its fragments.
+        """
         artifacts = self.artifacts = self.list_artifacts()
         if self.events is not None or self.size_bytes > _MAX_PACKED_BYTES:
             return None
@@ -90,7 +109,10 @@ class TaskContent(Struct, eq=False, gc=False):
         else:
             rows = artifacts.setdefault(row.artifact_id, [])
             rows.append(row)
-            if len(rows) >= _JOINED_CHUNKS and len(rows[-_JOINED_CHUNKS].artifact) < _SMALL_CHUNK_BYTES:
+            if (
+                len(rows) >= _JOINED_CHUNKS
+                and len(rows[-_JOINED_CHUNKS].artifact) < _SMALL_CHUNK_BYTES
+            ):
                 self.size_bytes += _join_newest(rows)
 
     def list_artifacts(self) -> tuple[bytes, ...]:
@@ -98,11 +120,18 @@ class TaskContent(Struct, eq=False, gc=False):
         artifacts = self.artifacts
         if isinstance(artifacts, tuple):
             return artifacts
-        return tuple([(rows[0] if len(rows) == 1 else join_rows(rows)).artifact for rows in artifacts.values()])
+        return tuple(
+            [
+                (rows[0] if len(rows) == 1 else join_rows(rows)).artifact
+                for rows in artifacts.values()
+            ]
+        )
 
 
 def _join_newest(rows: list[ChunkRow]) -> int:
-    """Join the newest chunks of an artifact into one, so that no read and no end has to join thousands; return by how many bytes it is larger."""
+    """Join the newest chunks of an artifact into one, so that no read and no end has to join
+    thousands; return by how many bytes it is larger.
+    """
     newest = rows[-_JOINED_CHUNKS:]
     rows[-_JOINED_CHUNKS:] = [joined := join_rows(newest)]
     return len(joined.artifact) - sum([len(each.artifact) for each in newest])

@@ -1,9 +1,11 @@
-"""Tasks and conversations of each caller in a memory store, so that no caller takes the room of the others.
+"""Tasks and conversations of each caller in a memory store, so that no caller takes the room of the
+others.
 
     open     tasks that cannot be deleted: unfinished, or with pending deliveries; one caller may have a share of the store
     ended    tasks that can be deleted; with conversations, the caller who holds most loses them first
 
-Callers are sorted by the power of two of what they hold (their level). So a change of a task costs an addition, and the caller who holds
+Callers are sorted by the power of two of what they hold (their level). So a change of a task costs
+an addition, and the caller who holds
 most, or half as much, is found without a look at every caller.
 """
 
@@ -24,7 +26,9 @@ ConversationKey = tuple[TaskScope, str]
 
 _LEVELS: Final = 64
 _SLACK_FOR_MESSAGES: Final = 1.5
-"""How far messages for unfinished tasks may exceed the share: without an answer, a task that waits for one could only be canceled."""
+"""How far messages for unfinished tasks may exceed the share: without an answer, a task that waits
+for one could only be canceled.
+"""
 
 log = logging.getLogger(__name__)
 
@@ -48,12 +52,20 @@ class Holding:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.weight = 0  # bytes of tasks and conversations, and for each of them as many as a task has on average in a full store
+        # bytes of tasks and conversations, and for each of them as many as a task has on average in
+        # a full store
+        self.weight = 0
         self.task_count = 0
         self.open_bytes = self.open_count = 0
-        self.ended: deque[MemoryTask] = deque()  # in the order in which they ended, some deleted since then
+        self.ended: deque[MemoryTask] = (
+            deque()
+        )  # in the order in which they ended, some deleted since then
         self.conversations: dict[ConversationKey, None] = {}  # the least recently used one first
-        self.lower = self.upper = 0  # of the level: the next weights that are not in it are below the one, and the other itself
+        self.lower = self.upper = (
+            # of the level: the next weights that are not in it are below the one, and the other
+            # itself
+            0
+        )
         self.bucket: dict[str, Holding] | None = None
         self.has_warned = False
 
@@ -82,7 +94,9 @@ class Holdings:
         self._max_open_tasks = max_tasks * caller_share if is_limited else inf
 
     def check_task(self, name: str) -> None:
-        """Raise ``RateLimitedError`` if the unfinished tasks of a caller leave no room for another one."""
+        """Raise ``RateLimitedError`` if the unfinished tasks of a caller leave no room for another
+        one.
+        """
         holding = self._by_name.get(name)
         if holding is None:
             return
@@ -90,7 +104,9 @@ class Holdings:
             _refuse(holding)
 
     def check_message(self, name: str) -> None:
-        """Raise ``RateLimitedError`` if the unfinished tasks of a caller leave no room for a message to one of them."""
+        """Raise ``RateLimitedError`` if the unfinished tasks of a caller leave no room for a
+        message to one of them.
+        """
         holding = self._by_name[name]
         if holding.open_bytes >= self._max_open_bytes * _SLACK_FOR_MESSAGES:
             _refuse(holding)
@@ -117,7 +133,9 @@ class Holdings:
             self._place(holding)
 
     def release(self, task: MemoryTask, change: int = 0) -> None:
-        """Count a task that can be deleted from now on, and by how many bytes it has grown or shrunk with its end."""
+        """Count a task that can be deleted from now on, and by how many bytes it has grown or
+        shrunk with its end.
+        """
         holding = self._by_name[task.limit_key]
         task.is_open = False
         holding.open_count -= 1
@@ -165,8 +183,12 @@ class Holdings:
         self._place(holding)
 
     def find_largest(self, *, needs_task: bool = False) -> Holding | None:
-        """Find the caller who holds most, at least half as much as any other, of those with something to delete, or with tasks to delete."""
-        for with_ended, with_conversations in zip(reversed(self._with_ended), reversed(self._with_conversations), strict=True):
+        """Find the caller who holds most, at least half as much as any other, of those with
+        something to delete, or with tasks to delete.
+        """
+        for with_ended, with_conversations in zip(
+            reversed(self._with_ended), reversed(self._with_conversations), strict=True
+        ):
             if with_ended:
                 return next(iter(with_ended.values()))
             if with_conversations and not needs_task:
@@ -205,7 +227,11 @@ def _refuse(holding: Holding) -> None:
     if not holding.has_warned:
         holding.has_warned = True
         log.warning(
-            "store: memory: unfinished tasks of one caller take their share of it, and further messages are refused; "
+            "store: memory: unfinished tasks of one caller take their share of it, and "
+            "further messages are refused; "
             "raise A2A_MEMORY_CALLER_SHARE if the agent has few callers"
         )
-    raise RateLimitedError("The unfinished tasks of this caller take all their room; wait until one ends, or cancel one")
+    raise RateLimitedError(
+        "The unfinished tasks of this caller take all their room; wait until one ends, or "
+        "cancel one"
+    )

@@ -38,12 +38,17 @@ KeptMessage: TypeAlias = tuple[int, bytes, str]
 
 
 class MemoryTask(Struct, eq=False, gc=False):
-    """One task. It refers to nothing that leads back to it, so that the garbage collector need not visit a hundred thousand of them.
+    """One task.
 
-    ``position`` is the number of its last change of state among those of all tasks: negative if a newer task has its wire id, 0 if it was deleted.
+    It refers to nothing that leads back to it, so that the garbage collector need not visit a
+    hundred thousand of them.
 
-    Most tasks end with their first change. Their log says nothing that the task does not: it is encoded when it is read (``encode_log``), and until
-    then neither joined nor held. Other logs are lists of events, of which only the newest are kept after the end (``TaskIndex``).
+    ``position`` is the number of its last change of state among those of all tasks: negative if a
+    newer task has its wire id, 0 if it was deleted.
+
+    Most tasks end with their first change. Their log says nothing that the task does not: it is
+    encoded when it is read (``encode_log``), and until then neither joined nor held. Other logs are
+    lists of events, of which only the newest are kept after the end (``TaskIndex``).
     """
 
     scope: TaskScope
@@ -80,10 +85,16 @@ class MemoryTask(Struct, eq=False, gc=False):
     def size_bytes(self) -> int:
         """The bytes of the content and the log."""
         content = self.content
-        return content.size_bytes + content.log_bytes if isinstance(content, TaskContent) else len(content)
+        return (
+            content.size_bytes + content.log_bytes
+            if isinstance(content, TaskContent)
+            else len(content)
+        )
 
     def pack(self) -> int:
-        """Keep a task that has ended in its last form, and return by how many bytes it has grown or shrunk."""
+        """Keep a task that has ended in its last form, and return by how many bytes it has grown or
+        shrunk.
+        """
         content = self.content
         if not isinstance(content, TaskContent):
             return 0
@@ -105,9 +116,18 @@ class MemoryTask(Struct, eq=False, gc=False):
         task = fragments.encode_task(ids, status, (), content.history[:1], content.metadata)
         events = [LoggedEvent(1, fragments.encode_task_event(task), INITIAL)]
         if self.state is not INITIAL:
-            bodies = [fragments.encode_artifact_event(ids, body, append=False, last_chunk=True) for body in content.list_artifacts()]
+            bodies = [
+                fragments.encode_artifact_event(ids, body, append=False, last_chunk=True)
+                for body in content.list_artifacts()
+            ]
             events += [LoggedEvent(seq, body, INITIAL) for seq, body in enumerate(bodies, 2)]
-            events.append(LoggedEvent(self.last_seq, fragments.encode_status_event(ids, content.status, None), self.state))
+            events.append(
+                LoggedEvent(
+                    self.last_seq,
+                    fragments.encode_status_event(ids, content.status, None),
+                    self.state,
+                )
+            )
         return events
 
     def encode_end(self) -> Sequence[LoggedEvent]:
@@ -116,16 +136,27 @@ class MemoryTask(Struct, eq=False, gc=False):
 
     def iter_messages(self) -> Iterable[KeptMessage]:
         """Iterate over the messages, oldest first."""
-        return zip((self.created_at, *self.later_times), self.read_content().history, repeat(self.skill), strict=False)
+        return zip(
+            (self.created_at, *self.later_times),
+            self.read_content().history,
+            repeat(self.skill),
+            strict=False,
+        )
 
     def clear(self) -> None:
         """Release the content."""
         self.content, self.has_plain_log = _NO_CONTENT, False
 
-    def to_stored_task(self, history_length: int | None = None, *, include_artifacts: bool = True) -> StoredTask:
+    def to_stored_task(
+        self, history_length: int | None = None, *, include_artifacts: bool = True
+    ) -> StoredTask:
         """Return the task as it is now."""
         content, is_whole = self.content, history_length is None and include_artifacts
-        task = content if isinstance(content, bytes) and is_whole else self.read_content().encode(history_length, include_artifacts=include_artifacts)
+        task = (
+            content
+            if isinstance(content, bytes) and is_whole
+            else self.read_content().encode(history_length, include_artifacts=include_artifacts)
+        )
         return StoredTask(
             key=self.key,
             wire_id=self.wire_id,
@@ -148,9 +179,10 @@ class MemoryTask(Struct, eq=False, gc=False):
 class Timeline:
     """Tasks by the position of their last change of state, newest first.
 
-    A task that changes is appended again and leaves a stale entry behind, recognised by its position. The oldest entries are removed when they are
-    stale, which is how tasks expire, and others when there are too many. So a change costs one append, a page costs its own length, and an entry
-    costs sixteen bytes.
+    A task that changes is appended again and leaves a stale entry behind, recognised by its
+    position. The oldest entries are removed when they are stale, which is how tasks expire, and
+    others when there are too many. So a change costs one append, a page costs its own length, and
+    an entry costs sixteen bytes.
     """
 
     __slots__ = ("_positions", "_stale_count", "_tasks", "size")
@@ -195,7 +227,11 @@ class Timeline:
                 yield task
 
     def _compact(self) -> None:
-        self._tasks = [task for position, task in zip(self._positions, self._tasks, strict=True) if task.position == position]
+        self._tasks = [
+            task
+            for position, task in zip(self._positions, self._tasks, strict=True)
+            if task.position == position
+        ]
         self._positions = array("q", [task.position for task in self._tasks])
         self._stale_count = 0
 
@@ -208,16 +244,26 @@ class ScopeIndex:
     def __init__(self, scope: TaskScope) -> None:
         self.scope = scope
         self.by_wire_id: dict[str, MemoryTask] = {}
-        self.by_context: dict[str, MemoryTask | list[MemoryTask]] = {}  # oldest first; most conversations have one task, and a list takes 88 bytes
+        self.by_context: dict[
+            str, MemoryTask | list[MemoryTask]
+        ] = {}  # oldest first; most conversations have one task, and a list takes 88 bytes
         self.by_state: defaultdict[State, Timeline] = defaultdict(Timeline)
 
     def count(self, state: State | None) -> int:
         """Count the tasks in one state, or all."""
-        return sum(timeline.size for each, timeline in self.by_state.items() if state in {None, each})
+        return sum(
+            timeline.size for each, timeline in self.by_state.items() if state in {None, each}
+        )
 
     def iter_newest_first(self, state: State | None, before: int | None) -> Iterator[MemoryTask]:
-        """Iterate over the tasks in one state, or all, from the newest or from before a position."""
-        timelines = [timeline.iter_newest_first(before) for each, timeline in self.by_state.items() if state in {None, each}]
+        """Iterate over the tasks in one state, or all, from the newest or from before a
+        position.
+        """
+        timelines = [
+            timeline.iter_newest_first(before)
+            for each, timeline in self.by_state.items()
+            if state in {None, each}
+        ]
         return merge(*timelines, key=attrgetter("position"), reverse=True)
 
 
@@ -238,17 +284,24 @@ class TaskIndex:
         self.scopes: dict[TaskScope, ScopeIndex] = {}
         self.active: dict[str, MemoryTask] = {}
         self._ended: deque[MemoryTask] = deque()
-        self._ended_of_dialects: dict[str, deque[MemoryTask]] = {dialect: deque() for dialect in dialects}
+        self._ended_of_dialects: dict[str, deque[MemoryTask]] = {
+            dialect: deque() for dialect in dialects
+        }
         """The same tasks again, of dialects that are kept for a shorter time."""
         self._logs: deque[tuple[MemoryTask, int]] = deque()
         """Finished tasks whose events are kept, each with their bytes at its end."""
         self._logs_bytes = 0
-        self._max_finished_logs, self._max_finished_log_bytes = max_finished_logs, max_finished_log_bytes
+        self._max_finished_logs, self._max_finished_log_bytes = (
+            max_finished_logs,
+            max_finished_log_bytes,
+        )
         self._clock = clock
         self._now, self._last_position, self._last_key = 0, 0, randbits(_KEY_BITS)
 
     def now_millis(self) -> int:
-        """Return the time, never earlier than before, so that the order of positions is the order of times."""
+        """Return the time, never earlier than before, so that the order of positions is the order
+        of times.
+        """
         now = self._clock.millis()
         if now <= self._now:  # one object for all of a millisecond
             return self._now
@@ -256,7 +309,9 @@ class TaskIndex:
         return now
 
     def new_key(self) -> str:
-        """Generate the key of a new task: it sorts by age, and differs from the keys of earlier processes."""
+        """Generate the key of a new task: it sorts by age, and differs from the keys of earlier
+        processes.
+        """
         self._last_key += 1
         return f"{self._last_key:016x}"
 
@@ -325,7 +380,9 @@ class TaskIndex:
         log_bytes = task.read_content().log_bytes
         self._logs.append((task, log_bytes))
         self._logs_bytes += log_bytes
-        while len(self._logs) > self._max_finished_logs or (self._logs_bytes > self._max_finished_log_bytes and len(self._logs) > 1):
+        while len(self._logs) > self._max_finished_logs or (
+            self._logs_bytes > self._max_finished_log_bytes and len(self._logs) > 1
+        ):
             self._drop_oldest_log()
 
     def _drop_oldest_log(self) -> None:
@@ -368,16 +425,27 @@ class TaskIndex:
         if task.dialect in self._ended_of_dialects:
             self._ended_of_dialects[task.dialect].append(task)
 
-    def iter_ended(self, after: int, until: int, dialect: str | None = None) -> Iterator[MemoryTask]:
-        """Iterate over the listed tasks, of all or of a dialect, that ended after one time and up to another."""
+    def iter_ended(
+        self, after: int, until: int, dialect: str | None = None
+    ) -> Iterator[MemoryTask]:
+        """Iterate over the listed tasks, of all or of a dialect, that ended after one time and up
+        to another.
+        """
         for task in self._ended if dialect is None else self._ended_of_dialects[dialect]:
             if task.position > 0 and task.status_at > until:
                 return
             if task.position > 0 and task.status_at > after:
                 yield task
 
-    def pop_ended(self, ended_by_millis: int | None, can_delete: Callable[[MemoryTask], bool], dialect: str | None = None) -> MemoryTask | None:
-        """Find the deletable task that ended first, of all or of a dialect, up to a time; it stays in the index, but is not returned again."""
+    def pop_ended(
+        self,
+        ended_by_millis: int | None,
+        can_delete: Callable[[MemoryTask], bool],
+        dialect: str | None = None,
+    ) -> MemoryTask | None:
+        """Find the deletable task that ended first, of all or of a dialect, up to a time; it stays
+        in the index, but is not returned again.
+        """
         ended = self._ended if dialect is None else self._ended_of_dialects[dialect]
         kept: list[MemoryTask] = []
         found = None

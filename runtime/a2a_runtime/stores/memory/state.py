@@ -1,4 +1,6 @@
-"""State of a memory store: the task index, and everything that belongs to tasks without being part of them."""
+"""State of a memory store: the task index, and everything that belongs to tasks without being part
+of them.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,13 @@ from a2a_runtime.stores import changes
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
 from a2a_runtime.stores.memory.holdings import Holdings
 from a2a_runtime.stores.memory.index import KeptMessage, MemoryTask, TaskIndex
-from a2a_runtime.stores.models import IdempotencyKey, LoggedEvent, PushFailure, RecordKind, ReplayRecord
+from a2a_runtime.stores.models import (
+    IdempotencyKey,
+    LoggedEvent,
+    PushFailure,
+    RecordKind,
+    ReplayRecord,
+)
 
 ScopedKey = tuple[TaskScope, str, str]
 
@@ -29,7 +37,9 @@ message_time = itemgetter(0)
 
 @dataclass(slots=True)
 class PushQueue:
-    """A push configuration and its pending deliveries; attempts and time belong to the first one."""
+    """A push configuration and its pending deliveries; attempts and time belong to the first
+    one.
+    """
 
     task: MemoryTask
     config: TaskPushNotificationConfig
@@ -52,7 +62,10 @@ class Conversation:
 
 
 class MemoryBase:
-    """State of a memory store. No call awaits anything, so the event loop makes each call atomic."""
+    """State of a memory store.
+
+    No call awaits anything, so the event loop makes each call atomic.
+    """
 
     def __init__(self, options: StoreOptions = DEFAULT_OPTIONS) -> None:
         self._options = options
@@ -73,9 +86,13 @@ class MemoryBase:
         self._last_delivery_id = 0
         self._conversations: dict[tuple[TaskScope, str], Conversation] = {}
         self._conversation_bytes = 0
-        self._unchecked: list[tuple[TaskScope, str]] = []  # conversations that the cleanup has not yet looked at
+        self._unchecked: list[
+            tuple[TaskScope, str]
+        ] = []  # conversations that the cleanup has not yet looked at
         self._leases: dict[str, float] = {}
-        """End of each lease by the monotonic clock, by process: a wall clock that is set ends none."""
+        """End of each lease by the monotonic clock, by process: a wall clock that is set ends
+        none.
+        """
         self._suspects: dict[str, str] = {}  # by process
         self._counter = MemoryCounter(options.clock)
         self._outages = OutageLog("store: memory")
@@ -96,12 +113,20 @@ class MemoryBase:
         return not is_kept and self._is_delivered(task)
 
     def _count_over(self, scope: TaskScope, state: State | None) -> int:
-        """Count the expired tasks of a scope in one state, or all: only what has ended since the last cleanup is looked at."""
-        cutoff, dialects = self._options.cutoff_millis(self._options.retention_seconds), self._options.dialect_retention_seconds
+        """Count the expired tasks of a scope in one state, or all: only what has ended since the
+        last cleanup is looked at.
+        """
+        cutoff, dialects = (
+            self._options.cutoff_millis(self._options.retention_seconds),
+            self._options.dialect_retention_seconds,
+        )
         ended = list(self._index.iter_ended(-1, cutoff))
         for dialect, seconds in dialects.items():
             ended += self._index.iter_ended(cutoff, self._options.cutoff_millis(seconds), dialect)
-        return sum(task.scope == scope and state in {None, task.state} and self._is_over(task) for task in ended)
+        return sum(
+            task.scope == scope and state in {None, task.state} and self._is_over(task)
+            for task in ended
+        )
 
     def _require_task(self, scope: TaskScope, wire_id: str) -> MemoryTask:
         task = self._find_readable(scope, wire_id)
@@ -110,7 +135,9 @@ class MemoryBase:
         return task
 
     def _find_idempotent_task(self, scope: TaskScope, key: IdempotencyKey) -> MemoryTask | None:
-        task, request_hash = self._idempotency_keys.get((scope, key.context_id, key.key), (None, b""))
+        task, request_hash = self._idempotency_keys.get(
+            (scope, key.context_id, key.key), (None, b"")
+        )
         if task is None:
             return None
         if self._is_over(task):
@@ -126,15 +153,21 @@ class MemoryBase:
 
     def _enqueue_events(self, task: MemoryTask, events: Sequence[LoggedEvent]) -> None:
         for config_id, queue in self._push_queues.get(task.key, {}).items():
-            if queue.failure is not None or not events:  # a queue in `_pending_queues` is never empty
+            if (
+                queue.failure is not None or not events
+            ):  # a queue in `_pending_queues` is never empty
                 continue
             for event in events:
                 self._last_delivery_id += 1
                 queue.pending.append((self._last_delivery_id, event))
             self._pending_queues[task.key, config_id] = queue
 
-    def _put_config(self, task: MemoryTask, config: TaskPushNotificationConfig, dialect: str) -> None:
-        queue = self._push_queues.setdefault(task.key, {}).setdefault(config.id or "", PushQueue(task, config, dialect))
+    def _put_config(
+        self, task: MemoryTask, config: TaskPushNotificationConfig, dialect: str
+    ) -> None:
+        queue = self._push_queues.setdefault(task.key, {}).setdefault(
+            config.id or "", PushQueue(task, config, dialect)
+        )
         queue.config, queue.dialect, queue.failure = config, dialect, None
 
     def _is_delivered(self, task: MemoryTask) -> bool:
@@ -155,12 +188,16 @@ class MemoryBase:
         for record in records:
             replaced = kept.get((record.kind, record.key))
             kept[record.kind, record.key] = record
-            self._index.holdings.resize(task, record.size_bytes - (0 if replaced is None else replaced.size_bytes))
+            self._index.holdings.resize(
+                task, record.size_bytes - (0 if replaced is None else replaced.size_bytes)
+            )
 
     def _drop_records(self, task: MemoryTask) -> None:
         records = self._records.pop(task.key, None)
         if records is not None:
-            self._index.holdings.resize(task, -sum([record.size_bytes for record in records.values()]))
+            self._index.holdings.resize(
+                task, -sum([record.size_bytes for record in records.values()])
+            )
 
     def _delete(self, task: MemoryTask) -> None:
         for name in self._idempotency_keys_by_task.pop(task.key, ()):
@@ -180,12 +217,17 @@ class MemoryBase:
         if kept:
             conversation = self._touch_conversation(task.scope, task.context_id)
             messages = sorted([*conversation.messages, *kept], key=message_time)
-            self._keep_messages(conversation, messages[max(0, len(messages) - self._options.max_conversation_messages) :])
+            self._keep_messages(
+                conversation,
+                messages[max(0, len(messages) - self._options.max_conversation_messages) :],
+            )
         self._delete(task)
 
     def _keep_messages(self, conversation: Conversation, messages: list[KeptMessage]) -> None:
         """Replace the messages of a conversation that outlived their tasks."""
-        change = sum([len(body) for _, body, _ in messages]) - sum([len(body) for _, body, _ in conversation.messages])
+        change = sum([len(body) for _, body, _ in messages]) - sum(
+            [len(body) for _, body, _ in conversation.messages]
+        )
         self._resize_conversation(conversation, change)
         conversation.messages = messages
 
@@ -207,7 +249,9 @@ class MemoryBase:
             self._index.holdings.remove_conversation(conversation.limit_key, key)
 
     def _touch_conversation(self, scope: TaskScope, context_id: str) -> Conversation:
-        """Return a conversation as the most recently used one; when there are too many, that of the caller who holds most goes."""
+        """Return a conversation as the most recently used one; when there are too many, that of the
+        caller who holds most goes.
+        """
         key = (scope, context_id)
         conversation = self._conversations.pop(key, None)
         if conversation is None:

@@ -1,4 +1,6 @@
-"""The store in memory, for development, tests and agents whose tasks need not outlive the process."""
+"""The store in memory, for development, tests and agents whose tasks need not outlive the
+process.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,22 @@ from a2a_runtime.stores import changes, fragments, pagination
 from a2a_runtime.stores.memory.index import MemoryTask
 from a2a_runtime.stores.memory.state import Conversation, PushQueue, message_time
 from a2a_runtime.stores.memory.tasks import MemoryTasks
-from a2a_runtime.stores.models import ClaimedRun, Delivery, PushFailure, RenewedLease, RunProgress, StoredTask
+from a2a_runtime.stores.models import (
+    ClaimedRun,
+    Delivery,
+    PushFailure,
+    RenewedLease,
+    RunProgress,
+    StoredTask,
+)
 
 _MAX_CHECKED_CONVERSATIONS = 1_000
 """Conversations that one call checks for expired messages: two milliseconds."""
 
 
 class MemoryStore(MemoryTasks):
-    """Store in this process, up to a number of tasks; a full store deletes the finished task that ended first.
+    """Store in this process, up to a number of tasks; a full store deletes the finished task that
+    ended first.
 
     Only one process can use it, but leases and claims follow the rules of shared stores.
     """
@@ -41,15 +51,30 @@ class MemoryStore(MemoryTasks):
 
     # Contexts
 
-    async def load_context(self, scope: TaskScope, context_id: str, hidden_skills: Collection[str] = ()) -> Mapping[str, object] | None:
+    async def load_context(
+        self, scope: TaskScope, context_id: str, hidden_skills: Collection[str] = ()
+    ) -> Mapping[str, object] | None:
         """Load the data that handlers have stored with a conversation."""
         conversation = self._conversations.get((scope, context_id))
-        if conversation is None or conversation.data is None or self._is_expired(conversation, scope, context_id):
+        if (
+            conversation is None
+            or conversation.data is None
+            or self._is_expired(conversation, scope, context_id)
+        ):
             return None
-        return fragments.decode_object(conversation.data) if conversation.skills.isdisjoint(hidden_skills) else None
+        return (
+            fragments.decode_object(conversation.data)
+            if conversation.skills.isdisjoint(hidden_skills)
+            else None
+        )
 
     async def update_context(
-        self, scope: TaskScope, context_id: str, data: Mapping[str, object], skill: str = "", hidden_skills: Collection[str] = ()
+        self,
+        scope: TaskScope,
+        context_id: str,
+        data: Mapping[str, object],
+        skill: str = "",
+        hidden_skills: Collection[str] = (),
     ) -> None:
         """Replace the data of a conversation."""
         changes.check_context_data(data)
@@ -68,37 +93,66 @@ class MemoryStore(MemoryTasks):
         self._drop_conversation((scope, context_id))
         return len(tasks)
 
-    async def load_conversation(self, scope: TaskScope, context_id: str, limit: int = 100, hidden_skills: Collection[str] = ()) -> Sequence[Message]:
+    async def load_conversation(
+        self,
+        scope: TaskScope,
+        context_id: str,
+        limit: int = 100,
+        hidden_skills: Collection[str] = (),
+    ) -> Sequence[Message]:
         """Load the newest messages of a conversation, oldest first."""
         cutoff = self._conversation_cutoff()
         conversation = self._conversations.get((scope, context_id))
-        messages = [] if conversation is None else [message for message in conversation.messages if message[2] not in hidden_skills]
+        messages = (
+            []
+            if conversation is None
+            else [message for message in conversation.messages if message[2] not in hidden_skills]
+        )
         for task in self._index.find_in_context(scope, context_id):
             if task.skill not in hidden_skills:
                 messages += task.iter_messages()
         recent = sorted((message for message in messages if message[0] > cutoff), key=message_time)
-        return [Message.model_validate_json(body) for _, body, _ in recent[max(0, len(recent) - limit) :]]
+        return [
+            Message.model_validate_json(body)
+            for _, body, _ in recent[max(0, len(recent) - limit) :]
+        ]
 
     async def list_scopes(self) -> Sequence[TaskScope]:
         """Return the scopes of all tasks and conversations."""
-        return sorted({*self._index.scopes, *(scope for scope, _ in self._conversations)}, key=TaskScope.to_text)
+        return sorted(
+            {*self._index.scopes, *(scope for scope, _ in self._conversations)},
+            key=TaskScope.to_text,
+        )
 
     async def delete_scope(self, scope: TaskScope) -> int:
         """Delete all tasks and conversations of a scope."""
         index = self._index.scopes.get(scope)
         contexts = {context_id for owner, context_id in self._conversations if owner == scope}
-        return sum([await self.delete_context(scope, context_id) for context_id in contexts.union(index.by_context if index else ())])
+        return sum(
+            [
+                await self.delete_context(scope, context_id)
+                for context_id in contexts.union(index.by_context if index else ())
+            ]
+        )
 
     async def delete_expired(self, limit: int = 100) -> int:
-        """Delete a batch of tasks, else messages and contexts of some conversations, leases and counters."""
+        """Delete a batch of tasks, else messages and contexts of some conversations, leases and
+        counters.
+        """
         ended_by = self._options.cutoff_millis(self._options.retention_seconds)
         deleted = 0
-        while deleted < limit and (task := self._index.pop_ended(ended_by, self._is_delivered)) is not None:
+        while (
+            deleted < limit
+            and (task := self._index.pop_ended(ended_by, self._is_delivered)) is not None
+        ):
             self._expire(task)
             deleted += 1
         for dialect, seconds in self._options.dialect_retention_seconds.items():
             cutoff = self._options.cutoff_millis(seconds)
-            while deleted < limit and (task := self._index.pop_ended(cutoff, self._is_delivered, dialect)) is not None:
+            while (
+                deleted < limit
+                and (task := self._index.pop_ended(cutoff, self._is_delivered, dialect)) is not None
+            ):
                 self._expire(task)
                 deleted += 1
         if deleted:
@@ -112,10 +166,15 @@ class MemoryStore(MemoryTasks):
         return deleted
 
     def _delete_old_messages(self) -> int:
-        """Delete what has expired of some conversations in turn, so that the event loop never waits for all; return the number of messages."""
+        """Delete what has expired of some conversations in turn, so that the event loop never waits
+        for all; return the number of messages.
+        """
         if not self._unchecked:
             self._unchecked = list(self._conversations)
-        checked, self._unchecked = self._unchecked[-_MAX_CHECKED_CONVERSATIONS:], self._unchecked[:-_MAX_CHECKED_CONVERSATIONS]
+        checked, self._unchecked = (
+            self._unchecked[-_MAX_CHECKED_CONVERSATIONS:],
+            self._unchecked[:-_MAX_CHECKED_CONVERSATIONS],
+        )
         cutoff, deleted = self._conversation_cutoff(), 0
         for key in checked:
             conversation = self._conversations.get(key)
@@ -133,7 +192,10 @@ class MemoryStore(MemoryTasks):
 
     def _is_expired(self, conversation: Conversation, scope: TaskScope, context_id: str) -> bool:
         """Check whether the data of a conversation is old and has no tasks any more."""
-        return conversation.updated_at_millis <= self._conversation_cutoff() and not self._index.find_in_context(scope, context_id)
+        return (
+            conversation.updated_at_millis <= self._conversation_cutoff()
+            and not self._index.find_in_context(scope, context_id)
+        )
 
     # Runs
 
@@ -174,12 +236,20 @@ class MemoryStore(MemoryTasks):
         task.process = process
         task.epoch += 1
         task.writes = 0
-        return ClaimedRun(task.to_stored_task(), tuple(self._records.get(key, {}).values()), task.crashes)
+        return ClaimedRun(
+            task.to_stored_task(), tuple(self._records.get(key, {}).values()), task.crashes
+        )
 
-    async def find_orphans(self, limit: int = 64, surfaces: Collection[str] | None = None) -> Sequence[str]:
+    async def find_orphans(
+        self, limit: int = 64, surfaces: Collection[str] | None = None
+    ) -> Sequence[str]:
         """Find active tasks without a live process."""
         tasks = self._index.active.items()
-        return sorted(key for key, task in tasks if not self._is_claimed(task) and _is_of_surface(task, surfaces))[:limit]
+        return sorted(
+            key
+            for key, task in tasks
+            if not self._is_claimed(task) and _is_of_surface(task, surfaces)
+        )[:limit]
 
     async def request_cancel(self, scope: TaskScope, wire_id: str) -> StoredTask:
         """Request the cancellation of a task."""
@@ -197,16 +267,26 @@ class MemoryStore(MemoryTasks):
     # Push configurations
 
     async def put_push_config(
-        self, scope: TaskScope, wire_id: str, config: TaskPushNotificationConfig, dialect: str = CANONICAL.name, *, max_configs: int | None = None
+        self,
+        scope: TaskScope,
+        wire_id: str,
+        config: TaskPushNotificationConfig,
+        dialect: str = CANONICAL.name,
+        *,
+        max_configs: int | None = None,
     ) -> TaskPushNotificationConfig:
         """Add a configuration, or replace the one of that id."""
         task = self._require_task(scope, wire_id)
-        changes.check_webhook_limit(len(self._push_queues.get(task.key, {}).keys() - {config.id}), max_configs)
+        changes.check_webhook_limit(
+            len(self._push_queues.get(task.key, {}).keys() - {config.id}), max_configs
+        )
         config = changes.bind_config(config, wire_id, self._ids)
         self._put_config(task, config, dialect)
         return config
 
-    async def get_push_config(self, scope: TaskScope, wire_id: str, config_id: str) -> TaskPushNotificationConfig | None:
+    async def get_push_config(
+        self, scope: TaskScope, wire_id: str, config_id: str
+    ) -> TaskPushNotificationConfig | None:
         """Load one configuration."""
         queue = self._get_queues(scope, wire_id).get(config_id)
         return None if queue is None else queue.config
@@ -219,7 +299,9 @@ class MemoryStore(MemoryTasks):
         queues = self._get_queues(scope, wire_id)
         ids = sorted(config_id for config_id in queues if config_id > after)
         page = ids[:page_size]
-        return [queues[config_id].config for config_id in page], pagination.encode_page_token((page[-1],), wire_id) if len(ids) > len(page) else ""
+        return [queues[config_id].config for config_id in page], pagination.encode_page_token(
+            (page[-1],), wire_id
+        ) if len(ids) > len(page) else ""
 
     async def delete_push_config(self, scope: TaskScope, wire_id: str, config_id: str) -> bool:
         """Delete a configuration and its pending deliveries."""
@@ -231,23 +313,44 @@ class MemoryStore(MemoryTasks):
 
     async def list_push_failures(self, scope: TaskScope, wire_id: str) -> Mapping[str, PushFailure]:
         """Return the failed configurations, by id."""
-        return {config_id: queue.failure for config_id, queue in self._get_queues(scope, wire_id).items() if queue.failure is not None}
+        return {
+            config_id: queue.failure
+            for config_id, queue in self._get_queues(scope, wire_id).items()
+            if queue.failure is not None
+        }
 
     def _get_queues(self, scope: TaskScope, wire_id: str) -> dict[str, PushQueue]:
         return self._push_queues.get(self._require_task(scope, wire_id).key, {})
 
     # Deliveries
 
-    async def claim_due(self, lease_seconds: float, limit: int = 32, surfaces: Collection[str] | None = None) -> Sequence[Delivery]:
+    async def claim_due(
+        self, lease_seconds: float, limit: int = 32, surfaces: Collection[str] | None = None
+    ) -> Sequence[Delivery]:
         """Claim deliveries that are due."""
         now = self._clock.millis()
-        due = [queue for queue in self._pending_queues.values() if queue.due_at_millis <= now and _is_of_surface(queue.task, surfaces)]
+        due = [
+            queue
+            for queue in self._pending_queues.values()
+            if queue.due_at_millis <= now and _is_of_surface(queue.task, surfaces)
+        ]
         claimed: list[Delivery] = []
-        for queue in sorted(due, key=lambda queue: (queue.due_at_millis, queue.pending[0][0]))[:limit]:
+        for queue in sorted(due, key=lambda queue: (queue.due_at_millis, queue.pending[0][0]))[
+            :limit
+        ]:
             queue.attempts += 1
             queue.due_at_millis = now + round(lease_seconds * 1000)
             delivery_id, event = queue.pending[0]
-            claimed.append(Delivery(delivery_id, queue.attempts, queue.config, queue.dialect, event, queue.task.to_stored_task()))
+            claimed.append(
+                Delivery(
+                    delivery_id,
+                    queue.attempts,
+                    queue.config,
+                    queue.dialect,
+                    event,
+                    queue.task.to_stored_task(),
+                )
+            )
         return claimed
 
     async def count_deliveries(self) -> int:
@@ -287,7 +390,10 @@ class MemoryStore(MemoryTasks):
 
     def _find_claimed(self, delivery: Delivery) -> PushQueue | None:
         queue = self._pending_queues.get((delivery.stored.key, delivery.config.id or ""))
-        if queue is None or (queue.pending[0][0], queue.attempts) != (delivery.id, delivery.attempts):
+        if queue is None or (queue.pending[0][0], queue.attempts) != (
+            delivery.id,
+            delivery.attempts,
+        ):
             return None
         return queue
 
@@ -303,6 +409,12 @@ def _is_of_surface(task: MemoryTask, surfaces: Collection[str] | None) -> bool:
 
 
 def _is_young(conversation: Conversation, cutoff: int) -> bool:
-    """Return whether nothing of a conversation can have expired; its messages are ordered by time."""
+    """Return whether nothing of a conversation can have expired; its messages are ordered by
+    time.
+    """
     is_data_young = conversation.data is None or conversation.updated_at_millis > cutoff
-    return is_data_young and bool(conversation.messages or conversation.data) and (not conversation.messages or conversation.messages[0][0] > cutoff)
+    return (
+        is_data_young
+        and bool(conversation.messages or conversation.data)
+        and (not conversation.messages or conversation.messages[0][0] > cutoff)
+    )

@@ -53,7 +53,10 @@ class MemoryTasks(MemoryBase):
 
     async def create_task(self, scope: TaskScope, new: NewTask) -> CreateResult:
         """Create a task, or find the one of its idempotency key."""
-        if new.idempotency_key is not None and (existing := self._find_idempotent_task(scope, new.idempotency_key)) is not None:
+        if (
+            new.idempotency_key is not None
+            and (existing := self._find_idempotent_task(scope, new.idempotency_key)) is not None
+        ):
             return CreateResult(existing.to_stored_task(), is_new=False)
         if new.max_open is not None and (index := self._index.scopes.get(scope)) is not None:
             changes.check_open_limit(sum(map(index.count, lifecycle.OPEN)), new.max_open)
@@ -67,15 +70,22 @@ class MemoryTasks(MemoryBase):
         created = rows.build_result(scope, new)
         if len(self._index.tasks) >= self._options.max_tasks and not self._evict_task():
             raise self._to_full_error(f"all {self._options.max_tasks} tasks are", "max_tasks")
-        if holdings.size_bytes + self._conversation_bytes > self._options.max_bytes and not self._evict_bytes():
-            raise self._to_full_error(f"the content of {self._options.max_bytes} bytes is of tasks that are", "max_bytes")
+        if (
+            holdings.size_bytes + self._conversation_bytes > self._options.max_bytes
+            and not self._evict_bytes()
+        ):
+            raise self._to_full_error(
+                f"the content of {self._options.max_bytes} bytes is of tasks that are", "max_bytes"
+            )
         if self._outages.is_open:
             self._outages.on_success()
         size_bytes = len(rows.ids) + len(rows.status) + len(rows.message) + len(rows.metadata)
         task = MemoryTask(
             *(scope, rows.key, rows.wire_id, new.context_id, new.skill, new.dialect, new.process),
             epoch=created.stored.epoch,
-            content=TaskContent(rows.ids, rows.status, rows.metadata, (rows.message,), {}, size_bytes),
+            content=TaskContent(
+                rows.ids, rows.status, rows.metadata, (rows.message,), {}, size_bytes
+            ),
             created_at=at,
             hidden_skills=created.stored.hidden_skills,
             limit_key=limit_key,
@@ -91,11 +101,20 @@ class MemoryTasks(MemoryBase):
         return created
 
     async def load_task(
-        self, scope: TaskScope, wire_id: str, history_length: int | None = None, *, include_artifacts: bool = True
+        self,
+        scope: TaskScope,
+        wire_id: str,
+        history_length: int | None = None,
+        *,
+        include_artifacts: bool = True,
     ) -> StoredTask | None:
         """Load a task."""
         task = self._find_readable(scope, wire_id)
-        return None if task is None else task.to_stored_task(history_length, include_artifacts=include_artifacts)
+        return (
+            None
+            if task is None
+            else task.to_stored_task(history_length, include_artifacts=include_artifacts)
+        )
 
     async def get_version(self, scope: TaskScope, wire_id: str) -> int | None:
         """Return the version of a task."""
@@ -107,15 +126,31 @@ class MemoryTasks(MemoryBase):
         planned = self._plan_change(scope, key, change)
         return planned if isinstance(planned, ChangeResult) else self._apply_change(planned)
 
-    def _plan_change(self, scope: TaskScope, key: str, change: TaskChange) -> PlannedChange | ChangeResult:
+    def _plan_change(
+        self, scope: TaskScope, key: str, change: TaskChange
+    ) -> PlannedChange | ChangeResult:
         """Check a change and build its rows; the result if it was applied before."""
         task = self._index.tasks.get(key)
         if task is None or task.scope != scope:
             raise TaskNotFoundError
-        if change.idempotency_key is not None and self._find_idempotent_task(scope, change.idempotency_key) is not None:
+        if (
+            change.idempotency_key is not None
+            and self._find_idempotent_task(scope, change.idempotency_key) is not None
+        ):
             return ChangeResult(task.version, task.state, task.last_seq, is_new=False)
-        head = TaskHead(task.state, task.version, task.epoch, task.process, task.status_at, task.writes, task.last_seq)
-        if change.number == task.writes and (repeated := changes.find_repeated(head, change)) is not None:
+        head = TaskHead(
+            task.state,
+            task.version,
+            task.epoch,
+            task.process,
+            task.status_at,
+            task.writes,
+            task.last_seq,
+        )
+        if (
+            change.number == task.writes
+            and (repeated := changes.find_repeated(head, change)) is not None
+        ):
             return repeated
         changes.check_change(head, change)
         if change.messages and change.epoch is None:
@@ -123,8 +158,16 @@ class MemoryTasks(MemoryBase):
         at = self._index.now_millis()
         content = task.read_content()
         rows = changes.build_change_rows(change, content.ids, at)
-        metadata = fragments.merge_object(content.metadata, change.metadata) if change.metadata else content.metadata
-        events = None if _is_plain_end(task, change) else changes.number_events(rows.encode_events(), task.last_seq, task.state)
+        metadata = (
+            fragments.merge_object(content.metadata, change.metadata)
+            if change.metadata
+            else content.metadata
+        )
+        events = (
+            None
+            if _is_plain_end(task, change)
+            else changes.number_events(rows.encode_events(), task.last_seq, task.state)
+        )
         return PlannedChange(task, content, rows, events, metadata, at)
 
     def _apply_change(self, planned: PlannedChange) -> ChangeResult:
@@ -168,7 +211,9 @@ class MemoryTasks(MemoryBase):
         return task.to_stored_task()
 
     def _write_content(self, planned: PlannedChange) -> int:
-        """Write status, metadata, chunks and log, and return by how many bytes the task has grown or shrunk."""
+        """Write status, metadata, chunks and log, and return by how many bytes the task has grown
+        or shrunk.
+        """
         task, content, rows = planned.task, planned.content, planned.rows
         before = content.size_bytes + content.log_bytes
         if task.content is not content:
@@ -210,14 +255,29 @@ class MemoryTasks(MemoryBase):
         else:
             total_size = sum(1 for _ in self._iter_matching(scope, query, None))
         found = list(islice(self._iter_matching(scope, query, position), query.page_size + 1))
-        load = partial(MemoryTask.to_stored_task, history_length=query.history_length, include_artifacts=query.include_artifacts)
-        return pagination.build_task_page(query, found, total_size, load, attrgetter("position", "key"))
+        load = partial(
+            MemoryTask.to_stored_task,
+            history_length=query.history_length,
+            include_artifacts=query.include_artifacts,
+        )
+        return pagination.build_task_page(
+            query, found, total_size, load, attrgetter("position", "key")
+        )
 
-    def _iter_matching(self, scope: TaskScope, query: TaskQuery, position: pagination.TaskPosition | None) -> Iterator[MemoryTask]:
-        oldest, hidden = 0 if query.changed_after is None else to_millis(query.changed_after), query.hidden_skills
+    def _iter_matching(
+        self, scope: TaskScope, query: TaskQuery, position: pagination.TaskPosition | None
+    ) -> Iterator[MemoryTask]:
+        oldest, hidden = (
+            0 if query.changed_after is None else to_millis(query.changed_after),
+            query.hidden_skills,
+        )
         if query.by_creation:
             found = self._sort_by_creation(scope, query, position)
-            yield from (task for task in found if task.status_at >= oldest and task.skill not in hidden and not self._is_over(task))
+            yield from (
+                task
+                for task in found
+                if task.status_at >= oldest and task.skill not in hidden and not self._is_over(task)
+            )
             return
         for task in self._iter_newest_first(scope, query, position.at if position else None):
             if task.status_at < oldest:
@@ -225,17 +285,40 @@ class MemoryTasks(MemoryBase):
             if task.skill not in hidden and not self._is_over(task):
                 yield task
 
-    def _sort_by_creation(self, scope: TaskScope, query: TaskQuery, position: pagination.TaskPosition | None) -> Sequence[MemoryTask]:
+    def _sort_by_creation(
+        self, scope: TaskScope, query: TaskQuery, position: pagination.TaskPosition | None
+    ) -> Sequence[MemoryTask]:
         index = self._index.scopes[scope]
-        tasks = index.by_wire_id.values() if query.context_id is None else self._index.find_in_context(scope, query.context_id)
-        found = [task for task in tasks if task.position > 0 and query.state in {None, task.state} and (position is None or task.key < position.key)]
+        tasks = (
+            index.by_wire_id.values()
+            if query.context_id is None
+            else self._index.find_in_context(scope, query.context_id)
+        )
+        found = [
+            task
+            for task in tasks
+            if task.position > 0
+            and query.state in {None, task.state}
+            and (position is None or task.key < position.key)
+        ]
         return sorted(found, key=attrgetter("key"), reverse=True)
 
-    def _iter_newest_first(self, scope: TaskScope, query: TaskQuery, before: int | None) -> Iterator[MemoryTask]:
+    def _iter_newest_first(
+        self, scope: TaskScope, query: TaskQuery, before: int | None
+    ) -> Iterator[MemoryTask]:
         if query.context_id is None:
             return self._index.scopes[scope].iter_newest_first(query.state, before)
-        tasks = (task for task in self._index.find_in_context(scope, query.context_id) if task.position > 0 and query.state in {None, task.state})
-        return iter(sorted((task for task in tasks if before is None or task.position < before), key=lambda task: -task.position))
+        tasks = (
+            task
+            for task in self._index.find_in_context(scope, query.context_id)
+            if task.position > 0 and query.state in {None, task.state}
+        )
+        return iter(
+            sorted(
+                (task for task in tasks if before is None or task.position < before),
+                key=lambda task: -task.position,
+            )
+        )
 
     async def delete_task(self, scope: TaskScope, wire_id: str) -> bool:
         """Delete a task with everything that belongs to it."""
@@ -244,8 +327,13 @@ class MemoryTasks(MemoryBase):
             self._delete(task)
         return task is not None
 
-    async def read_events(self, key: str, after: int, limit: int = 256, *, mark: int = 0) -> Sequence[LoggedEvent]:
-        """Read the events after a cursor. Memory never falls back to an earlier state, so its events have no marks."""
+    async def read_events(
+        self, key: str, after: int, limit: int = 256, *, mark: int = 0
+    ) -> Sequence[LoggedEvent]:
+        """Read the events after a cursor.
+
+        Memory never falls back to an earlier state, so its events have no marks.
+        """
         task = self._index.tasks.get(key)
         if task is None or self._is_over(task):
             raise TaskNotFoundError
@@ -254,18 +342,25 @@ class MemoryTasks(MemoryBase):
         kept_after = task.last_seq if events is None else task.first_seq - 1
         if after < kept_after:
             raise EventsGoneError
-        return () if events is None else tuple(events[after - kept_after : after - kept_after + limit])
+        return (
+            () if events is None else tuple(events[after - kept_after : after - kept_after + limit])
+        )
 
     def _check_wire_id(self, scope: TaskScope, wire_id: str, at: int) -> None:
         """Raise ``TaskIdInUseError`` if a task has the id that is active or ended recently."""
         task = self._index.find(scope, wire_id)
         if task is None:
             return
-        if not lifecycle.is_terminal(task.state) or at < task.status_at + self._options.wire_id_reuse_seconds * 1000:
+        if (
+            not lifecycle.is_terminal(task.state)
+            or at < task.status_at + self._options.wire_id_reuse_seconds * 1000
+        ):
             raise TaskIdInUseError(details={"task_id": wire_id})
 
     def _evict_task(self) -> bool:
-        """Delete a task that has ended, of the caller who holds most; return false if there is none."""
+        """Delete a task that has ended, of the caller who holds most; return false if there is
+        none.
+        """
         holdings = self._index.holdings
         while (holding := holdings.find_largest(needs_task=True)) is not None:
             oldest = holdings.pop_ended(holding)
@@ -283,7 +378,9 @@ class MemoryTasks(MemoryBase):
             self._drop_conversation((oldest.scope, oldest.context_id))
 
     def _evict_bytes(self) -> bool:
-        """Delete tasks that have ended, then conversations, of the caller who holds most, until all fits; return false if it does not."""
+        """Delete tasks that have ended, then conversations, of the caller who holds most, until all
+        fits; return false if it does not.
+        """
         holdings = self._index.holdings
         while self._index.size_bytes + self._conversation_bytes > self._options.max_bytes:
             holding = holdings.find_largest()
@@ -304,8 +401,14 @@ class MemoryTasks(MemoryBase):
 
 
 def _is_plain_end(task: MemoryTask, change: TaskChange) -> bool:
-    """Return whether a change is the first one of a task and its end, and its events say nothing that the task does not."""
-    if change.state not in lifecycle.TERMINAL or task.version >= changes.FIRST_CHANGE_VERSION or not task.has_plain_log:
+    """Return whether a change is the first one of a task and its end, and its events say nothing
+    that the task does not.
+    """
+    if (
+        change.state not in lifecycle.TERMINAL
+        or task.version >= changes.FIRST_CHANGE_VERSION
+        or not task.has_plain_log
+    ):
         return False
     for write in change.chunks:
         if write.append or not write.last_chunk:

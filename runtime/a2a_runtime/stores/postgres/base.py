@@ -1,4 +1,6 @@
-"""State of a Postgres store: connections, pipelines, cached names of tasks; statements and their parameters."""
+"""State of a Postgres store: connections, pipelines, cached names of tasks; statements and their
+parameters.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ class Statement(NamedTuple):
 
 
 def _compile_statements(*files: str) -> dict[str, Statement]:
-    """Load sections, expand ``{section}`` and ``{active_states}``, and number their ``:name`` parameters; sections with ``$1`` stay as they are."""
+    """Load sections, expand ``{section}`` and ``{active_states}``, and number their ``:name``
+    parameters; sections with ``$1`` stay as they are.
+    """
     active_states = ", ".join(f"'{state}'" for state in sorted(lifecycle.ACTIVE))
     sections = {**sql.load(__package__ or "", *files), "active_states": active_states}
 
@@ -57,7 +61,9 @@ def _compile_statements(*files: str) -> dict[str, Statement]:
     return {name: compile_statement(expand(text)) for name, text in sections.items()}
 
 
-STATEMENTS = _compile_statements("tasks.sql", "lists.sql", "contexts.sql", "runs.sql", "pushes.sql", "counts.sql", "queue.sql")
+STATEMENTS = _compile_statements(
+    "tasks.sql", "lists.sql", "contexts.sql", "runs.sql", "pushes.sql", "counts.sql", "queue.sql"
+)
 SQL = {name: statement.text for name, statement in STATEMENTS.items()}
 
 
@@ -94,9 +100,14 @@ class PostgresTransaction:
 
 
 class PostgresBase(SqlStore):
-    """Everything true is in the database. Only names of tasks are cached, because they never change."""
+    """Everything true is in the database.
 
-    def __init__(self, dsn: str, options: StoreOptions = DEFAULT_OPTIONS, pool: PoolSettings | None = None) -> None:
+    Only names of tasks are cached, because they never change.
+    """
+
+    def __init__(
+        self, dsn: str, options: StoreOptions = DEFAULT_OPTIONS, pool: PoolSettings | None = None
+    ) -> None:
         super().__init__(options)
         self._pool = Pool(dsn, pool, options.fail_point)
         self._inserts = StatementPipeline(self._pool, options.fail_point)
@@ -138,7 +149,9 @@ class PostgresBase(SqlStore):
         row = await self._pool.fetchrow(SQL["load_head"], parse_key(key), scope.to_text())
         if row is None:
             raise TaskNotFoundError
-        self._cache_names(key, TaskNames(scope.to_text(), fragments.join_ids(row["wire_id"], row["context_id"])))
+        self._cache_names(
+            key, TaskNames(scope.to_text(), fragments.join_ids(row["wire_id"], row["context_id"]))
+        )
         return fragments.to_task_head(row)
 
 

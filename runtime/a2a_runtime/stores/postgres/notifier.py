@@ -1,9 +1,11 @@
 """Notifier over LISTEN and NOTIFY: one connection for each process, one channel for all.
 
-Notifications are sent after the commit, never inside the transaction: NOTIFY would hold a lock of the whole server through its commit. Keys that
-arrive while one is being sent, and a few milliseconds longer, go together into the next one, so a busy process sends few of them.
+Notifications are sent after the commit, never inside the transaction: NOTIFY would hold a lock of
+the whole server through its commit. Keys that arrive while one is being sent, and a few
+milliseconds longer, go together into the next one, so a busy process sends few of them.
 
-The connection must reach the server itself: behind a pooler in transaction mode, LISTEN succeeds but never receives anything.
+The connection must reach the server itself: behind a pooler in transaction mode, LISTEN succeeds
+but never receives anything.
 """
 
 from __future__ import annotations
@@ -25,7 +27,12 @@ _MAX_LAST_SECONDS = 1.0
 _MAX_PENDING_KEYS = 2_000  # beyond that, reading all tasks is cheaper than listing keys
 
 # The last one: the server has announced its shutdown, but the stream has not ended.
-_CONNECTION_ERRORS = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
+_CONNECTION_ERRORS = (
+    OSError,
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+)
 
 
 class PostgresNotifier:
@@ -49,7 +56,9 @@ class PostgresNotifier:
         self._wake_up.set()
 
     async def listen(self, listener: NotificationListener) -> None:
-        """Send and receive notifications until cancelled; after a reconnect, all tasks count as changed."""
+        """Send and receive notifications until cancelled; after a reconnect, all tasks count as
+        changed.
+        """
         while True:
             try:
                 await self._session(listener)
@@ -60,7 +69,12 @@ class PostgresNotifier:
     async def _session(self, listener: NotificationListener) -> None:
         # A notification is worth nothing after a crash, so its commit need not wait for the disk.
         settings = {"synchronous_commit": "off"}
-        connection = await asyncpg.connect(self._dsn, timeout=self._check_seconds, command_timeout=self._check_seconds, server_settings=settings)
+        connection = await asyncpg.connect(
+            self._dsn,
+            timeout=self._check_seconds,
+            command_timeout=self._check_seconds,
+            server_settings=settings,
+        )
         try:
             own = connection.get_server_pid()
 
@@ -94,7 +108,9 @@ class PostgresNotifier:
         self._wake_up.clear()
 
     async def _send(self, connection: asyncpg.Connection) -> None:
-        """Send the pending keys; without any, check the connection, because a half-open one reports no error."""
+        """Send the pending keys; without any, check the connection, because a half-open one reports
+        no error.
+        """
         unsent, self._pending = self._pending, set[str]()
         try:
             if not unsent:

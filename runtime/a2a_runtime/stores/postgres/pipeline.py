@@ -5,11 +5,15 @@
            committed as a whole. While the server works for some callers, this process works for the others: all in one batch would wait in turns.
     stuck  behind a row that another transaction holds, an extra pipeline starts beside it, so that other callers go on
 
-So the load decides the size of a batch, with one text of SQL. Arrays and ``unnest`` instead gave a tenth more at 64 callers and nothing at 16, for a
-second text of every statement (measured). Each kind of call has its own pipeline, so the server works on one while another waits for the disk.
-A writing pipeline sends only one batch at a time: two batches of changes could each hold a row that the other one needs.
+So the load decides the size of a batch, with one text of SQL. Arrays and ``unnest`` instead gave a
+tenth more at 64 callers and nothing at 16, for a
+second text of every statement (measured). Each kind of call has its own pipeline, so the server
+works on one while another waits for the disk.
+A writing pipeline sends only one batch at a time: two batches of changes could each hold a row that
+the other one needs.
 
-A batch that fails (deadlock with another process, an invalid value of one caller) is taken apart: each statement is run again alone, and fails alone.
+A batch that fails (deadlock with another process, an invalid value of one caller) is taken apart:
+each statement is run again alone, and fails alone.
 """
 
 from __future__ import annotations
@@ -27,7 +31,10 @@ from a2a_runtime.stores.postgres.pool import Pool
 _MAX_EXTRA_PIPELINES = 2  # beside one that is stuck
 _STUCK_SECONDS = 0.05
 _FULL_BATCH_CALLS, _MAX_BATCH_CALLS = 16, 256
-_STATEMENT_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError)  # of an invalid value: from the server or from the driver
+_STATEMENT_ERRORS = (
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+)  # of an invalid value: from the server or from the driver
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +53,9 @@ class _QueuedStatement:
 
 
 class StatementPipeline:
-    """Runs statements that return exactly one row; up to ``width`` batches at once if they only read."""
+    """Runs statements that return exactly one row; up to ``width`` batches at once if they only
+    read.
+    """
 
     def __init__(self, pool: Pool, fail_point: FailPoint = no_fault, *, width: int = 1) -> None:
         self._pool, self._fail_point, self._width = pool, fail_point, width
@@ -63,7 +72,9 @@ class StatementPipeline:
             self._running_count += 1
             self._started_at = loop.time()
             try:
-                await asyncio.sleep(0)  # a batch before often wakes many callers in one turn of the loop; they go on together
+                await asyncio.sleep(
+                    0
+                )  # a batch before often wakes many callers in one turn of the loop; they go on together
                 if not self._queue:
                     return await self._run_alone(statement, arguments)
             finally:
@@ -86,7 +97,11 @@ class StatementPipeline:
         """Start an extra batch if none has started for a while."""
         loop = asyncio.get_running_loop()
         self._timer = loop.call_later(_STUCK_SECONDS, self._start_extra) if self._queue else None
-        if self._queue and self._running_count < self._width + _MAX_EXTRA_PIPELINES and loop.time() - self._started_at >= _STUCK_SECONDS:
+        if (
+            self._queue
+            and self._running_count < self._width + _MAX_EXTRA_PIPELINES
+            and loop.time() - self._started_at >= _STUCK_SECONDS
+        ):
             self._start()
 
     def _release_slot(self) -> None:
@@ -111,7 +126,10 @@ class StatementPipeline:
 
     def _take_batch(self) -> Sequence[_QueuedStatement]:
         """Take the calls of the statement that has waited longest."""
-        text, most = self._queue[0].text, min(max(_FULL_BATCH_CALLS, len(self._queue) // 2), _MAX_BATCH_CALLS)
+        text, most = (
+            self._queue[0].text,
+            min(max(_FULL_BATCH_CALLS, len(self._queue) // 2), _MAX_BATCH_CALLS),
+        )
         batch: list[_QueuedStatement] = []
         others: list[_QueuedStatement] = []
         for call in self._queue:
@@ -138,7 +156,12 @@ class StatementPipeline:
         finally:
             for call in calls:
                 if not call.future.done():  # no caller waits for ever, whatever happened
-                    call.resolve(StoreUnavailableError("store: stopped during a write; read the task to see whether it was committed"))
+                    call.resolve(
+                        StoreUnavailableError(
+                            "store: stopped during a write; read the task to see whether it "
+                            "was committed"
+                        )
+                    )
 
     async def _retry_alone(self, call: _QueuedStatement) -> None:
         try:

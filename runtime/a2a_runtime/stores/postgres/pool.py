@@ -1,11 +1,14 @@
 """Connection pool, and translation of connection errors.
 
-Connections hold no session state (no SET, no session locks, no cursors), so they return to the pool without the query that resets them, which costs a
-third of the throughput (measured). Code that needs session state opens a connection of its own. While calls follow each other, a connection stays
-with this module between them: its way through the driver's pool takes 30 µs, a fifth of what a message costs a single caller (measured).
+Connections hold no session state (no SET, no session locks, no cursors), so they return to the pool
+without the query that resets them, which costs a third of the throughput (measured). Code that
+needs session state opens a connection of its own. While calls follow each other, a connection stays
+with this module between them: its way through the driver's pool takes 30 µs, a fifth of what a
+message costs a single caller (measured).
 
-Temporary errors (no free connection in time, no server, a server that starts or stops, a statement that takes too long) become
-``StoreUnavailableError`` with a fix. All other errors of the server are bugs or invalid data, and pass.
+Temporary errors (no free connection in time, no server, a server that starts or stops, a statement
+that takes too long) become ``StoreUnavailableError`` with a fix. All other errors of the server are
+bugs or invalid data, and pass.
 """
 
 from __future__ import annotations
@@ -31,7 +34,11 @@ _MAX_FREE_SECONDS = 1.0
 QUEUE_ENGINE = "procrastinate"
 """The engine of the queue of workers; the names of all that it has in a database begin with it."""
 
-_MISSING_ERRORS = (asyncpg.UndefinedTableError, asyncpg.UndefinedFunctionError, asyncpg.UndefinedObjectError)
+_MISSING_ERRORS = (
+    asyncpg.UndefinedTableError,
+    asyncpg.UndefinedFunctionError,
+    asyncpg.UndefinedObjectError,
+)
 _DRIVER_ERRORS = (asyncpg.InterfaceError, asyncpg.InternalClientError)
 _UNAVAILABLE_ERRORS = (
     OSError,  # refused, reset, timed out
@@ -52,13 +59,16 @@ class PoolSettings:
     acquire_seconds: float = 5.0  # for a free connection
     connect_seconds: float = 5.0  # for a new one
     statement_seconds: float = 30.0  # for a statement
-    statement_cache_size: int = 256  # 0 is used behind a pooler, where the next call may get another connection of the server
+    # 0 is used behind a pooler, where the next call may get another connection of the server
+    statement_cache_size: int = 256
 
 
 class Pool:
     """A pool of connections to one database."""
 
-    def __init__(self, dsn: str, settings: PoolSettings | None = None, fail_point: FailPoint = no_fault) -> None:
+    def __init__(
+        self, dsn: str, settings: PoolSettings | None = None, fail_point: FailPoint = no_fault
+    ) -> None:
         self.dsn = dsn
         self._settings = settings or PoolSettings()
         self.fail_point = fail_point
@@ -71,7 +81,9 @@ class Pool:
         self._timer: asyncio.TimerHandle | None = None
         self._returning: asyncio.Task[None] | None = None
         self.is_behind_pooler = False
-        """True if a pooler answers at the address, known when the pool is open; statements are not cached then."""
+        """True if a pooler answers at the address, known when the pool is open; statements are not
+        cached then.
+        """
 
     async def open(self) -> None:
         """Connect once, so that a wrong address fails at the start, and a pooler is recognized."""
@@ -114,8 +126,12 @@ class Pool:
         async with self.connection() as connection:
             return await connection.fetchrow(statement, *arguments)
 
-    async def fetchmany(self, statement: str, arguments: Sequence[Sequence[object]]) -> list[asyncpg.Record]:
-        """Run one statement with each set of arguments, in order, in one round trip and one commit; return all rows."""
+    async def fetchmany(
+        self, statement: str, arguments: Sequence[Sequence[object]]
+    ) -> list[asyncpg.Record]:
+        """Run one statement with each set of arguments, in order, in one round trip and one commit;
+        return all rows.
+        """
         async with self.connection() as connection:
             return await connection.fetchmany(statement, arguments)
 
@@ -137,12 +153,15 @@ class Pool:
             stays = False
             try:
                 yield connection
-                stays = not self._waiting_count and self._pool is pool  # whatever failed or was canceled goes back to the driver
+                stays = (
+                    not self._waiting_count and self._pool is pool
+                )  # whatever failed or was canceled goes back to the driver
                 if self._outages.is_open:
                     self._outages.on_success()
             except (*_UNAVAILABLE_ERRORS, *_DRIVER_ERRORS) as error:
-                # No reset checks a connection, so one that may be broken must not return to the pool. The driver may not know it yet: the server
-                # has announced its shutdown, but the stream has not ended.
+                # No reset checks a connection, so one that may be broken must not return to the
+                # pool. The driver may not know it yet: the server has announced its shutdown, but
+                # the stream has not ended.
                 if not _is_closed(connection):
                     connection.terminate()
                     if isinstance(error, asyncpg.InterfaceError):
@@ -151,7 +170,9 @@ class Pool:
             except _MISSING_ERRORS as error:
                 if QUEUE_ENGINE not in str(error):
                     raise
-                missing = StoreUnavailableError(f"{self.address}: the tables for workers are missing; run `a2a-gen db upgrade`")
+                missing = StoreUnavailableError(
+                    f"{self.address}: the tables for workers are missing; run `a2a-gen db upgrade`"
+                )
                 self.queue_outages.on_failure(missing)
                 raise missing from error
             finally:
@@ -177,14 +198,18 @@ class Pool:
         """Keep a connection for the next call."""
         self._free.append(connection)
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(_MAX_FREE_SECONDS, self._start_return, pool)
+            self._timer = asyncio.get_running_loop().call_later(
+                _MAX_FREE_SECONDS, self._start_return, pool
+            )
 
     def _start_return(self, pool: asyncpg.Pool[asyncpg.Record]) -> None:
         self._timer = None
         self._returning = asyncio.create_task(self._return_free(pool))
 
     async def _return_free(self, pool: asyncpg.Pool[asyncpg.Record]) -> None:
-        """Return the free connections to the driver, which closes those that it does not want any more."""
+        """Return the free connections to the driver, which closes those that it does not want any
+        more.
+        """
         while self._free:
             await _release(pool, self._free.pop())
 
@@ -192,12 +217,15 @@ class Pool:
         settings = self._settings
         try:
             # A free connection needs no timer.
-            return await pool.acquire(timeout=None if pool.get_idle_size() else settings.acquire_seconds)
+            return await pool.acquire(
+                timeout=None if pool.get_idle_size() else settings.acquire_seconds
+            )
         except asyncpg.InterfaceError as error:
             raise self._to_unavailable_error(error) from error  # closed in the meantime
         except TimeoutError as error:
             raise self._build_error(
-                f"no connection became free within {settings.acquire_seconds:g} s; raise the size of the pool "
+                f"no connection became free within {settings.acquire_seconds:g} s; raise the "
+                "size of the pool "
                 f"(now {settings.size}) or find the statements that block it"
             ) from error
 
@@ -226,7 +254,10 @@ class Pool:
         reason = str(error) or type(error).__name__
         if isinstance(error, _DRIVER_ERRORS):  # its text is about states of the driver
             reason = "a connection was lost"
-        return self._build_error(f"unavailable ({reason}); check that the server runs, accepts connections and is not overloaded")
+        return self._build_error(
+            f"unavailable ({reason}); check that the server runs, accepts connections and is "
+            "not overloaded"
+        )
 
     def _build_error(self, reason: str) -> StoreUnavailableError:
         error = StoreUnavailableError(f"{self.address}: {reason}")
@@ -235,16 +266,26 @@ class Pool:
 
 
 async def is_pooler(dsn: str, timeout_seconds: float) -> bool:
-    """Connect, and return whether a pooler answers: a connection of the server itself announces the process that executes its statements."""
-    connection = await asyncpg.connect(dsn, timeout=timeout_seconds, command_timeout=timeout_seconds, statement_cache_size=0)
+    """Connect, and return whether a pooler answers: a connection of the server itself announces the
+    process that executes its statements.
+    """
+    connection = await asyncpg.connect(
+        dsn, timeout=timeout_seconds, command_timeout=timeout_seconds, statement_cache_size=0
+    )
     try:
-        return bool(await connection.fetchval("SELECT pg_backend_pid()") != connection.get_server_pid())
+        return bool(
+            await connection.fetchval("SELECT pg_backend_pid()") != connection.get_server_pid()
+        )
     finally:
         connection.terminate()
 
 
 async def _release(pool: asyncpg.Pool[asyncpg.Record], connection: Connection) -> None:
-    """Return a connection to the driver. One that ends at the same moment has returned by itself, which the driver reports as its own fault."""
+    """Return a connection to the driver.
+
+    One that ends at the same moment has returned by itself, which the driver reports as its own
+    fault.
+    """
     try:
         await pool.release(connection)
     except (*_UNAVAILABLE_ERRORS, *_DRIVER_ERRORS):

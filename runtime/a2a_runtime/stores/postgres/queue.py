@@ -1,7 +1,9 @@
-"""The queue of workers in Postgres: the tables and functions of procrastinate beside those of the store.
+"""The queue of workers in Postgres: the tables and functions of procrastinate beside those of the
+store.
 
-Jobs are put into it by the statements of tasks, with the function of the engine. The engine's tables have no version, so an upgrade notes which
-migrations it has applied. Tables that another program has created are left to it, and used as they are.
+Jobs are put into it by the statements of tasks, with the function of the engine. The engine's
+tables have no version, so an upgrade notes which migrations it has applied. Tables that another
+program has created are left to it, and used as they are.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ class PostgresQueue(PostgresBase):
         (found,) = await self._fetch("queue_functions")
         if None in found.values():
             is_missing = found["jobs"] is None or found["defer"] is None
-            problem = "no tables for workers" if is_missing else "the tables for workers are too old"
+            problem = (
+                "no tables for workers" if is_missing else "the tables for workers are too old"
+            )
             cure = f"run `pip install 'a2a-gen[workers]'` and `{schema.UPGRADE_COMMAND}`"
             error = UnsupportedStoreError(f"{self._pool.address}: {problem}; {cure}")
             self._pool.queue_outages.on_failure(error)
@@ -48,7 +52,9 @@ class PostgresQueue(PostgresBase):
         (row,) = await self._fetch("is_active", key=key)
         return bool(row["is_active"])
 
-    async def requeue_lost(self, jobs: Mapping[tuple[str, str], Deferral], limit: int = 1000) -> int:
+    async def requeue_lost(
+        self, jobs: Mapping[tuple[str, str], Deferral], limit: int = 1000
+    ) -> int:
         """Put active tasks without a job back into the queue, one process at a time."""
         deferrals = list(jobs.values())
         columns: dict[str, Any] = {
@@ -61,7 +67,9 @@ class PostgresQueue(PostgresBase):
             (lock,) = await transaction.fetch("lock_queue")
             if not lock["is_locked"]:
                 return 0
-            rows = await transaction.fetch("requeue_lost", **columns, name=JOB_NAME, now=self._shared_millis(), limit=limit)
+            rows = await transaction.fetch(
+                "requeue_lost", **columns, name=JOB_NAME, now=self._shared_millis(), limit=limit
+            )
             return len(rows[0]["jobs"]) if rows else 0
 
         try:
@@ -75,15 +83,24 @@ class PostgresQueue(PostgresBase):
 
 
 def _to_columns(skills: Collection[tuple[str, str]]) -> dict[str, list[str]]:
-    return {"surfaces": [surface for surface, _ in skills], "skills": [skill for _, skill in skills]}
+    return {
+        "surfaces": [surface for surface, _ in skills],
+        "skills": [skill for _, skill in skills],
+    }
 
 
 async def upgrade_queue(dsn: str) -> list[str]:
-    """Create the tables of the engine, or upgrade them, and return the names of the applied steps; nothing where the engine is not installed."""
+    """Create the tables of the engine, or upgrade them, and return the names of the applied steps;
+    nothing where the engine is not installed.
+    """
     if find_spec(QUEUE_ENGINE) is None:
         return []
     folder = files(QUEUE_ENGINE).joinpath("sql")
-    migrations = {each.name: each.read_text(encoding="utf-8") for each in folder.joinpath("migrations").iterdir() if each.name.endswith(".sql")}
+    migrations = {
+        each.name: each.read_text(encoding="utf-8")
+        for each in folder.joinpath("migrations").iterdir()
+        if each.name.endswith(".sql")
+    }
     pool = Pool(dsn, PoolSettings(size=1, statement_seconds=3600.0))
     await pool.open()
     try:
@@ -96,7 +113,11 @@ async def upgrade_queue(dsn: str) -> list[str]:
                 return []
             missing = sorted(migrations.keys() - applied)
             if not has_tables:
-                await _create_tables(connection, folder.joinpath("schema.sql").read_text(encoding="utf-8"), pool.address)
+                await _create_tables(
+                    connection,
+                    folder.joinpath("schema.sql").read_text(encoding="utf-8"),
+                    pool.address,
+                )
             for name in missing if has_tables else ():
                 await connection.execute(migrations[name])
             await connection.executemany(_SQL["add_step"], [(name,) for name in missing])
@@ -108,7 +129,11 @@ async def upgrade_queue(dsn: str) -> list[str]:
 async def _create_tables(connection: Connection, statements: str, address: str) -> None:
     try:
         await connection.execute(statements)
-    except (asyncpg.DuplicateObjectError, asyncpg.DuplicateFunctionError, asyncpg.DuplicateTableError) as error:
+    except (
+        asyncpg.DuplicateObjectError,
+        asyncpg.DuplicateFunctionError,
+        asyncpg.DuplicateTableError,
+    ) as error:
         problem = f"the tables for workers are gone, but others of its parts are left ({error})"
         cure = "drop them as docs/scaling.md says, then run the command again"
         raise UnsupportedStoreError(f"{address}: {problem}; {cure}") from error

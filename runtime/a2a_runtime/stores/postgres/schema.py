@@ -1,9 +1,11 @@
 """Version of the database schema, and its upgrade.
 
-Versions only go forward. A release never breaks the code of the previous release, so processes of both can run during a deployment: the schema is
-upgraded first. A newer schema is accepted; an older one is refused at the start, with the command that upgrades it.
+Versions only go forward. A release never breaks the code of the previous release, so processes of
+both can run during a deployment: the schema is upgraded first. A newer schema is accepted; an older
+one is refused at the start, with the command that upgrades it.
 
-Processes of the previous release write while the schema is upgraded: no step has a lock on their tables for longer than a moment, see ``migrations``.
+Processes of the previous release write while the schema is upgraded: no step has a lock on their
+tables for longer than a moment, see ``migrations``.
 """
 
 from __future__ import annotations
@@ -41,13 +43,22 @@ def parse_migration(text: str) -> tuple[MigrationStep, ...]:
     head, *rest = _STEP.split(text)
     if not rest:
         return (MigrationStep(head.strip()),)
-    return tuple(MigrationStep(statements.strip(), mark is not None) for mark, statements in zip(rest[::2], rest[1::2], strict=True))
+    return tuple(
+        MigrationStep(statements.strip(), mark is not None)
+        for mark, statements in zip(rest[::2], rest[1::2], strict=True)
+    )
 
 
 def _load_migrations() -> dict[int, tuple[MigrationStep, ...]]:
     """Load the migrations by version."""
-    found = ((_FILE.fullmatch(file.name), file) for file in files(f"{__package__}.migrations").iterdir())
-    return {int(match[1]): parse_migration(file.read_text(encoding="utf-8")) for match, file in sorted(found, key=lambda pair: pair[1].name) if match}
+    found = (
+        (_FILE.fullmatch(file.name), file) for file in files(f"{__package__}.migrations").iterdir()
+    )
+    return {
+        int(match[1]): parse_migration(file.read_text(encoding="utf-8"))
+        for match, file in sorted(found, key=lambda pair: pair[1].name)
+        if match
+    }
 
 
 MIGRATIONS = _load_migrations()
@@ -57,7 +68,8 @@ REQUIRED_VERSION = max(MIGRATIONS)
 async def upgrade(dsn: str, version: int = REQUIRED_VERSION) -> list[int]:
     """Upgrade the schema to a version and return the applied versions.
 
-    Concurrent upgrades wait for each other. Each version is recorded when all its steps are done; after a failure, the next upgrade goes on with it.
+    Concurrent upgrades wait for each other. Each version is recorded when all its steps are done;
+    after a failure, the next upgrade goes on with it.
     """
     pool = Pool(dsn, PoolSettings(size=1, statement_seconds=3600.0))
     await pool.open()
@@ -92,9 +104,13 @@ async def _apply_step(pool: Pool, connection: Connection, step: MigrationStep) -
             await asyncio.sleep(_RETRY_SECONDS)
         else:
             return
-    blocking = ", ".join(f"{row['pid']} ({row['name'] or row['state']})" for row in await connection.fetch(_SQL["blocking"]))
+    blocking = ", ".join(
+        f"{row['pid']} ({row['name'] or row['state']})"
+        for row in await connection.fetch(_SQL["blocking"])
+    )
     raise StoreUnavailableError(
-        f"{pool.address}: open transactions lock the tables: {blocking or 'unknown'}; end them, then run `{UPGRADE_COMMAND}` again"
+        f"{pool.address}: open transactions lock the tables: {blocking or 'unknown'}; end "
+        f"them, then run `{UPGRADE_COMMAND}` again"
     )
 
 
@@ -120,15 +136,21 @@ async def read_clock(dsn: str) -> float:
 
 
 def render_upgrade(version: int) -> str:
-    """Render the statements that upgrade a schema from a version, for an operator who runs them one after the other, as psql does."""
+    """Render the statements that upgrade a schema from a version, for an operator who runs them one
+    after the other, as psql does.
+    """
     units: list[str] = []
     for number, steps in MIGRATIONS.items():
         if number <= version:
             continue
         for step in steps:
             transaction = f"BEGIN;\n{_SQL['limit_lock_waits']};\n{step.statements}\nCOMMIT;"
-            units.append(f"-- version {number}\n{step.statements if step.is_concurrent else transaction}")
-        units.append(f"-- version {number} is complete\n{_SQL['applied'].replace('$1', str(number))};")
+            units.append(
+                f"-- version {number}\n{step.statements if step.is_concurrent else transaction}"
+            )
+        units.append(
+            f"-- version {number} is complete\n{_SQL['applied'].replace('$1', str(number))};"
+        )
     return "\n\n".join([f"-- versions\n{_SQL['create_version_table']};", *units]) if units else ""
 
 
@@ -145,5 +167,6 @@ async def check_version(pool: Pool) -> None:
     version = await _read_version(pool)
     if version < REQUIRED_VERSION:
         raise UnsupportedStoreError(
-            f"{pool.address}: schema at version {version}, but this release needs {REQUIRED_VERSION}; run `{UPGRADE_COMMAND}`"
+            f"{pool.address}: schema at version {version}, but this release needs "
+            f"{REQUIRED_VERSION}; run `{UPGRADE_COMMAND}`"
         )

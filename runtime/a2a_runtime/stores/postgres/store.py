@@ -49,18 +49,25 @@ class PostgresStore(PostgresTasks, PostgresQueue):
             raise
 
     async def _check_direct_address(self) -> None:
-        """Refuse a pooler where the server itself is needed: LISTEN succeeds there, and nothing arrives."""
+        """Refuse a pooler where the server itself is needed: LISTEN succeeds there, and nothing
+        arrives.
+        """
         direct = self._options.direct_address
         cure = f"set {DIRECT_VARIABLE} to the address of the server itself"
         if direct is None:
             if self._pool.is_behind_pooler and self._is_notified:
-                raise UnsupportedStoreError(f"{self._pool.address}: a pooler such as PgBouncer, through which no notification arrives; {cure}")
+                raise UnsupportedStoreError(
+                    f"{self._pool.address}: a pooler such as PgBouncer, through which no "
+                    f"notification arrives; {cure}"
+                )
             return
         direct_pool = Pool(direct, PoolSettings(size=1))
         await direct_pool.open()
         await direct_pool.close()
         if direct_pool.is_behind_pooler:
-            raise UnsupportedStoreError(f"{DIRECT_VARIABLE}: a pooler answers at {direct_pool.address}; {cure}")
+            raise UnsupportedStoreError(
+                f"{DIRECT_VARIABLE}: a pooler answers at {direct_pool.address}; {cure}"
+            )
 
     async def close(self) -> None:
         """Finish pending statements and close all connections."""
@@ -69,7 +76,9 @@ class PostgresStore(PostgresTasks, PostgresQueue):
         await self._pool.close()
 
     async def mark_suspect(self, process: str, key: str) -> None:
-        """Note in which task the event loop of a process stands still, over a connection of its own: the pool belongs to that loop."""
+        """Note in which task the event loop of a process stands still, over a connection of its
+        own: the pool belongs to that loop.
+        """
         pool = Pool(self._pool.dsn, PoolSettings(size=1))
         await pool.open()
         try:
@@ -79,7 +88,9 @@ class PostgresStore(PostgresTasks, PostgresQueue):
             await pool.close()
 
     async def delete_expired(self, limit: int = 100) -> int:
-        """Add the differences that changes have left to the totals, in short transactions, then delete a batch of what has expired."""
+        """Add the differences that changes have left to the totals, in short transactions, then
+        delete a batch of what has expired.
+        """
 
         async def fold(transaction: SqlTransaction) -> bool:
             if not await transaction.fetch("lock_cleanup"):
@@ -100,7 +111,9 @@ class PostgresStore(PostgresTasks, PostgresQueue):
         return ()
 
     async def vacuum(self) -> None:
-        """Make the space of deleted rows free for new ones, as the server does by itself from time to time. Nothing waits for it."""
+        """Make the space of deleted rows free for new ones, as the server does by itself from time
+        to time. Nothing waits for it.
+        """
         pool = Pool(self._pool.dsn, PoolSettings(size=1, statement_seconds=_MAX_VACUUM_SECONDS))
         await pool.open()
         try:
@@ -109,15 +122,28 @@ class PostgresStore(PostgresTasks, PostgresQueue):
             await pool.close()
 
     async def claim(self, key: str, process: str) -> ClaimedRun | None:
-        """Begin a run of a task. Many claims at once, as after a crash, share a round trip and a commit."""
+        """Begin a run of a task.
+
+        Many claims at once, as after a crash, share a round trip and a commit.
+        """
         try:
-            row = await self._claims.fetchrow(SQL["claim"], parse_key(key), process, self._shared_millis())
+            row = await self._claims.fetchrow(
+                SQL["claim"], parse_key(key), process, self._shared_millis()
+            )
         except TaskNotFoundError:
             return None
         if row["scope"] is None:
             return None
-        records = zip(row["kinds"] or (), row["keys"] or (), row["fingerprints"] or (), row["bodies"] or (), strict=True)
+        records = zip(
+            row["kinds"] or (),
+            row["keys"] or (),
+            row["fingerprints"] or (),
+            row["bodies"] or (),
+            strict=True,
+        )
         stored = await self.load_task(TaskScope.from_text(row["scope"]), row["wire_id"])
         if stored is None or stored.process != process:  # ended or deleted meanwhile
             return None
-        return ClaimedRun(stored, [fragments.to_replay_record(*record) for record in records], row["crashes"])
+        return ClaimedRun(
+            stored, [fragments.to_replay_record(*record) for record in records], row["crashes"]
+        )

@@ -1,6 +1,7 @@
 """Tasks and their events in Postgres: the hot path, one statement for each call.
 
-A statement holds every rule about who may change what in its condition. Only if it changes nothing, a second read finds the reason.
+A statement holds every rule about who may change what in its condition. Only if it changes nothing,
+a second read finds the reason.
 """
 
 from __future__ import annotations
@@ -20,8 +21,25 @@ from a2a_runtime.clock import to_millis
 from a2a_runtime.errors import ConcurrencyError
 from a2a_runtime.stores import changes, fragments, pagination
 from a2a_runtime.stores.changes import ChangeRows, NewTaskRows
-from a2a_runtime.stores.models import ChangeResult, CreateResult, IdempotencyKey, LoggedEvent, NewTask, StoredTask, TaskChange, TaskPage, TaskQuery
-from a2a_runtime.stores.postgres.base import JOB_NAME, SQL, PostgresBase, TaskNames, parse_key, to_stored_task
+from a2a_runtime.stores.models import (
+    ChangeResult,
+    CreateResult,
+    IdempotencyKey,
+    LoggedEvent,
+    NewTask,
+    StoredTask,
+    TaskChange,
+    TaskPage,
+    TaskQuery,
+)
+from a2a_runtime.stores.postgres.base import (
+    JOB_NAME,
+    SQL,
+    PostgresBase,
+    TaskNames,
+    parse_key,
+    to_stored_task,
+)
 
 Arguments = tuple[object, ...]
 """Arguments of a statement, in the order of their numbers."""
@@ -39,7 +57,9 @@ class WriteStamp(NamedTuple):
     mark: int
 
 
-def to_insert_arguments(scope: TaskScope, new: NewTask, rows: NewTaskRows, mark: int, reusable_since: int | None) -> Arguments:
+def to_insert_arguments(
+    scope: TaskScope, new: NewTask, rows: NewTaskRows, mark: int, reusable_since: int | None
+) -> Arguments:
     """Arrange the arguments of the statement ``create_task``, those of ``create_plain_task`` first.
 
     An older task that ended before ``reusable_since`` releases the wire id.
@@ -60,19 +80,34 @@ def to_insert_arguments(scope: TaskScope, new: NewTask, rows: NewTaskRows, mark:
         rows.message,
         fragments.encode_task_event(rows.encode_task()),
         fragments.encode_names(new.hidden_skills),
-        *((None,) * 4 if record is None else (record.kind, record.key, record.fingerprint, record.body)),
+        *(
+            (None,) * 4
+            if record is None
+            else (record.kind, record.key, record.fingerprint, record.body)
+        ),
         mark,
         reusable_since,
         *_to_idempotency_arguments(new.idempotency_key),
         *((None, None) if push is None else (push.id, push.to_json())),
-        *((None,) if new.deferral is None else (new.deferral.queue, JOB_NAME, new.deferral.priority)),
+        *(
+            (None,)
+            if new.deferral is None
+            else (new.deferral.queue, JOB_NAME, new.deferral.priority)
+        ),
     )
 
 
 def to_update_arguments(
-    key: str, scope: str, rows: ChangeRows, events: changes.EncodedEvents, stamp: WriteStamp, metadata: bytes | None
+    key: str,
+    scope: str,
+    rows: ChangeRows,
+    events: changes.EncodedEvents,
+    stamp: WriteStamp,
+    metadata: bytes | None,
 ) -> Arguments:
-    """Arrange the arguments of the statement ``update_task``, those of ``update_plain_task`` first."""
+    """Arrange the arguments of the statement ``update_task``, those of ``update_plain_task``
+    first.
+    """
     change = rows.change
     states = changes.allowed_source_states(change)
     state, deferral = change.state, change.deferral
@@ -89,20 +124,38 @@ def to_update_arguments(
         None if state is None else lifecycle.is_active(state),
         change.release_claim,
         metadata,
-        *_to_columns(4, [(row.chunk.artifact_id, row.replaces, row.chunk.facts, row.chunk.parts) for row in rows.chunks]),
+        *_to_columns(
+            4,
+            [
+                (row.chunk.artifact_id, row.replaces, row.chunk.facts, row.chunk.parts)
+                for row in rows.chunks
+            ],
+        ),
         *_to_columns(2, events),
         change.process,
         change.number,
         stamp.mark,
         rows.messages or None,
-        *_to_columns(4, [(record.kind, record.key, record.fingerprint, record.body) for record in change.records]),
+        *_to_columns(
+            4,
+            [
+                (record.kind, record.key, record.fingerprint, record.body)
+                for record in change.records
+            ],
+        ),
         *_to_idempotency_arguments(change.idempotency_key),
-        *((None,) if deferral is None else (deferral.queue, JOB_NAME, deferral.priority, deferral.delay_seconds)),
+        *(
+            (None,)
+            if deferral is None
+            else (deferral.queue, JOB_NAME, deferral.priority, deferral.delay_seconds)
+        ),
     )
 
 
 def _to_columns(width: int, rows: Sequence[tuple[object, ...]]) -> Arguments:
-    """Turn rows into arrays, one for each column; NULL if there are none, which is the common case and cheaper than empty arrays."""
+    """Turn rows into arrays, one for each column; NULL if there are none, which is the common case
+    and cheaper than empty arrays.
+    """
     return tuple(map(list, zip(*rows, strict=True))) if rows else (None,) * width
 
 
@@ -120,56 +173,92 @@ class PostgresTasks(PostgresBase):
 
     async def create_task(self, scope: TaskScope, new: NewTask) -> CreateResult:
         """Create a task, or find the one of its idempotency key."""
-        reusable_since = None if new.wire_id is None else self._options.cutoff_millis(self._options.wire_id_reuse_seconds)
+        reusable_since = (
+            None
+            if new.wire_id is None
+            else self._options.cutoff_millis(self._options.wire_id_reuse_seconds)
+        )
         for _ in range(_MAX_ATTEMPTS):
             rows = changes.build_new_rows(new, self._ids.new(), self._ids, self._clock.millis())
             mark = self._ids.new_mark()
             try:
-                row = await self._insert(scope, new, to_insert_arguments(scope, new, rows, mark, reusable_since))
+                row = await self._insert(
+                    scope, new, to_insert_arguments(scope, new, rows, mark, reusable_since)
+                )
             except asyncpg.UniqueViolationError as error:
                 raise TaskIdInUseError(details={"task_id": rows.wire_id}) from error
             if row["tasks"]:
-                self._cache_names(rows.key, TaskNames(scope.to_text(), rows.ids, has_webhooks=new.push_config is not None))
+                self._cache_names(
+                    rows.key,
+                    TaskNames(scope.to_text(), rows.ids, has_webhooks=new.push_config is not None),
+                )
                 created = rows.build_result(scope, new, mark)
                 self._recent_tasks.add(created.stored, rows)
                 return created
-            known = None if new.idempotency_key is None else await self._find_idempotent_task(scope, new.idempotency_key)
+            known = (
+                None
+                if new.idempotency_key is None
+                else await self._find_idempotent_task(scope, new.idempotency_key)
+            )
             if known is not None and (tasks := await self._load_tasks([known["key"]])):
                 return CreateResult(tasks[str(known["key"])], is_new=False)
-        raise ConcurrencyError(f"The task of the idempotency key was deleted {_MAX_ATTEMPTS} times at the same time; send the request again")
+        raise ConcurrencyError(
+            f"The task of the idempotency key was deleted {_MAX_ATTEMPTS} times at the same "
+            "time; send the request again"
+        )
 
     async def _insert(self, scope: TaskScope, new: NewTask, arguments: Arguments) -> asyncpg.Record:
         """Insert a task; where their number is limited, those of a scope one after the other."""
         if new.max_open is None:
             if (new.wire_id, new.idempotency_key, new.push_config, new.deferral) == (None,) * 4:
-                return await self._inserts.fetchrow(SQL["create_plain_task"], *arguments[:_PLAIN_INSERT])
-            return await self._inserts.fetchrow(SQL["create_task" if new.deferral is None else "create_deferred_task"], *arguments)
+                return await self._inserts.fetchrow(
+                    SQL["create_plain_task"], *arguments[:_PLAIN_INSERT]
+                )
+            return await self._inserts.fetchrow(
+                SQL["create_task" if new.deferral is None else "create_deferred_task"], *arguments
+            )
         async with self._pool.transaction() as connection:
             await connection.execute(SQL["lock_scope"], scope.to_text())
-            others = await connection.fetchval(SQL["count_open"], scope.to_text(), sorted(lifecycle.OPEN))
-            (row,) = await connection.fetch(SQL["create_task" if new.deferral is None else "create_deferred_task"], *arguments)
+            others = await connection.fetchval(
+                SQL["count_open"], scope.to_text(), sorted(lifecycle.OPEN)
+            )
+            (row,) = await connection.fetch(
+                SQL["create_task" if new.deferral is None else "create_deferred_task"], *arguments
+            )
             if row["tasks"]:  # else it is a task that an idempotency key stands for
                 changes.check_open_limit(others, new.max_open)
             return row
 
-    async def _find_idempotent_task(self, scope: TaskScope, idempotency_key: IdempotencyKey) -> asyncpg.Record | None:
-        row = await self._pool.fetchrow(SQL["find_promise"], scope.to_text(), idempotency_key.context_id, idempotency_key.key)
+    async def _find_idempotent_task(
+        self, scope: TaskScope, idempotency_key: IdempotencyKey
+    ) -> asyncpg.Record | None:
+        row = await self._pool.fetchrow(
+            SQL["find_promise"], scope.to_text(), idempotency_key.context_id, idempotency_key.key
+        )
         if row is not None:
             changes.check_same_request(idempotency_key, row["request_hash"])
         return row
 
     async def load_task(
-        self, scope: TaskScope, wire_id: str, history_length: int | None = None, *, include_artifacts: bool = True
+        self,
+        scope: TaskScope,
+        wire_id: str,
+        history_length: int | None = None,
+        *,
+        include_artifacts: bool = True,
     ) -> StoredTask | None:
         """Load a task."""
-        row = await self._loads.fetchrow(SQL["load_task"], history_length, include_artifacts, scope.to_text(), wire_id)
+        row = await self._loads.fetchrow(
+            SQL["load_task"], history_length, include_artifacts, scope.to_text(), wire_id
+        )
         return None if row["key"] is None else await self._find_readable(to_stored_task(row))
 
     async def update_task(self, scope: TaskScope, key: str, change: TaskChange) -> ChangeResult:
         """Apply a change to a task.
 
-        If no rule forbids a change that the statement did not apply, it was sent too early: the clock is behind the last status of the task, or a
-        push configuration was added at the same time. Then it is sent again.
+        If no rule forbids a change that the statement did not apply, it was sent too early: the
+        clock is behind the last status of the task, or a push configuration was added at the same
+        time. Then it is sent again.
         """
         names = await self._get_names(scope, key)
         stamp = WriteStamp(self._clock.millis(), self._ids.new_mark())
@@ -179,19 +268,42 @@ class PostgresTasks(PostgresBase):
             row = await self._send_change(key, names, planned, events, stamp)
             if row is not None:
                 before, last_seq = State(row["state_before"]), row["last_seq"]
-                numbered = [] if row["had_ended"] else changes.number_events(events, last_seq - len(events), before, stamp.mark)
-                return self._recent_tasks.attach_task(key, ChangeResult(row["version"], State(row["state"]), last_seq, numbered), planned, stamp.at)
-            if change.idempotency_key is not None and (known := await self._find_idempotent_task(scope, change.idempotency_key)) is not None:
-                return ChangeResult(known["version"], State(known["state"]), known["last_seq"], is_new=False)
+                numbered = (
+                    []
+                    if row["had_ended"]
+                    else changes.number_events(events, last_seq - len(events), before, stamp.mark)
+                )
+                return self._recent_tasks.attach_task(
+                    key,
+                    ChangeResult(row["version"], State(row["state"]), last_seq, numbered),
+                    planned,
+                    stamp.at,
+                )
+            if (
+                change.idempotency_key is not None
+                and (known := await self._find_idempotent_task(scope, change.idempotency_key))
+                is not None
+            ):
+                return ChangeResult(
+                    known["version"], State(known["state"]), known["last_seq"], is_new=False
+                )
             head = await self._load_head(scope, key)
             if (repeated := changes.find_repeated(head, change)) is not None:
                 return repeated
             changes.check_change(head, change)
             stamp = stamp._replace(at=max(self._clock.millis(), head.status_at))
-        raise ConcurrencyError(f"The task was changed {_MAX_ATTEMPTS} times by other requests at the same time; try again")
+        raise ConcurrencyError(
+            f"The task was changed {_MAX_ATTEMPTS} times by other requests at the same time; "
+            "try again"
+        )
 
     async def _send_change(
-        self, key: str, names: TaskNames, planned: ChangeRows, events: changes.EncodedEvents, stamp: WriteStamp
+        self,
+        key: str,
+        names: TaskNames,
+        planned: ChangeRows,
+        events: changes.EncodedEvents,
+        stamp: WriteStamp,
     ) -> asyncpg.Record | None:
         """Send a change; ``None`` if it was not applied."""
         change = planned.change
@@ -199,9 +311,20 @@ class PostgresTasks(PostgresBase):
             if not change.metadata:
                 values = to_update_arguments(key, names.scope, planned, events, stamp, None)
                 if change.deferral is not None:  # seldom enough for a round trip of its own
-                    return _row_if_changed(await self._pool.fetchrow(SQL["update_deferred_task"], *values))
-                if not (change.messages or change.records or change.idempotency_key or names.has_webhooks):
-                    row = _row_if_changed(await self._updates.fetchrow(SQL["update_plain_task"], *values[:_PLAIN_UPDATE]))
+                    return _row_if_changed(
+                        await self._pool.fetchrow(SQL["update_deferred_task"], *values)
+                    )
+                if not (
+                    change.messages
+                    or change.records
+                    or change.idempotency_key
+                    or names.has_webhooks
+                ):
+                    row = _row_if_changed(
+                        await self._updates.fetchrow(
+                            SQL["update_plain_task"], *values[:_PLAIN_UPDATE]
+                        )
+                    )
                     if row is not None:
                         return row  # else it has webhooks, or a rule forbids the change
                     self._cache_names(key, names._replace(has_webhooks=True))
@@ -212,25 +335,38 @@ class PostgresTasks(PostgresBase):
                     return None
                 metadata = fragments.merge_object(before, change.metadata)
                 values = to_update_arguments(key, names.scope, planned, events, stamp, metadata)
-                return _row_if_changed(await connection.fetchrow(SQL["update_task" if change.deferral is None else "update_deferred_task"], *values))
+                return _row_if_changed(
+                    await connection.fetchrow(
+                        SQL["update_task" if change.deferral is None else "update_deferred_task"],
+                        *values,
+                    )
+                )
         except asyncpg.UniqueViolationError:
-            return None  # a concurrent change has inserted the same idempotency key, or the job of the task
+            # a concurrent change has inserted the same idempotency key, or the job of the task
+            return None
 
     async def list_tasks(self, scope: TaskScope, query: TaskQuery) -> TaskPage:
         """List tasks, newest status first."""
         position = pagination.parse_task_token(query) or _FIRST_PAGE
         oldest = 0 if query.changed_after is None else to_millis(query.changed_after)
         states = [*State] if query.state is None else [query.state]
-        where, after = (query.history_length, query.include_artifacts, scope.to_text()), (position.at, position.key)
+        where, after = (
+            (query.history_length, query.include_artifacts, scope.to_text()),
+            (position.at, position.key),
+        )
         page = (query.page_size + 1, sorted(query.hidden_skills))
         try:
             if query.context_id is None:
                 active = [state for state in states if lifecycle.is_active(state)]
                 statement = SQL["list_states_by_creation" if query.by_creation else "list_states"]
-                found = await self._pool.fetch(statement, *where, states, oldest, *after, query.is_plain, active, *page)
+                found = await self._pool.fetch(
+                    statement, *where, states, oldest, *after, query.is_plain, active, *page
+                )
             else:
                 statement = SQL["list_context_by_creation" if query.by_creation else "list_context"]
-                found = await self._pool.fetch(statement, *where, query.context_id, states, oldest, *after, *page)
+                found = await self._pool.fetch(
+                    statement, *where, query.context_id, states, oldest, *after, *page
+                )
         except asyncpg.DataError as error:
             if not query.page_token:
                 raise
@@ -239,9 +375,13 @@ class PostgresTasks(PostgresBase):
         if total_size is None:
             total_size = await self._count_tasks(scope, query, states, oldest)
         rows = [row for row in found if row["key"] is not None]
-        return pagination.build_task_page(query, rows, total_size, to_stored_task, lambda row: (row["status_at"], str(row["key"])))
+        return pagination.build_task_page(
+            query, rows, total_size, to_stored_task, lambda row: (row["status_at"], str(row["key"]))
+        )
 
-    async def _count_tasks(self, scope: TaskScope, query: TaskQuery, states: Sequence[State], oldest: int) -> int:
+    async def _count_tasks(
+        self, scope: TaskScope, query: TaskQuery, states: Sequence[State], oldest: int
+    ) -> int:
         """Count the tasks of a list."""
         values: dict[str, object] = {"scope": scope.to_text(), "states": states, "oldest": oldest}
         section, visible = "count_states", "count_visible_states"
@@ -255,7 +395,9 @@ class PostgresTasks(PostgresBase):
         total: int = counted["total"]
         return total
 
-    async def read_events(self, key: str, after: int, limit: int = 256, *, mark: int = 0) -> Sequence[LoggedEvent]:
+    async def read_events(
+        self, key: str, after: int, limit: int = 256, *, mark: int = 0
+    ) -> Sequence[LoggedEvent]:
         """Read the events after a cursor."""
         return await super().read_events(str(parse_key(key)), after, limit, mark=mark)
 

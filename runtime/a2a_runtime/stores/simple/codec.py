@@ -1,8 +1,10 @@
-"""Values of a storage: conversion between canonical models and the models that the storage was written for.
+"""Values of a storage: conversion between canonical models and the models that the storage was
+written for.
 
-Those are found where the storage itself is defined: a class of its line of descent stands in a module that has ``Task``, ``Message``, ``Artifact``,
-``TaskState``, ``ArtifactWrite`` and ``ListTasksQuery``, as ``a2akit.storage.base`` and ``a2a_runtime.stores.simple.storage`` do. An object that
-descends from none of them gets the canonical models.
+Those are found where the storage itself is defined: a class of its line of descent stands in a
+module that has ``Task``, ``Message``, ``Artifact``, ``TaskState``, ``ArtifactWrite`` and
+``ListTasksQuery``, as ``a2akit.storage.base`` and ``a2a_runtime.stores.simple.storage`` do. An
+object that descends from none of them gets the canonical models.
 
 Models of A2A 0.3 are told by the words of their states, and translated as in the dialect.
 """
@@ -28,7 +30,14 @@ from a2a_runtime.stores.models import TaskQuery
 from a2a_runtime.stores.simple import storage as own_models
 
 REQUIRED = ("load_task", "create_task", "update_task")
-OPTIONAL = ("list_tasks", "delete_task", "delete_context", "get_version", "load_context", "update_context")
+OPTIONAL = (
+    "list_tasks",
+    "delete_task",
+    "delete_context",
+    "get_version",
+    "load_context",
+    "update_context",
+)
 _NAMES = ("Artifact", "ArtifactWrite", "ListTasksQuery", "Message", "Task", "TaskState")
 _ERRORS: Mapping[str, type[A2AError]] = {
     "TaskTerminalStateError": errors.TaskTerminalError,
@@ -53,14 +62,22 @@ class StorageCodec:
     def __init__(self, storage: object) -> None:
         missing = [name for name in REQUIRED if not callable(getattr(storage, name, None))]
         if missing:
-            raise UnsupportedStoreError(f"{type(storage).__name__}: not a storage; add {', '.join(missing)}")
+            raise UnsupportedStoreError(
+                f"{type(storage).__name__}: not a storage; add {', '.join(missing)}"
+            )
         self.name = type(storage).__name__
         self._models = cast("Any", _find_models(type(storage)))
-        self._is_0_3 = {str(state.value) for state in self._models.TaskState} <= {state.value for state in v0_3.TaskState}
-        self._methods = frozenset(name for name in OPTIONAL if _has_method(type(storage), name) or name in vars(storage))
+        self._is_0_3 = {str(state.value) for state in self._models.TaskState} <= {
+            state.value for state in v0_3.TaskState
+        }
+        self._methods = frozenset(
+            name for name in OPTIONAL if _has_method(type(storage), name) or name in vars(storage)
+        )
 
     def has(self, *names: str) -> bool:
-        """Return whether the storage has these optional methods: more than those of an abstract base."""
+        """Return whether the storage has these optional methods: more than those of an abstract
+        base.
+        """
         return self._methods.issuperset(names)
 
     @property
@@ -74,12 +91,17 @@ class StorageCodec:
 
     def to_artifact_write(self, artifact: Artifact, *, append: bool) -> object:
         """Convert a write of an artifact."""
-        return self._models.ArtifactWrite(artifact=self._build(self._models.Artifact, artifact, translation.write_artifact), append=append)
+        return self._models.ArtifactWrite(
+            artifact=self._build(self._models.Artifact, artifact, translation.write_artifact),
+            append=append,
+        )
 
     def to_state(self, state: str) -> object:
         """Convert a state."""
         canonical = TaskState(state)
-        return self._models.TaskState(translation.write_task_state(canonical) if self._is_0_3 else canonical.value)
+        return self._models.TaskState(
+            translation.write_task_state(canonical) if self._is_0_3 else canonical.value
+        )
 
     def to_query(self, query: TaskQuery, page_size: int, page_token: str) -> object:
         """Convert the filters of a list; history and artifacts are left out."""
@@ -89,7 +111,9 @@ class StorageCodec:
             page_size=page_size,
             page_token=page_token or None,
             history_length=query.history_length,
-            status_timestamp_after=None if query.changed_after is None else query.changed_after.isoformat(),
+            status_timestamp_after=None
+            if query.changed_after is None
+            else query.changed_after.isoformat(),
         )
 
     def read_task(self, task: Any) -> Task:  # noqa: ANN401 - a model of another library
@@ -97,16 +121,29 @@ class StorageCodec:
         if isinstance(task, Task):
             return task
         body = task.model_dump_json(by_alias=True, exclude_none=True)
-        return Task.model_validate(translation.read_task(v0_3.Task.model_validate_json(body))) if self._is_0_3 else Task.model_validate_json(body)
+        return (
+            Task.model_validate(translation.read_task(v0_3.Task.model_validate_json(body)))
+            if self._is_0_3
+            else Task.model_validate_json(body)
+        )
 
-    def _build(self, model: Any, value: WireModel, translate: Callable[[JsonMembers], Mapping[str, object]]) -> object:  # noqa: ANN401 - a class of another library
+    def _build(
+        self,
+        model: Any,  # noqa: ANN401 - a class of another library
+        value: WireModel,
+        translate: Callable[[JsonMembers], Mapping[str, object]],
+    ) -> object:
         if isinstance(value, model):
             return value
-        return model.model_validate_json(to_json(translate(value.to_dict())) if self._is_0_3 else value.to_json())
+        return model.model_validate_json(
+            to_json(translate(value.to_dict())) if self._is_0_3 else value.to_json()
+        )
 
 
 def to_store_error(error: Exception, name: str) -> A2AError:
-    """Convert an exception of a storage: known ones by the names of their classes, any other one means that it is unavailable."""
+    """Convert an exception of a storage: known ones by the names of their classes, any other one
+    means that it is unavailable.
+    """
     if isinstance(error, A2AError):
         return error
     for each in type(error).__mro__:

@@ -1,7 +1,9 @@
-"""One process at a time on a storage: a record with a lease, as the data of a context that no client can name.
+"""One process at a time on a storage: a record with a lease, as the data of a context that no
+client can name.
 
-A storage without contexts cannot tell; then it is up to the operator. A record is left by a process that died: it is taken over at once if that
-process ran on this machine and is gone, else as soon as its lease has expired.
+A storage without contexts cannot tell; then it is up to the operator. A record is left by a process
+that died: it is taken over at once if that process ran on this machine and is gone, else as soon as
+its lease has expired.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ _POLL_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class ProcessRecord:
-    """A process that uses a storage; ``token`` tells apart processes that had the same id one after the other."""
+    """A process that uses a storage; ``token`` tells apart processes that had the same id one after
+    the other.
+    """
 
     host: str
     pid: int
@@ -55,15 +59,26 @@ _RECORD = TypeAdapter(ProcessRecord)
 class ProcessLease:
     """The record of this process."""
 
-    def __init__(self, clock: Clock, lease_seconds: float, load: Callable[[], Awaitable[object]], save: Callable[[object], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        lease_seconds: float,
+        load: Callable[[], Awaitable[object]],
+        save: Callable[[object], Awaitable[None]],
+    ) -> None:
         self._clock, self._lease_seconds, self._load, self._save = clock, lease_seconds, load, save
 
     async def acquire(self) -> None:
-        """Write the record; raise ``StoreInUseError`` if another process is alive, and wait for the end of its lease to find out."""
+        """Write the record; raise ``StoreInUseError`` if another process is alive, and wait for the
+        end of its lease to find out.
+        """
         first = found = await self._read()
         while found is not None and not found.is_gone and found.until > self._clock.millis():
             if first is None or found.token == _TOKEN or found.until > first.until:
-                raise StoreInUseError(f"storage: process {found.pid} on {found.host} uses it; run one process, or use Postgres, which many can share")
+                raise StoreInUseError(
+                    f"storage: process {found.pid} on {found.host} uses it; run one process, "
+                    "or use Postgres, which many can share"
+                )
             await self._clock.sleep(_POLL_SECONDS)
             found = await self._read()
         await self.renew()
@@ -71,7 +86,9 @@ class ProcessLease:
     async def renew(self) -> None:
         """Prolong the lease."""
         until = self._clock.millis() + round(self._lease_seconds * 1000)
-        await self._save(_RECORD.dump_python(ProcessRecord(socket.gethostname(), os.getpid(), _TOKEN, until)))
+        await self._save(
+            _RECORD.dump_python(ProcessRecord(socket.gethostname(), os.getpid(), _TOKEN, until))
+        )
 
     async def release(self) -> None:
         """Remove the record."""

@@ -1,11 +1,13 @@
-"""Reserved metadata of a task: what a storage has no place for, under names that begin with ``a2a-gen/``.
+"""Reserved metadata of a task: what a storage has no place for, under names that begin with
+``a2a-gen/``.
 
     a2a-gen/task               owner and the other facts of the creation; a task without it belongs to no caller
     a2a-gen/progress           counters: version, last event, epoch; written with every change
     a2a-gen/key/<digest>       an idempotency key of the task, with the hash of its request
     a2a-gen/record/<kind>/<key>  a replay record; null as soon as the task has ended
 
-It is written by the store only, and never leaves it. Members that the storage adds by itself when it creates a task are remembered and stripped too.
+It is written by the store only, and never leaves it. Members that the storage adds by itself when
+it creates a task are remembered and stripped too.
 """
 
 from __future__ import annotations
@@ -68,12 +70,27 @@ def parse_metadata(metadata: Mapping[str, object] | None) -> ReservedMetadata | 
     """Split the metadata of a task; ``None`` if it was not created by this store."""
     members = metadata or {}
     try:
-        facts, progress = _FACTS.validate_python(members.get(FACTS)), _PROGRESS.validate_python(members.get(PROGRESS))
+        facts, progress = (
+            _FACTS.validate_python(members.get(FACTS)),
+            _PROGRESS.validate_python(members.get(PROGRESS)),
+        )
     except ValidationError:
         return None
-    keys = {name.removeprefix(_KEY): base64.b64decode(str(value)) for name, value in members.items() if name.startswith(_KEY)}
-    records = [_parse_record(name, value) for name, value in members.items() if name.startswith(_RECORD) and is_json_object(value)]
-    public = {name: value for name, value in members.items() if not name.startswith(PREFIX) and name not in facts.own_members}
+    keys = {
+        name.removeprefix(_KEY): base64.b64decode(str(value))
+        for name, value in members.items()
+        if name.startswith(_KEY)
+    }
+    records = [
+        _parse_record(name, value)
+        for name, value in members.items()
+        if name.startswith(_RECORD) and is_json_object(value)
+    ]
+    public = {
+        name: value
+        for name, value in members.items()
+        if not name.startswith(PREFIX) and name not in facts.own_members
+    }
     return ReservedMetadata(facts, progress, keys, records, public)
 
 
@@ -83,9 +100,13 @@ def parse_progress(metadata: Mapping[str, object] | None) -> TaskProgress | None
     return None if found is None else found.progress
 
 
-def encode_facts(scope: TaskScope, new: NewTask, created: int, own_members: Iterable[str]) -> dict[str, object]:
+def encode_facts(
+    scope: TaskScope, new: NewTask, created: int, own_members: Iterable[str]
+) -> dict[str, object]:
     """Encode the facts of a new task, with the metadata that it begins with."""
-    facts = TaskFacts(scope, new.skill, new.dialect, created, tuple(new.hidden_skills), tuple(own_members))
+    facts = TaskFacts(
+        scope, new.skill, new.dialect, created, tuple(new.hidden_skills), tuple(own_members)
+    )
     keys = {} if new.idempotency_key is None else encode_key(scope, new.idempotency_key)
     records = {} if new.record is None else encode_record(new.record)
     return {**new.metadata, **keys, **records, FACTS: _FACTS.dump_python(facts, mode="json")}
@@ -97,7 +118,9 @@ def encode_progress(version: int, last_seq: int, epoch: int) -> dict[str, object
 
 
 def hash_key(scope: TaskScope, key: IdempotencyKey) -> str:
-    """Return the idempotency key for the storage: one that carries the scope, so that no other caller has it."""
+    """Return the idempotency key for the storage: one that carries the scope, so that no other
+    caller has it.
+    """
     return hashlib.sha256(repr((*scope, key.context_id, key.key)).encode()).hexdigest()
 
 
@@ -108,7 +131,12 @@ def encode_key(scope: TaskScope, key: IdempotencyKey) -> dict[str, object]:
 
 def encode_record(record: ReplayRecord) -> dict[str, object]:
     """Encode a replay record."""
-    return {_name_record(record.kind, record.key): {"body": record.body.decode(), "fingerprint": record.fingerprint}}
+    return {
+        _name_record(record.kind, record.key): {
+            "body": record.body.decode(),
+            "fingerprint": record.fingerprint,
+        }
+    }
 
 
 def clear_records(records: Iterable[ReplayRecord]) -> dict[str, object]:
@@ -120,7 +148,10 @@ def refuse_reserved(metadata: Mapping[str, object] | None) -> None:
     """Raise ``InvalidParamsError`` for metadata with a reserved name."""
     for name in metadata or ():
         if name.startswith(PREFIX):
-            raise InvalidParamsError(f"metadata: {name!r} is reserved for the store; use a name that does not begin with {PREFIX!r}")
+            raise InvalidParamsError(
+                f"metadata: {name!r} is reserved for the store; use a name that does not "
+                f"begin with {PREFIX!r}"
+            )
 
 
 def _name_record(kind: RecordKind, key: str) -> str:
@@ -129,4 +160,6 @@ def _name_record(kind: RecordKind, key: str) -> str:
 
 def _parse_record(name: str, value: Mapping[str, object]) -> ReplayRecord:
     kind, _, key = name.removeprefix(_RECORD).partition("/")
-    return ReplayRecord(RecordKind(kind), key, str(value["body"]).encode(), str(value["fingerprint"]))
+    return ReplayRecord(
+        RecordKind(kind), key, str(value["body"]).encode(), str(value["fingerprint"])
+    )

@@ -17,16 +17,27 @@ LOST = "The process that ran this task is gone"
 
 def build_lost_message(task: Task, message_id: str) -> Message:
     """Build the message of a task that was active when its process ended."""
-    return Message(message_id=message_id, context_id=task.context_id, task_id=task.id, role=Role.AGENT, parts=[Part(text=LOST)])
+    return Message(
+        message_id=message_id,
+        context_id=task.context_id,
+        task_id=task.id,
+        role=Role.AGENT,
+        parts=[Part(text=LOST)],
+    )
 
 
 def status_millis(task: Task, found: ReservedMetadata) -> int:
     """Return the time of the status."""
-    return found.facts.created if task.status.timestamp is None else to_millis(task.status.timestamp)
+    return (
+        found.facts.created if task.status.timestamp is None else to_millis(task.status.timestamp)
+    )
 
 
 def build_memory_task(task: Task, found: ReservedMetadata, key: str) -> MemoryTask:
-    """Build the task of a memory store from a task and its reserved metadata. Its earlier events are gone."""
+    """Build the task of a memory store from a task and its reserved metadata.
+
+    Its earlier events are gone.
+    """
     facts, progress = found.facts, found.progress
     state = State(task.status.state)
     message = None if task.status.message is None else task.status.message.to_json()

@@ -31,10 +31,12 @@ _NO_TASK = "00000000-0000-0000-0000-000000000000"
 
 
 class SimpleStore(SimpleTasks):
-    """A store made of a storage with ``load_task``, ``create_task`` and ``update_task``, for one process.
+    """A store made of a storage with ``load_task``, ``create_task`` and ``update_task``, for one
+    process.
 
-    Leases, events and webhooks live in the process. A task that is active when the process ends is failed when it is next read; one that waits for
-    its caller goes on. How long tasks are kept is up to the storage.
+    Leases, events and webhooks live in the process. A task that is active when the process ends is
+    failed when it is next read; one that waits for its caller goes on. How long tasks are kept is
+    up to the storage.
     """
 
     is_durable = True
@@ -48,10 +50,14 @@ class SimpleStore(SimpleTasks):
         self._has_contexts = self._codec.has("load_context", "update_context")
         self._has_record = False
         self._checked_scopes: set[TaskScope] = set()
-        self._process_lease = ProcessLease(self._clock, options.lease_seconds, self._load_process, self._save_process)
+        self._process_lease = ProcessLease(
+            self._clock, options.lease_seconds, self._load_process, self._save_process
+        )
 
     async def open(self) -> None:
-        """Open the storage if it can be opened, refuse a second process, and say what a storage does not keep."""
+        """Open the storage if it can be opened, refuse a second process, and say what a storage
+        does not keep.
+        """
         if _can_be_entered(self.storage):
             await self._exit_stack.enter_async_context(self.storage)
         if self._has_contexts:
@@ -62,10 +68,17 @@ class SimpleStore(SimpleTasks):
                 if type(error) is not StoreUnavailableError:  # in use
                     await self._exit_stack.aclose()
                     raise
-                log.warning("store: %s: cannot tell whether another process uses it (%s)", self._codec.name, error)
+                log.warning(
+                    "store: %s: cannot tell whether another process uses it (%s)",
+                    self._codec.name,
+                    error,
+                )
         lacks = f"; without {', '.join(self._codec.missing)}" if self._codec.missing else ""
         log.info(
-            "store: %s keeps tasks for one process only; leases, events and webhooks live in it: tasks that run when it ends fail%s",
+            (
+                "store: %s keeps tasks for one process only; leases, events and webhooks live in "
+                "it: tasks that run when it ends fail%s"
+            ),
             self._codec.name,
             lacks,
         )
@@ -81,7 +94,11 @@ class SimpleStore(SimpleTasks):
             try:
                 await self._process_lease.release()
             except StoreUnavailableError as error:
-                log.info("store: %s: the record of this process stays until its lease ends: %s", self._codec.name, error)
+                log.info(
+                    "store: %s: the record of this process stays until its lease ends: %s",
+                    self._codec.name,
+                    error,
+                )
         await self._exit_stack.aclose()
 
     async def check(self) -> None:
@@ -95,7 +112,9 @@ class SimpleStore(SimpleTasks):
             try:
                 await self._process_lease.renew()
             except StoreUnavailableError as error:
-                log.debug("store: %s: record of the process not renewed: %s", self._codec.name, error)
+                log.debug(
+                    "store: %s: record of the process not renewed: %s", self._codec.name, error
+                )
         return lease
 
     async def _load_process(self) -> object:
@@ -107,7 +126,10 @@ class SimpleStore(SimpleTasks):
     # Lists
 
     async def list_tasks(self, scope: TaskScope, query: TaskQuery) -> TaskPage:
-        """List tasks, newest status first. The storage knows no owners, so the first page reads the whole list, to count."""
+        """List tasks, newest status first.
+
+        The storage knows no owners, so the first page reads the whole list, to count.
+        """
         self._require("list_tasks")
         pagination.check_page_size(query.page_size, query.history_length)
         if query.by_creation:
@@ -129,7 +151,12 @@ class SimpleStore(SimpleTasks):
                     break
         if total is None:
             total = matched if not query.page_token else await self._count_listed(scope, query)
-        loaded = [await self.load_task(scope, each, query.history_length, include_artifacts=query.include_artifacts) for each in found]
+        loaded = [
+            await self.load_task(
+                scope, each, query.history_length, include_artifacts=query.include_artifacts
+            )
+            for each in found
+        ]
         next_token = "" if next_position is None else _encode_token(query, next_position, total)
         return TaskPage([each for each in loaded if each is not None], next_token, total)
 
@@ -139,35 +166,58 @@ class SimpleStore(SimpleTasks):
             return len([task.id async for _, _, task in listed])
 
     async def _list_by_creation(self, scope: TaskScope, query: TaskQuery) -> TaskPage:
-        """List tasks, newest first: a storage has an order of its own, so each page reads the whole list."""
+        """List tasks, newest first: a storage has an order of its own, so each page reads the whole
+        list.
+        """
         await self._fail_lost_tasks(scope)
         listed = [
             (facts.created, task.id)
             async for _, _, task, facts in self._iter_pages(query)
             if facts.scope == scope and self._is_match(query, task, facts)
         ]
-        left = sorted([each for each in listed if not query.page_token or each < _parse_creation_token(query)], reverse=True)
+        left = sorted(
+            [
+                each
+                for each in listed
+                if not query.page_token or each < _parse_creation_token(query)
+            ],
+            reverse=True,
+        )
         loaded = [
-            await self.load_task(scope, wire_id, query.history_length, include_artifacts=query.include_artifacts)
+            await self.load_task(
+                scope, wire_id, query.history_length, include_artifacts=query.include_artifacts
+            )
             for _, wire_id in left[: query.page_size]
         ]
-        next_token = pagination.encode_page_token(left[query.page_size - 1], *query.token_filters) if len(left) > query.page_size else ""
+        next_token = (
+            pagination.encode_page_token(left[query.page_size - 1], *query.token_filters)
+            if len(left) > query.page_size
+            else ""
+        )
         return TaskPage([each for each in loaded if each is not None], next_token, len(listed))
 
-    async def _iter_listed(self, scope: TaskScope, query: TaskQuery, page_token: str = "") -> AsyncGenerator[tuple[str, int, Task], None]:
-        """Iterate over the tasks of a scope: the token of the page of the storage, the position in it, and the task as listed."""
+    async def _iter_listed(
+        self, scope: TaskScope, query: TaskQuery, page_token: str = ""
+    ) -> AsyncGenerator[tuple[str, int, Task], None]:
+        """Iterate over the tasks of a scope: the token of the page of the storage, the position in
+        it, and the task as listed.
+        """
         await self._fail_lost_tasks(scope)
         async with aclosing(self._iter_pages(query, page_token)) as listed:
             async for token, index, task, facts in listed:
                 if facts.scope == scope and self._is_match(query, task, facts):
                     yield token, index, task
 
-    async def _iter_pages(self, query: TaskQuery, page_token: str = "") -> AsyncGenerator[tuple[str, int, Task, reserved.TaskFacts], None]:
+    async def _iter_pages(
+        self, query: TaskQuery, page_token: str = ""
+    ) -> AsyncGenerator[tuple[str, int, Task, reserved.TaskFacts], None]:
         """Iterate over the tasks of all scopes; those without an owner are left out."""
         seen: set[str] = set()
         while page_token not in seen:
             seen.add(page_token)
-            page = await self._call("list_tasks", self._codec.to_query(query, pagination.MAX_PAGE_SIZE, page_token))
+            page = await self._call(
+                "list_tasks", self._codec.to_query(query, pagination.MAX_PAGE_SIZE, page_token)
+            )
             for index, theirs in enumerate(page.tasks):
                 task = self._codec.read_task(theirs)
                 if (found := reserved.parse_metadata(task.metadata)) is not None:
@@ -177,34 +227,57 @@ class SimpleStore(SimpleTasks):
             page_token = page.next_page_token
 
     async def _fail_lost_tasks(self, scope: TaskScope) -> None:
-        """Fail the tasks of a scope that were active when an earlier process ended, before a list shows them or is ordered by their ends."""
+        """Fail the tasks of a scope that were active when an earlier process ended, before a list
+        shows them or is ordered by their ends.
+        """
         if scope in self._checked_scopes:
             return
         for state in lifecycle.ACTIVE:
-            lost = [task.id async for _, _, task, facts in self._iter_pages(TaskQuery(state=state)) if facts.scope == scope]
+            lost = [
+                task.id
+                async for _, _, task, facts in self._iter_pages(TaskQuery(state=state))
+                if facts.scope == scope
+            ]
             for wire_id in lost:
                 await self._find(scope, wire_id)
         self._checked_scopes.add(scope)
 
     def _is_match(self, query: TaskQuery, listed: Task, facts: reserved.TaskFacts) -> bool:
-        """Check the skill, and state and time again, by the clock of this process where it has the task."""
+        """Check the skill, and state and time again, by the clock of this process where it has the
+        task.
+        """
         if facts.skill in query.hidden_skills:
             return False
         task = self._index.find(facts.scope, listed.id)
-        state, at = (State(listed.status.state), listed.status.timestamp) if task is None else (task.state, to_datetime(task.status_at))
-        return query.state in {None, state} and (query.changed_after is None or (at is not None and at >= query.changed_after))
+        state, at = (
+            (State(listed.status.state), listed.status.timestamp)
+            if task is None
+            else (task.state, to_datetime(task.status_at))
+        )
+        return query.state in {None, state} and (
+            query.changed_after is None or (at is not None and at >= query.changed_after)
+        )
 
     # Conversations
 
-    async def load_context(self, scope: TaskScope, context_id: str, hidden_skills: Collection[str] = ()) -> Mapping[str, object] | None:
+    async def load_context(
+        self, scope: TaskScope, context_id: str, hidden_skills: Collection[str] = ()
+    ) -> Mapping[str, object] | None:
         """Load the data that handlers have stored with a conversation."""
         if not self._has_contexts:
             return await super().load_context(scope, context_id, hidden_skills)
-        data, skills = _read_entry(_read_contexts(await self._call("load_context", context_id)), scope)
+        data, skills = _read_entry(
+            _read_contexts(await self._call("load_context", context_id)), scope
+        )
         return data if skills.isdisjoint(hidden_skills) else None
 
     async def update_context(
-        self, scope: TaskScope, context_id: str, data: Mapping[str, object], skill: str = "", hidden_skills: Collection[str] = ()
+        self,
+        scope: TaskScope,
+        context_id: str,
+        data: Mapping[str, object],
+        skill: str = "",
+        hidden_skills: Collection[str] = (),
     ) -> None:
         """Replace the data of a conversation."""
         changes.check_context_data(data)
@@ -214,29 +287,54 @@ class SimpleStore(SimpleTasks):
         await self._finish(self._replace_context(scope, context_id, data, skill, hidden_skills))
 
     async def _replace_context(
-        self, scope: TaskScope, context_id: str, data: Mapping[str, object] | None, skill: str = "", hidden_skills: Collection[str] = ()
+        self,
+        scope: TaskScope,
+        context_id: str,
+        data: Mapping[str, object] | None,
+        skill: str = "",
+        hidden_skills: Collection[str] = (),
     ) -> None:
-        """Replace the entry of a scope; other scopes and what others have stored with the context stay."""
+        """Replace the entry of a scope; other scopes and what others have stored with the context
+        stay.
+        """
         async with self._lock(f"context {context_id}"):
             stored = await self._call("load_context", context_id)
             contexts = _read_contexts(stored)
             _, skills = _read_entry(contexts, scope)
             changes.check_context_written(skills.isdisjoint(hidden_skills))
             others = {name: entry for name, entry in contexts.items() if name != scope.to_text()}
-            entry = {} if data is None else {scope.to_text(): {"data": dict(data), "skills": sorted(skills | {skill} - {""})}}
+            entry = (
+                {}
+                if data is None
+                else {
+                    scope.to_text(): {"data": dict(data), "skills": sorted(skills | {skill} - {""})}
+                }
+            )
             kept = stored if is_json_object(stored) else {}
             await self._call("update_context", context_id, {**kept, _CONTEXTS: {**others, **entry}})
 
-    async def load_conversation(self, scope: TaskScope, context_id: str, limit: int = 100, hidden_skills: Collection[str] = ()) -> Sequence[Message]:
+    async def load_conversation(
+        self,
+        scope: TaskScope,
+        context_id: str,
+        limit: int = 100,
+        hidden_skills: Collection[str] = (),
+    ) -> Sequence[Message]:
         """Load the newest messages of a conversation, oldest first."""
         if self._codec.has("list_tasks"):
-            listed = [(facts.created, task.id) async for _, _, task, facts in self._iter_pages(TaskQuery(context_id)) if facts.scope == scope]
+            listed = [
+                (facts.created, task.id)
+                async for _, _, task, facts in self._iter_pages(TaskQuery(context_id))
+                if facts.scope == scope
+            ]
             for _, wire_id in sorted(listed):  # oldest first, as memory keeps them
                 await self._find(scope, wire_id)
         return await super().load_conversation(scope, context_id, limit, hidden_skills)
 
     async def delete_context(self, scope: TaskScope, context_id: str) -> int:
-        """Delete a conversation with all its tasks, one by one: a context of the storage may have tasks of other owners."""
+        """Delete a conversation with all its tasks, one by one: a context of the storage may have
+        tasks of other owners.
+        """
         self._require("delete_task")
         wire_ids = {task.wire_id for task in self._index.find_in_context(scope, context_id)}
         if self._codec.has("list_tasks"):
@@ -251,16 +349,27 @@ class SimpleStore(SimpleTasks):
     async def list_scopes(self) -> Sequence[TaskScope]:
         """Return the scopes of all tasks."""
         self._require("list_tasks")
-        return sorted({facts.scope async for _, _, _, facts in self._iter_pages(TaskQuery())}, key=TaskScope.to_text)
+        return sorted(
+            {facts.scope async for _, _, _, facts in self._iter_pages(TaskQuery())},
+            key=TaskScope.to_text,
+        )
 
     async def delete_scope(self, scope: TaskScope) -> int:
         """Delete all tasks of a scope, with the data of their conversations."""
         self._require("list_tasks")
-        contexts = {task.context_id or "" async for _, _, task, facts in self._iter_pages(TaskQuery()) if facts.scope == scope}
-        return sum([await self.delete_context(scope, context_id) for context_id in sorted(contexts)])
+        contexts = {
+            task.context_id or ""
+            async for _, _, task, facts in self._iter_pages(TaskQuery())
+            if facts.scope == scope
+        }
+        return sum(
+            [await self.delete_context(scope, context_id) for context_id in sorted(contexts)]
+        )
 
     def _expire(self, task: MemoryTask) -> None:
-        """Forget a task that has ended; a storage with a list still has its messages for the conversation."""
+        """Forget a task that has ended; a storage with a list still has its messages for the
+        conversation.
+        """
         if self._codec.has("list_tasks"):
             self._delete(task)
         else:
@@ -269,13 +378,23 @@ class SimpleStore(SimpleTasks):
     # Webhooks: those of tasks of earlier processes are gone, but the tasks may get new ones
 
     async def put_push_config(
-        self, scope: TaskScope, wire_id: str, config: TaskPushNotificationConfig, dialect: str = CANONICAL.name, *, max_configs: int | None = None
+        self,
+        scope: TaskScope,
+        wire_id: str,
+        config: TaskPushNotificationConfig,
+        dialect: str = CANONICAL.name,
+        *,
+        max_configs: int | None = None,
     ) -> TaskPushNotificationConfig:
         """Add a configuration, or replace the one of that id."""
         await self._find(scope, wire_id)
-        return await super().put_push_config(scope, wire_id, config, dialect, max_configs=max_configs)
+        return await super().put_push_config(
+            scope, wire_id, config, dialect, max_configs=max_configs
+        )
 
-    async def get_push_config(self, scope: TaskScope, wire_id: str, config_id: str) -> TaskPushNotificationConfig | None:
+    async def get_push_config(
+        self, scope: TaskScope, wire_id: str, config_id: str
+    ) -> TaskPushNotificationConfig | None:
         """Load one configuration."""
         await self._find(scope, wire_id)
         return await super().get_push_config(scope, wire_id, config_id)
@@ -303,7 +422,9 @@ def _can_be_entered(storage: object) -> TypeGuard[AbstractAsyncContextManager[An
 
 
 def _parse_token(query: TaskQuery) -> tuple[str, int, int | None]:
-    """Return where a list continues: the page of the storage, the number of its tasks to skip, and the total that was counted."""
+    """Return where a list continues: the page of the storage, the number of its tasks to skip, and
+    the total that was counted.
+    """
     if not query.page_token:
         return "", 0, None
     match pagination.parse_page_token(query.page_token, *query.token_filters):
@@ -314,7 +435,9 @@ def _parse_token(query: TaskQuery) -> tuple[str, int, int | None]:
 
 
 def _encode_token(query: TaskQuery, position: tuple[str, int], total: int) -> str:
-    return pagination.encode_page_token((*position, *pagination.encode_total(query, total)), *query.token_filters)
+    return pagination.encode_page_token(
+        (*position, *pagination.encode_total(query, total)), *query.token_filters
+    )
 
 
 def _parse_creation_token(query: TaskQuery) -> tuple[int, str]:
@@ -332,8 +455,14 @@ def _read_contexts(stored: object) -> Mapping[str, object]:
     return contexts if is_json_object(contexts) else {}
 
 
-def _read_entry(contexts: Mapping[str, object], scope: TaskScope) -> tuple[Mapping[str, object] | None, frozenset[str]]:
+def _read_entry(
+    contexts: Mapping[str, object], scope: TaskScope
+) -> tuple[Mapping[str, object] | None, frozenset[str]]:
     """Return the data of a scope, and the skills that have written it."""
     entry = contexts.get(scope.to_text())
-    data, skills = (entry.get("data"), entry.get("skills")) if is_json_object(entry) else (None, None)
-    return data if is_json_object(data) else None, frozenset(map(str, skills)) if is_json_array(skills) else frozenset()
+    data, skills = (
+        (entry.get("data"), entry.get("skills")) if is_json_object(entry) else (None, None)
+    )
+    return data if is_json_object(data) else None, frozenset(map(str, skills)) if is_json_array(
+        skills
+    ) else frozenset()

@@ -1,11 +1,13 @@
-"""Tasks of a simple store: every change is checked in memory, written to the storage, and then applied in memory.
+"""Tasks of a simple store: every change is checked in memory, written to the storage, and then
+applied in memory.
 
     lock of the task     covers the three steps, and claims too, so that no rule can change between them
     shield               a caller that is cancelled leaves, the steps go on: storage and memory never part
     unknown outcome      the storage raised, and may have written: the counters in its metadata tell, before anything else happens to the task
     foreign change       the storage knows better, because something else has changed the task: memory forgets it, and its run ends
 
-A task that is not in memory comes from the storage, if it belongs to the caller. One that is active there had a process that is gone: it fails now.
+A task that is not in memory comes from the storage, if it belongs to the caller. One that is active
+there had a process that is gone: it fails now.
 """
 
 from __future__ import annotations
@@ -63,7 +65,12 @@ class SimpleTasks(MemoryStore):
     hides_expired = False  # how long a task is kept is up to the storage
 
     def __init__(self, storage: object, options: StoreOptions = DEFAULT_OPTIONS) -> None:
-        super().__init__(dataclasses.replace(options, retention_seconds=min(_KEPT_SECONDS, options.retention_seconds or _KEPT_SECONDS)))
+        super().__init__(
+            dataclasses.replace(
+                options,
+                retention_seconds=min(_KEPT_SECONDS, options.retention_seconds or _KEPT_SECONDS),
+            )
+        )
         self._codec = StorageCodec(storage)
         self._outages = OutageLog(f"store: {self._codec.name}")
         self._calls = cast("StorageCalls", storage)
@@ -82,53 +89,88 @@ class SimpleTasks(MemoryStore):
         """Create a task, or find the one of its idempotency key."""
         reserved.refuse_reserved(new.metadata)
         if new.wire_id is not None:
-            raise UnsupportedOperationError(f"{self._codec.name} generates the ids of tasks; a task cannot come with one")
+            raise UnsupportedOperationError(
+                f"{self._codec.name} generates the ids of tasks; a task cannot come with one"
+            )
         if new.idempotency_key is None:
             return await self._finish(self._create(scope, new, None))
         return await self._finish(self._create_once(scope, new, new.idempotency_key))
 
-    async def _create_once(self, scope: TaskScope, new: NewTask, key: IdempotencyKey) -> CreateResult:
-        """Create the task of a key, or find it. Without a conversation of the client, that of the task follows from the key, as storages need it."""
+    async def _create_once(
+        self, scope: TaskScope, new: NewTask, key: IdempotencyKey
+    ) -> CreateResult:
+        """Create the task of a key, or find it.
+
+        Without a conversation of the client, that of the task follows from the key, as storages
+        need it.
+        """
         digest = reserved.hash_key(scope, key)
         if not key.context_id:
             new = replace(new, context_id=str(uuid5(NAMESPACE_OID, digest)))
         async with self._lock(digest):
             known = self._find_idempotent_task(scope, key)
-            return await self._create(scope, new, digest) if known is None else CreateResult(known.to_stored_task(), is_new=False)
+            return (
+                await self._create(scope, new, digest)
+                if known is None
+                else CreateResult(known.to_stored_task(), is_new=False)
+            )
 
     async def _create(self, scope: TaskScope, new: NewTask, digest: str | None) -> CreateResult:
         if new.max_open is not None and (index := self._index.scopes.get(scope)) is not None:
             changes.check_open_limit(sum(map(index.count, lifecycle.OPEN)), new.max_open)
         self._index.holdings.check_task(new.limit_key or scope.limit_key)
-        bound = self._codec.to_message(new.message.model_copy(update={"context_id": new.context_id, "task_id": None}))
-        task = self._codec.read_task(await self._call("create_task", new.context_id, bound, idempotency_key=digest))
+        bound = self._codec.to_message(
+            new.message.model_copy(update={"context_id": new.context_id, "task_id": None})
+        )
+        task = self._codec.read_task(
+            await self._call("create_task", new.context_id, bound, idempotency_key=digest)
+        )
         if reserved.parse_metadata(task.metadata) is not None:
             found = await self._find(scope, task.id)
             if found is None or new.idempotency_key is None:
-                raise ConcurrencyError(f"{self._codec.name}.create_task returned task {task.id}, which is not new")
-            self._find_idempotent_task(scope, new.idempotency_key)  # refuses another request under the key
+                raise ConcurrencyError(
+                    f"{self._codec.name}.create_task returned task {task.id}, which is not new"
+                )
+            self._find_idempotent_task(
+                scope, new.idempotency_key
+            )  # refuses another request under the key
             return CreateResult(found.to_stored_task(), is_new=False)
-        async with self._lock(_name_id(task.id)):  # a reader that finds the task in the storage must find it in memory too: it would fail it as lost
+        async with self._lock(
+            _name_id(task.id)
+        ):  # a reader that finds the task in the storage must find it in memory too: it would fail it as lost
             return await self._adopt(scope, new, task)
 
     async def _adopt(self, scope: TaskScope, new: NewTask, task: Task) -> CreateResult:
         """Write the owner of a new task to the storage, and put the task into memory."""
-        self._created_at = created = max(self._created_at + 1, self._index.now_millis())  # the order of tasks, also within a millisecond
-        facts = reserved.encode_facts(scope, new, created, sorted({*(task.metadata or {})} - {*new.metadata}))
+        self._created_at = created = max(
+            self._created_at + 1, self._index.now_millis()
+        )  # the order of tasks, also within a millisecond
+        facts = reserved.encode_facts(
+            scope, new, created, sorted({*(task.metadata or {})} - {*new.metadata})
+        )
         progress = reserved.encode_progress(1, 1, 0 if new.process is None else 1)
         try:
             version = await self._call("update_task", task.id, task_metadata={**facts, **progress})
         except A2AError:
-            if new.idempotency_key is None:  # a message under a key adopts the task when it is sent again
+            if (
+                new.idempotency_key is None
+            ):  # a message under a key adopts the task when it is sent again
                 self._abandoned[task.id] = None
                 with suppress(StoreUnavailableError):
                     await self._remove_abandoned()
             raise
         try:
             result = await super().create_task(scope, replace(new, wire_id=task.id))
-        except A2AError:  # no room in memory: the caller gets the error, and the task is none of its tasks
+        except (
+            A2AError
+        ):  # no room in memory: the caller gets the error, and the task is none of its tasks
             with suppress(A2AError):
-                await self._call("update_task", task.id, self._codec.to_state(State.REJECTED), task_metadata={reserved.FACTS: None})
+                await self._call(
+                    "update_task",
+                    task.id,
+                    self._codec.to_state(State.REJECTED),
+                    task_metadata={reserved.FACTS: None},
+                )
             raise
         kept = self._index.tasks[result.stored.key]
         kept.created_at = created
@@ -136,7 +178,9 @@ class SimpleTasks(MemoryStore):
         return result
 
     async def _remove_abandoned(self) -> None:
-        """Delete the tasks that no caller knows; a storage that cannot delete gets them as rejected, without an owner."""
+        """Delete the tasks that no caller knows; a storage that cannot delete gets them as
+        rejected, without an owner.
+        """
         while self._abandoned:
             wire_id = next(iter(self._abandoned))
             with suppress(ConcurrencyError, TaskNotFoundError, TaskTerminalError):
@@ -144,7 +188,9 @@ class SimpleTasks(MemoryStore):
                     await self._call("delete_task", wire_id)
                 else:
                     state = self._codec.to_state(State.REJECTED)
-                    await self._call("update_task", wire_id, state, task_metadata={reserved.FACTS: None})
+                    await self._call(
+                        "update_task", wire_id, state, task_metadata={reserved.FACTS: None}
+                    )
             self._abandoned.pop(wire_id, None)
 
     async def delete_expired(self, limit: int = 100) -> int:
@@ -179,21 +225,36 @@ class SimpleTasks(MemoryStore):
     async def _write(self, planned: PlannedChange) -> int | None:
         """Write a change to the storage, unless it only concerns this process."""
         task, change = planned.task, planned.rows.change
-        metadata = {**(change.metadata or {}), **(reserved.encode_key(task.scope, change.idempotency_key) if change.idempotency_key else {})}
+        metadata = {
+            **(change.metadata or {}),
+            **(
+                reserved.encode_key(task.scope, change.idempotency_key)
+                if change.idempotency_key
+                else {}
+            ),
+        }
         for record in change.records:
             metadata |= reserved.encode_record(record)
         if change.state in lifecycle.TERMINAL:
             metadata |= reserved.clear_records(self._records.get(task.key, {}).values())
         if not (metadata or change.state or change.chunks or change.messages):
             return None
-        metadata |= reserved.encode_progress(task.version + 1, task.last_seq + planned.event_count, task.epoch)
+        metadata |= reserved.encode_progress(
+            task.version + 1, task.last_seq + planned.event_count, task.epoch
+        )
         codec, message = self._codec, change.status_message
         version: int = await self._call(
             "update_task",
             task.wire_id,
             None if change.state is None else codec.to_state(change.state),
-            status_message=None if message is None or change.state is None else codec.to_message(message),
-            artifacts=[codec.to_artifact_write(decode_chunk(each.chunk), append=each.append) for each in change.chunks] or None,
+            status_message=None
+            if message is None or change.state is None
+            else codec.to_message(message),
+            artifacts=[
+                codec.to_artifact_write(decode_chunk(each.chunk), append=each.append)
+                for each in change.chunks
+            ]
+            or None,
             messages=[codec.to_message(each) for each in change.messages] or None,
             task_metadata=metadata,
             expected_version=self._versions.get(task.key),
@@ -201,12 +262,18 @@ class SimpleTasks(MemoryStore):
         return version
 
     async def _settle(self, key: str) -> None:
-        """Find out what became of a write whose outcome is unknown, and apply it in memory if the storage has it."""
+        """Find out what became of a write whose outcome is unknown, and apply it in memory if the
+        storage has it.
+        """
         planned = self._doubtful.get(key)
         if planned is None:
             return
         theirs = await self._call("load_task", planned.task.wire_id, 0, include_artifacts=False)
-        progress = None if theirs is None else reserved.parse_progress(self._codec.read_task(theirs).metadata)
+        progress = (
+            None
+            if theirs is None
+            else reserved.parse_progress(self._codec.read_task(theirs).metadata)
+        )
         version = await self._load_version(planned.task.wire_id)
         del self._doubtful[key]
         if version is not None and key in self._versions:
@@ -214,7 +281,9 @@ class SimpleTasks(MemoryStore):
         if progress is not None and progress.version == planned.task.version + 1:
             self._apply_change(planned)
 
-    async def read_events(self, key: str, after: int, limit: int = 256, *, mark: int = 0) -> Sequence[LoggedEvent]:
+    async def read_events(
+        self, key: str, after: int, limit: int = 256, *, mark: int = 0
+    ) -> Sequence[LoggedEvent]:
         """Read the events after a cursor."""
         if key in self._doubtful:
             async with self._lock(key):
@@ -222,11 +291,18 @@ class SimpleTasks(MemoryStore):
         return await super().read_events(key, after, limit, mark=mark)
 
     async def load_task(
-        self, scope: TaskScope, wire_id: str, history_length: int | None = None, *, include_artifacts: bool = True
+        self,
+        scope: TaskScope,
+        wire_id: str,
+        history_length: int | None = None,
+        *,
+        include_artifacts: bool = True,
     ) -> StoredTask | None:
         """Load a task."""
         await self._find(scope, wire_id)
-        return await super().load_task(scope, wire_id, history_length, include_artifacts=include_artifacts)
+        return await super().load_task(
+            scope, wire_id, history_length, include_artifacts=include_artifacts
+        )
 
     async def get_version(self, scope: TaskScope, wire_id: str) -> int | None:
         """Return the version of a task."""
@@ -294,7 +370,9 @@ class SimpleTasks(MemoryStore):
         theirs = await self._call("load_task", wire_id)
         return None if theirs is None else self._codec.read_task(theirs)
 
-    async def _fail_lost(self, task: Task, found: reserved.ReservedMetadata) -> tuple[Task, reserved.ReservedMetadata]:
+    async def _fail_lost(
+        self, task: Task, found: reserved.ReservedMetadata
+    ) -> tuple[Task, reserved.ReservedMetadata]:
         """Fail a task whose process is gone, and load it again."""
         progress = found.progress
         metadata = {
@@ -312,16 +390,23 @@ class SimpleTasks(MemoryStore):
         failed = await self._load_stored(task.id)
         again = reserved.parse_metadata(None if failed is None else failed.metadata)
         if failed is None or again is None or State(failed.status.state) in lifecycle.ACTIVE:
-            raise StoreUnavailableError(f"{self._codec.name}: task {task.id} was set to failed and is not; a read must show the write before it")
+            raise StoreUnavailableError(
+                f"{self._codec.name}: task {task.id} was set to failed and is not; a read "
+                "must show the write before it"
+            )
         return failed, again
 
     # Keys, versions, locks
 
     def _find_idempotent_task(self, scope: TaskScope, key: IdempotencyKey) -> MemoryTask | None:
-        return super()._find_idempotent_task(scope, IdempotencyKey(reserved.hash_key(scope, key), key.request_hash))
+        return super()._find_idempotent_task(
+            scope, IdempotencyKey(reserved.hash_key(scope, key), key.request_hash)
+        )
 
     def _add_idempotency_key(self, task: MemoryTask, key: IdempotencyKey) -> None:
-        super()._add_idempotency_key(task, IdempotencyKey(reserved.hash_key(task.scope, key), key.request_hash))
+        super()._add_idempotency_key(
+            task, IdempotencyKey(reserved.hash_key(task.scope, key), key.request_hash)
+        )
 
     def _delete(self, task: MemoryTask) -> None:
         self._versions.pop(task.key, None)
@@ -368,13 +453,22 @@ class SimpleTasks(MemoryStore):
         try:
             result = await getattr(self._calls, name)(*args, **options)
         except Exception as error:  # the edge to code that knows none of our errors
-            if isinstance(error, _VALUE_ERRORS) and any(getattr(each, "page_token", None) for each in args):
-                raise pagination.invalid_token_error() from error  # it went through the hands of a client
+            if isinstance(error, _VALUE_ERRORS) and any(
+                getattr(each, "page_token", None) for each in args
+            ):
+                # it went through the hands of a client
+                raise pagination.invalid_token_error() from error
             converted = to_store_error(error, f"{self._codec.name}.{name}")
             if isinstance(converted, StoreUnavailableError):
                 if not self._outages.is_open and not isinstance(error, OSError):
                     log.warning(
-                        "store: an exception of %s.%s that is not one of its errors counts as an outage", self._codec.name, name, exc_info=error
+                        (
+                            "store: an exception of %s.%s that is not one of its errors counts "
+                            "as an outage"
+                        ),
+                        self._codec.name,
+                        name,
+                        exc_info=error,
                     )
                 self._outages.on_failure(converted)
             raise converted from error

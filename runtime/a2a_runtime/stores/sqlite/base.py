@@ -1,4 +1,6 @@
-"""State of an SQLite store: its two connection threads, statements in a transaction, and loading of whole tasks."""
+"""State of an SQLite store: its two connection threads, statements in a transaction, and loading of
+whole tasks.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ class SqliteTransaction:
 
 
 class SqliteBase(SqlStore):
-    """An SQLite store with threads for writes, reads, lists and counts: what takes longer does not delay the reads of a send."""
+    """An SQLite store with threads for writes, reads, lists and counts: what takes longer does not
+    delay the reads of a send.
+    """
 
     def __init__(self, path: str | Path, options: StoreOptions = DEFAULT_OPTIONS) -> None:
         super().__init__(options)
@@ -72,21 +76,30 @@ class SqliteBase(SqlStore):
         return await self._read(load) if keys else {}
 
 
-def _fetch(db: sqlite3.Connection, section: str, parameters: Mapping[str, object]) -> list[sqlite3.Row]:
+def _fetch(
+    db: sqlite3.Connection, section: str, parameters: Mapping[str, object]
+) -> list[sqlite3.Row]:
     """Run a statement; lists become JSON arrays, which statements read with ``json_each``."""
-    values = {name: json.dumps(value) if isinstance(value, list) else value for name, value in parameters.items()}
+    values = {
+        name: json.dumps(value) if isinstance(value, list) else value
+        for name, value in parameters.items()
+    }
     return db.execute(SQL[section], values).fetchall()
 
 
 def _run_coroutine(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine over an ``SqliteTransaction`` without an event loop: it never waits, so its first step is its last."""
+    """Run a coroutine over an ``SqliteTransaction`` without an event loop: it never waits, so its
+    first step is its last.
+    """
     try:
         coroutine.send(None)
     except StopIteration as stop:
         result: T = stop.value
         return result
     coroutine.close()
-    raise RuntimeError("SqliteTransaction: the work waits for something else; await only the transaction")
+    raise RuntimeError(
+        "SqliteTransaction: the work waits for something else; await only the transaction"
+    )
 
 
 def load_by_key(db: sqlite3.Connection, key: str) -> StoredTask:
@@ -94,10 +107,28 @@ def load_by_key(db: sqlite3.Connection, key: str) -> StoredTask:
     return load_stored_task(db, db.execute(SQL["load_by_key"], {"key": key}).fetchone())
 
 
-def load_stored_task(db: sqlite3.Connection, row: sqlite3.Row, history_length: int | None = None, *, include_artifacts: bool = True) -> StoredTask:
+def load_stored_task(
+    db: sqlite3.Connection,
+    row: sqlite3.Row,
+    history_length: int | None = None,
+    *,
+    include_artifacts: bool = True,
+) -> StoredTask:
     """Build a task from its row, and load its messages and chunks."""
     key = row["key"]
     length = -1 if history_length is None else history_length
-    history = [body for (body,) in db.execute(SQL["messages_of"], {"key": key, "length": length})] if length else []
-    chunks = sorted(db.execute(SQL["chunks_of"], {"key": key}), key=itemgetter("place")) if include_artifacts else ()
-    return fragments.to_stored_task(row, history[::-1], [(chunk["artifact_id"], chunk["facts"], chunk["parts"]) for chunk in chunks])
+    history = (
+        [body for (body,) in db.execute(SQL["messages_of"], {"key": key, "length": length})]
+        if length
+        else []
+    )
+    chunks = (
+        sorted(db.execute(SQL["chunks_of"], {"key": key}), key=itemgetter("place"))
+        if include_artifacts
+        else ()
+    )
+    return fragments.to_stored_task(
+        row,
+        history[::-1],
+        [(chunk["artifact_id"], chunk["facts"], chunk["parts"]) for chunk in chunks],
+    )

@@ -3,8 +3,9 @@
     writer   one transaction for all calls that were queued during the last one: they share its commit, the main cost of a write
     reader   one transaction for each call, so that it reads one snapshot
 
-A call that fails does not affect the others: if it has written something, the transaction is run again with a savepoint around each call, so a call
-must be repeatable. Results are delivered after the commit. With 64 callers this gives five times the throughput of one transaction for each call; a
+A call that fails does not affect the others: if it has written something, the transaction is run
+again with a savepoint around each call, so a call must be repeatable. Results are delivered after
+the commit. With 64 callers this gives five times the throughput of one transaction for each call; a
 single caller pays nothing for it (measured).
 """
 
@@ -57,7 +58,15 @@ class QueuedCall:
 class ConnectionThread:
     """Runs calls one after another in a thread."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, watch: FileWatch, *, writes: bool, fail_point: FailPoint = no_fault) -> None:
+    def __init__(
+        self,
+        path: Path,
+        connection: sqlite3.Connection,
+        watch: FileWatch,
+        *,
+        writes: bool,
+        fail_point: FailPoint = no_fault,
+    ) -> None:
         self._path = path
         self._connection = connection
         self._run_batch = self._commit_batch if writes else self._read_batch
@@ -65,7 +74,11 @@ class ConnectionThread:
         self._watch = watch
         self._outages = OutageLog(f"store: {path}")
         self._calls: SimpleQueue[QueuedCall | None] = SimpleQueue()
-        self._thread = threading.Thread(target=self._run_thread, name=f"{path.name}-{'writer' if writes else 'reader'}", daemon=True)
+        self._thread = threading.Thread(
+            target=self._run_thread,
+            name=f"{path.name}-{'writer' if writes else 'reader'}",
+            daemon=True,
+        )
         self._is_closed = False
         self._thread.start()
 
@@ -92,7 +105,9 @@ class ConnectionThread:
                 self._resolve(calls)
 
     def _run_guarded(self, calls: Sequence[QueuedCall]) -> None:
-        """Run a batch; whatever happens, each call has an outcome, so that no caller waits for ever."""
+        """Run a batch; whatever happens, each call has an outcome, so that no caller waits for
+        ever.
+        """
         failure: StoreUnavailableError | None = None
         try:
             self._watch.check()
@@ -103,12 +118,17 @@ class ConnectionThread:
             failure = to_unavailable_error(self._path, error)
         except Exception as error:  # noqa: BLE001 - the edge of a thread: a caller of a dead one would wait for ever
             _log.exception("store: %s: a batch of calls failed", self._path)
-            failure = StoreUnavailableError(f"{self._path}: {error!r} during a write; read the task to see whether it was committed")
+            failure = StoreUnavailableError(
+                f"{self._path}: {error!r} during a write; read the task to see whether it "
+                "was committed"
+            )
         if failure is not None:
             self._roll_back()
             for call in calls:
                 call.error = failure
-        if unavailable := next((call.error for call in calls if isinstance(call.error, StoreUnavailableError)), None):
+        if unavailable := next(
+            (call.error for call in calls if isinstance(call.error, StoreUnavailableError)), None
+        ):
             self._outages.on_failure(unavailable)
         elif self._outages.is_open:
             self._outages.on_success()
@@ -132,7 +152,9 @@ class ConnectionThread:
     def _resolve(calls: Sequence[QueuedCall]) -> None:
         for loop in {call.future.get_loop() for call in calls}:
             with contextlib.suppress(RuntimeError):  # the loop is closed, and its callers are gone
-                loop.call_soon_threadsafe(_resolve_all, [call for call in calls if call.future.get_loop() is loop])
+                loop.call_soon_threadsafe(
+                    _resolve_all, [call for call in calls if call.future.get_loop() is loop]
+                )
 
     def _commit_batch(self, calls: Sequence[QueuedCall]) -> None:
         if not self._try_commit(calls, self._run_plain):
@@ -153,7 +175,9 @@ class ConnectionThread:
         return True
 
     def _run_plain(self, call: QueuedCall) -> bool:
-        """Run a call without a savepoint, which would cost a sixth of it: nearly all failing calls fail before they write."""
+        """Run a call without a savepoint, which would cost a sixth of it: nearly all failing calls
+        fail before they write.
+        """
         before = self._connection.total_changes
         self._run_call(call)
         return call.error is None or self._connection.total_changes == before
@@ -172,7 +196,11 @@ class ConnectionThread:
         try:
             call.result = call.call(self._connection)
         except Exception as error:
-            call.error = to_unavailable_error(self._path, error) if isinstance(error, sqlite3.Error) else error
+            call.error = (
+                to_unavailable_error(self._path, error)
+                if isinstance(error, sqlite3.Error)
+                else error
+            )
             if isinstance(error, sqlite3.Error) and not self._connection.in_transaction:
                 raise  # a full disk may end the whole transaction
 

@@ -48,7 +48,10 @@ _CURE = "stop it, use another file, or use Postgres to share a store"
 
 
 class FileLock:
-    """The lock of one database. Its lock file is never removed: then two processes could lock two files of that name."""
+    """The lock of one database.
+
+    Its lock file is never removed: then two processes could lock two files of that name.
+    """
 
     def __init__(self, database: Path) -> None:
         self._database = database
@@ -56,14 +59,18 @@ class FileLock:
         self._byte: ByteLock | None = None
 
     def acquire(self) -> None:
-        """Create the database for its owner only unless it exists, and lock it; raise ``StoreInUseError`` if another process runs on it."""
+        """Create the database for its owner only unless it exists, and lock it; raise
+        ``StoreInUseError`` if another process runs on it.
+        """
         path = self._database.with_name(f"{self._database.name}.lock")
         file = _open(path)
         try:
             _lock_file(file)
         except OSError as error:
             os.close(file)
-            raise StoreInUseError(f"{self._database}: another process runs on this file ({path}); {_CURE}") from error
+            raise StoreInUseError(
+                f"{self._database}: another process runs on this file ({path}); {_CURE}"
+            ) from error
         try:
             _create(self._database)
             self._byte = ByteLock.acquire(self._database)
@@ -90,13 +97,18 @@ def _open(path: Path) -> int:
 
 
 def _create(path: Path) -> None:
-    """Create the database unless it exists; SQLite gives its companions the same mode. A file that exists is not opened."""
+    """Create the database unless it exists; SQLite gives its companions the same mode.
+
+    A file that exists is not opened.
+    """
     path = Path(os.path.realpath(path))
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, FILE_MODE))
     except FileExistsError:
         if not os.access(path, os.R_OK | os.W_OK):
-            raise StoreUnavailableError(f"{path}: {os.strerror(errno.EACCES)}; {_WRITABLE}") from None
+            raise StoreUnavailableError(
+                f"{path}: {os.strerror(errno.EACCES)}; {_WRITABLE}"
+            ) from None
     except OSError as error:
         raise StoreUnavailableError(f"{path}: {error.strerror}; {_WRITABLE}") from error
 
@@ -114,13 +126,17 @@ class ByteLock:
 
     @classmethod
     def acquire(cls, database: Path) -> ByteLock | None:
-        """Lock the byte, or raise ``StoreInUseError``; ``None`` where the system has no such locks."""
+        """Lock the byte, or raise ``StoreInUseError``; ``None`` where the system has no such
+        locks.
+        """
         if sys.platform != "linux":
             return None
         with cls._guard:
             file_id = cls._open_once(database)
             try:
-                is_free = file_id not in cls._held and _lock_byte(cls._files[file_id], fcntl.F_WRLCK)
+                is_free = file_id not in cls._held and _lock_byte(
+                    cls._files[file_id], fcntl.F_WRLCK
+                )
             except OSError:  # a file system without such locks
                 cls._close_if_last(file_id)
                 return None
@@ -148,7 +164,9 @@ class ByteLock:
 
     @classmethod
     def _close_if_last(cls, file_id: FileId) -> None:
-        """Close the descriptor, unless the process has others of the file, whose locks would be lost with it."""
+        """Close the descriptor, unless the process has others of the file, whose locks would be
+        lost with it.
+        """
         if file_id not in cls._held and list(find_descriptors(file_id)) == [cls._files[file_id]]:
             os.close(cls._files.pop(file_id))
 
@@ -157,7 +175,10 @@ if sys.platform == "linux":
     _FAR_BEYOND_THE_END = 1 << 62
 
     def _lock_byte(file: int, kind: int) -> bool:
-        """Begin or end the lock; return whether it was free. It belongs to the descriptor, not to the process as the locks of SQLite do."""
+        """Begin or end the lock; return whether it was free.
+
+        It belongs to the descriptor, not to the process as the locks of SQLite do.
+        """
         # struct flock: type, whence, start, length, process
         change = struct.pack("hhqqi4x", kind, os.SEEK_SET, _FAR_BEYOND_THE_END, 1, 0)
         try:

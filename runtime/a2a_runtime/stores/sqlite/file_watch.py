@@ -18,7 +18,9 @@ from a2a_runtime.stores.sqlite.file_lock import FileId, find_descriptors, identi
 _LOG_HEADER_BYTES = 32
 _FRAME_HEADER_BYTES = 24
 _INDEX_HEADER = struct.Struct("=12x2xHII")
-"""Size of a page, frames of the log, and pages of the database: https://sqlite.org/walformat.html."""
+"""Size of a page, frames of the log, and pages of the database:
+https://sqlite.org/walformat.html.
+"""
 _LARGEST_PAGE = 65_536
 
 
@@ -54,23 +56,30 @@ class FileWatch:
         self._seen = read_state(path)
 
     def check(self) -> None:
-        """Raise ``StoreUnavailableError`` if the path no longer leads to the files of the connections, or if they lost something."""
+        """Raise ``StoreUnavailableError`` if the path no longer leads to the files of the
+        connections, or if they lost something.
+        """
         with self._guard:
             now = None
             with suppress(OSError):
                 now = read_state(self._path)
             if now is None or now.ids != self._seen.ids:
                 fix = "put it back, or restart the process"
-                raise StoreUnavailableError(f"{self._path}: the file or its log was deleted or replaced; {fix}")
+                raise StoreUnavailableError(
+                    f"{self._path}: the file or its log was deleted or replaced; {fix}"
+                )
             if self._is_cut(now):
                 fix = "stop the process, keep a copy, then restore a backup"
-                raise StoreUnavailableError(f"{self._path}: another program has cut the file or its log short; {fix}")
+                raise StoreUnavailableError(
+                    f"{self._path}: another program has cut the file or its log short; {fix}"
+                )
             self._seen = now
 
     def _is_cut(self, now: FileState) -> bool:
         """Return whether something is missing in files that are smaller than before.
 
-        A checkpoint or a VACUUM of another program makes them smaller too, and the index knows of it.
+        A checkpoint or a VACUUM of another program makes them smaller too, and the index knows of
+        it.
         """
         has_shorter_log = now.log_bytes < self._seen.log_bytes
         has_fewer_pages = now.database_bytes < self._seen.database_bytes
@@ -82,7 +91,9 @@ class FileWatch:
             if index is None:
                 return False
             is_log_cut = has_shorter_log and now.log_bytes < index.log_bytes
-            return is_log_cut or (has_fewer_pages and now.database_bytes < index.pages * index.page_bytes)
+            return is_log_cut or (
+                has_fewer_pages and now.database_bytes < index.pages * index.page_bytes
+            )
         return False
 
 
@@ -96,7 +107,8 @@ def read_state(path: Path) -> FileState:
 def read_index(path: Path) -> LogIndex | None:
     """Read the index of the log, if the system shows it.
 
-    It is read by the descriptor of SQLite itself: to close another one would end the locks that SQLite has on it.
+    It is read by the descriptor of SQLite itself: to close another one would end the locks that
+    SQLite has on it.
     """
     with suppress(OSError):
         for descriptor in find_descriptors(identify(Path(f"{path}-shm"))):

@@ -13,7 +13,15 @@ from a2a_runtime.stores import fragments
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
 from a2a_runtime.stores.models import ClaimedRun
 from a2a_runtime.stores.sql_store import SqlTransaction
-from a2a_runtime.stores.sqlite.connection import SQL, check_synchronous, connect, load_migrations, read_version, to_unavailable_error, upgrade
+from a2a_runtime.stores.sqlite.connection import (
+    SQL,
+    check_synchronous,
+    connect,
+    load_migrations,
+    read_version,
+    to_unavailable_error,
+    upgrade,
+)
 from a2a_runtime.stores.sqlite.executor import ConnectionThread
 from a2a_runtime.stores.sqlite.file_lock import FileLock
 from a2a_runtime.stores.sqlite.file_watch import FileWatch
@@ -23,12 +31,15 @@ from a2a_runtime.stores.sqlite.tasks import SqliteTasks
 class SqliteStore(SqliteTasks):
     """Store in a file on a local disk, for one process.
 
-    With ``attach`` the store is opened while another process runs on the file, to read and delete tasks: it takes no lock and claims no run.
+    With ``attach`` the store is opened while another process runs on the file, to read and delete
+    tasks: it takes no lock and claims no run.
     """
 
     is_durable = runs_again = accepts_task_ids = True
 
-    def __init__(self, path: str | Path, options: StoreOptions = DEFAULT_OPTIONS, *, attach: bool = False) -> None:
+    def __init__(
+        self, path: str | Path, options: StoreOptions = DEFAULT_OPTIONS, *, attach: bool = False
+    ) -> None:
         check_synchronous(options.sqlite_synchronous)
         super().__init__(path, options)
         self._lock = None if attach else FileLock(self.path)
@@ -42,17 +53,25 @@ class SqliteStore(SqliteTasks):
 
     def _open(self) -> None:
         if not self.path.parent.is_dir():
-            raise StoreUnavailableError(f"{self.path}: the folder does not exist; create it, or choose another path")
+            raise StoreUnavailableError(
+                f"{self.path}: the folder does not exist; create it, or choose another path"
+            )
         if self.path.is_dir():
-            raise StoreUnavailableError(f"{self.path}: a folder; name a file in it, such as {self.path / 'tasks.db'}")
+            raise StoreUnavailableError(
+                f"{self.path}: a folder; name a file in it, such as {self.path / 'tasks.db'}"
+            )
         if self._lock is None and not self.path.exists():
-            raise StoreUnavailableError(f"{self.path}: the file does not exist; give the path that an agent runs on")
+            raise StoreUnavailableError(
+                f"{self.path}: the file does not exist; give the path that an agent runs on"
+            )
         if self._lock is not None:
             self._lock.acquire()
         with ExitStack() as undo:
             if self._lock is not None:
                 undo.callback(self._lock.release)
-            writer = undo.enter_context(closing(connect(self.path, synchronous=self._options.sqlite_synchronous)))
+            writer = undo.enter_context(
+                closing(connect(self.path, synchronous=self._options.sqlite_synchronous))
+            )
             if self._lock is not None:
                 upgrade(writer, self.path)
                 self._end_leases(writer)
@@ -63,7 +82,9 @@ class SqliteStore(SqliteTasks):
             counter = undo.enter_context(closing(connect(self.path, read_only=True)))
             watch = FileWatch(self.path)
             undo.pop_all()
-        self._writer = ConnectionThread(self.path, writer, watch, writes=True, fail_point=self._options.fail_point)
+        self._writer = ConnectionThread(
+            self.path, writer, watch, writes=True, fail_point=self._options.fail_point
+        )
         self._reader = ConnectionThread(self.path, reader, watch, writes=False)
         self._lister = ConnectionThread(self.path, lister, watch, writes=False)
         self._counter = ConnectionThread(self.path, counter, watch, writes=False)
@@ -80,11 +101,16 @@ class SqliteStore(SqliteTasks):
 
     async def find_damage(self) -> Sequence[str]:
         """Check the structure of the file; it takes as long as reading all of it."""
-        found = await self._require_open(self._counter).run(lambda db: [str(row[0]) for row in db.execute(SQL["quick_check"])])
+        found = await self._require_open(self._counter).run(
+            lambda db: [str(row[0]) for row in db.execute(SQL["quick_check"])]
+        )
         return [] if found == ["ok"] else found
 
     async def vacuum(self) -> None:
-        """Write the file anew without its free pages. It takes seconds per gigabyte, so no other process may run on the file."""
+        """Write the file anew without its free pages.
+
+        It takes seconds per gigabyte, so no other process may run on the file.
+        """
         await asyncio.to_thread(self._vacuum)
 
     def _vacuum(self) -> None:
@@ -104,11 +130,18 @@ class SqliteStore(SqliteTasks):
         """Begin a run of a task."""
 
         async def claim(transaction: SqlTransaction) -> ClaimedRun | None:
-            claimed = await transaction.fetch("claim", key=key, process=process, now=self._shared_millis())
+            claimed = await transaction.fetch(
+                "claim", key=key, process=process, now=self._shared_millis()
+            )
             if not claimed:
                 return None
             records = await transaction.fetch("load_records", key=key)
-            found = [fragments.to_replay_record(row["kind"], row["record_key"], row["fingerprint"], row["body"]) for row in records]
+            found = [
+                fragments.to_replay_record(
+                    row["kind"], row["record_key"], row["fingerprint"], row["body"]
+                )
+                for row in records
+            ]
             return ClaimedRun(await transaction.load_task(key), found, claimed[0]["crashes"])
 
         return await self._transact(claim)
@@ -123,7 +156,9 @@ class SqliteStore(SqliteTasks):
 
 
 def _upgrade_unused(connection: sqlite3.Connection, path: Path) -> None:
-    """Upgrade a file that no other process runs on: an older release would not start again on the new schema."""
+    """Upgrade a file that no other process runs on: an older release would not start again on the
+    new schema.
+    """
     version, latest = read_version(connection, path), load_migrations()[-1].version
     if version == latest:
         return
@@ -132,7 +167,10 @@ def _upgrade_unused(connection: sqlite3.Connection, path: Path) -> None:
         try:
             lock.acquire()
         except StoreInUseError as error:
-            problem = f"a process of an older release runs on it (schema {version}, this release has {latest})"
+            problem = (
+                f"a process of an older release runs on it (schema {version}, this release has "
+                f"{latest})"
+            )
             fix = "stop that process and run a2a-gen db upgrade, or use the a2a-gen of its release"
             raise UnsupportedStoreError(f"{path}: {problem}; {fix}") from error
     try:

@@ -18,7 +18,17 @@ from a2a_runtime.clock import to_millis
 from a2a_runtime.ids import IdGenerator
 from a2a_runtime.stores import changes, fragments, pagination
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
-from a2a_runtime.stores.models import ChangeResult, CreateResult, IdempotencyKey, LoggedEvent, NewTask, StoredTask, TaskChange, TaskPage, TaskQuery
+from a2a_runtime.stores.models import (
+    ChangeResult,
+    CreateResult,
+    IdempotencyKey,
+    LoggedEvent,
+    NewTask,
+    StoredTask,
+    TaskChange,
+    TaskPage,
+    TaskQuery,
+)
 from a2a_runtime.stores.sqlite.base import SqliteBase, load_by_key, load_stored_task
 from a2a_runtime.stores.sqlite.connection import SQL
 
@@ -28,14 +38,18 @@ _FIRST_PAGE = pagination.TaskPosition(1 << 62, "~")  # after all keys
 
 @dataclass(frozen=True, slots=True)
 class TaskWriting:
-    """The tools of writes of tasks besides the connection; only the thread of the writer uses it."""
+    """The tools of writes of tasks besides the connection; only the thread of the writer uses
+    it.
+    """
 
     ids: IdGenerator
     options: StoreOptions
     recent_tasks: changes.RecentTasks = field(default_factory=changes.RecentTasks)
 
 
-def insert_task(db: sqlite3.Connection, scope: TaskScope, new: NewTask, writing: TaskWriting) -> CreateResult:
+def insert_task(
+    db: sqlite3.Connection, scope: TaskScope, new: NewTask, writing: TaskWriting
+) -> CreateResult:
     """Create a task, or find the one of its idempotency key."""
     ids, options = writing.ids, writing.options
     if new.idempotency_key is not None:
@@ -44,52 +58,98 @@ def insert_task(db: sqlite3.Connection, scope: TaskScope, new: NewTask, writing:
             return CreateResult(load_by_key(db, existing), is_new=False)
     if new.max_open is not None:
         where = {"scope": scope.to_text(), "oldest": 0}
-        counts = [db.execute(SQL["count_of_state"], {**where, "state": state}).fetchone()[0] for state in lifecycle.OPEN]
+        counts = [
+            db.execute(SQL["count_of_state"], {**where, "state": state}).fetchone()[0]
+            for state in lifecycle.OPEN
+        ]
         changes.check_open_limit(sum(counts), new.max_open)
     now = options.clock.millis()
     if new.wire_id is not None:
-        _release_wire_id(db, scope, new.wire_id, options.cutoff_millis(options.wire_id_reuse_seconds))
+        _release_wire_id(
+            db, scope, new.wire_id, options.cutoff_millis(options.wire_id_reuse_seconds)
+        )
     rows = changes.build_new_rows(new, ids.new(), ids, now)
     key = rows.key
     mark = ids.new_mark()
-    run = (INITIAL, now, rows.status, rows.metadata, 0 if new.process is None else 1, new.process, fragments.encode_names(new.hidden_skills), mark)
-    db.execute(SQL["add_task"], (key, scope.to_text(), rows.wire_id, new.context_id, new.skill, new.dialect, *run))
+    run = (
+        INITIAL,
+        now,
+        rows.status,
+        rows.metadata,
+        0 if new.process is None else 1,
+        new.process,
+        fragments.encode_names(new.hidden_skills),
+        mark,
+    )
+    db.execute(
+        SQL["add_task"],
+        (key, scope.to_text(), rows.wire_id, new.context_id, new.skill, new.dialect, *run),
+    )
     db.execute(SQL["add_message"], (key, 1, 0, now, rows.message))
-    db.execute(SQL["add_event"], (key, 1, INITIAL, fragments.encode_task_event(rows.encode_task()), mark))
+    db.execute(
+        SQL["add_event"], (key, 1, INITIAL, fragments.encode_task_event(rows.encode_task()), mark)
+    )
     if new.idempotency_key is not None:
         _insert_idempotency_key(db, scope, new.idempotency_key, key)
     if new.record is not None:
-        db.execute(SQL["put_record"], (key, 1, 0, new.record.kind, new.record.key, new.record.fingerprint, new.record.body))
+        db.execute(
+            SQL["put_record"],
+            (key, 1, 0, new.record.kind, new.record.key, new.record.fingerprint, new.record.body),
+        )
     if rows.push_config is not None:
-        db.execute(SQL["put_config"], {"key": key, "config_id": rows.push_config.id, "dialect": new.dialect, "body": rows.push_config.to_json()})
+        db.execute(
+            SQL["put_config"],
+            {
+                "key": key,
+                "config_id": rows.push_config.id,
+                "dialect": new.dialect,
+                "body": rows.push_config.to_json(),
+            },
+        )
         db.execute(SQL["post_event"], (1, key))
     created = rows.build_result(scope, new, mark)
     writing.recent_tasks.add(created.stored, rows)
     return created
 
 
-def apply_change(db: sqlite3.Connection, scope: TaskScope, key: str, change: TaskChange, writing: TaskWriting) -> ChangeResult:
+def apply_change(
+    db: sqlite3.Connection, scope: TaskScope, key: str, change: TaskChange, writing: TaskWriting
+) -> ChangeResult:
     """Apply a change to a task, or raise; the caller rolls back."""
     task = db.execute(SQL["load_head"], (key, scope.to_text())).fetchone()
     if task is None:
         raise TaskNotFoundError
     head = fragments.to_task_head(task)
-    if change.idempotency_key is not None and _find_idempotent_task(db, scope, change.idempotency_key) is not None:
+    if (
+        change.idempotency_key is not None
+        and _find_idempotent_task(db, scope, change.idempotency_key) is not None
+    ):
         return ChangeResult(head.version, head.state, task["last_seq"], is_new=False)
     if (repeated := changes.find_repeated(head, change)) is not None:
         return repeated
     changes.check_change(head, change)
     at = max(writing.options.clock.millis(), head.status_at)
-    rows = changes.build_change_rows(change, fragments.join_ids(task["wire_id"], task["context_id"]), at)
+    rows = changes.build_change_rows(
+        change, fragments.join_ids(task["wire_id"], task["context_id"]), at
+    )
     mark = writing.ids.new_mark()
     events = changes.number_events(rows.encode_events(), task["last_seq"], head.state, mark)
     last_seq = task["last_seq"] + len(events)
     _update_task(db, task, rows, events, at)
     if change.state is not None and change.state is not head.state:
         moved = ((change.state, 1), (head.state, -1))
-        db.executemany(SQL["add_to_total"], [(scope.to_text(), state, number) for state, number in moved if not lifecycle.is_active(state)])
+        db.executemany(
+            SQL["add_to_total"],
+            [
+                (scope.to_text(), state, number)
+                for state, number in moved
+                if not lifecycle.is_active(state)
+            ],
+        )
     _insert_rows(db, task, change, rows, at)
-    db.executemany(SQL["add_event"], [(key, event.seq, event.state, event.body, mark) for event in events])
+    db.executemany(
+        SQL["add_event"], [(key, event.seq, event.state, event.body, mark) for event in events]
+    )
     if change.idempotency_key is not None:
         _insert_idempotency_key(db, scope, change.idempotency_key, key)
     if task["has_pushes"]:
@@ -98,11 +158,23 @@ def apply_change(db: sqlite3.Connection, scope: TaskScope, key: str, change: Tas
     return writing.recent_tasks.attach_task(key, result, rows, at)
 
 
-def _update_task(db: sqlite3.Connection, task: sqlite3.Row, rows: changes.ChangeRows, events: Sequence[LoggedEvent], at: int) -> None:
+def _update_task(
+    db: sqlite3.Connection,
+    task: sqlite3.Row,
+    rows: changes.ChangeRows,
+    events: Sequence[LoggedEvent],
+    at: int,
+) -> None:
     change = rows.change
-    metadata = fragments.merge_object(task["metadata"], change.metadata) if change.metadata else task["metadata"]
+    metadata = (
+        fragments.merge_object(task["metadata"], change.metadata)
+        if change.metadata
+        else task["metadata"]
+    )
     writes = task["writes"] if change.number is None else change.number
-    last_seq, mark = (events[-1].seq, events[-1].mark) if events else (task["last_seq"], task["mark"])
+    last_seq, mark = (
+        (events[-1].seq, events[-1].mark) if events else (task["last_seq"], task["mark"])
+    )
     content = (metadata, task["version"] + 1, last_seq, writes, mark, task["key"])
     if change.state is None:
         db.execute(SQL["change_content"], content)
@@ -111,41 +183,68 @@ def _update_task(db: sqlite3.Connection, task: sqlite3.Row, rows: changes.Change
         return
     has_ended = lifecycle.is_terminal(change.state)
     process = None if has_ended or change.release_claim else task["process"]
-    is_active = lifecycle.is_active(change.state) or (bool(task["cancel_requested"]) and not has_ended)
-    db.execute(SQL["change_state"], (change.state, is_active, at, at if has_ended else None, rows.status, process, *content))
+    is_active = lifecycle.is_active(change.state) or (
+        bool(task["cancel_requested"]) and not has_ended
+    )
+    db.execute(
+        SQL["change_state"],
+        (change.state, is_active, at, at if has_ended else None, rows.status, process, *content),
+    )
 
 
-def _insert_rows(db: sqlite3.Connection, task: sqlite3.Row, change: TaskChange, rows: changes.ChangeRows, at: int) -> None:
+def _insert_rows(
+    db: sqlite3.Connection, task: sqlite3.Row, change: TaskChange, rows: changes.ChangeRows, at: int
+) -> None:
     key, version = task["key"], task["version"] + 1
     for n, row in enumerate(rows.chunks):
         chunk, place = (key, row.artifact_id, version), version * _PLACES_PER_VERSION + n
-        db.execute(SQL["add_chunk"], (*chunk, key, row.artifact_id, place, row.chunk.facts, row.chunk.parts))
+        db.execute(
+            SQL["add_chunk"],
+            (*chunk, key, row.artifact_id, place, row.chunk.facts, row.chunk.parts),
+        )
         if row.replaces and version > changes.FIRST_CHANGE_VERSION:  # before, there is none
             db.execute(SQL["drop_older_chunks"], chunk)
     if rows.messages:
-        db.executemany(SQL["add_message"], [(key, version, n, at, body) for n, body in enumerate(rows.messages)])
+        db.executemany(
+            SQL["add_message"],
+            [(key, version, n, at, body) for n, body in enumerate(rows.messages)],
+        )
     if change.records:
-        records = [(key, version, n, each.kind, each.key, each.fingerprint, each.body) for n, each in enumerate(change.records)]
+        records = [
+            (key, version, n, each.kind, each.key, each.fingerprint, each.body)
+            for n, each in enumerate(change.records)
+        ]
         db.executemany(SQL["put_record"], records)
 
 
-def _find_idempotent_task(db: sqlite3.Connection, scope: TaskScope, key: IdempotencyKey) -> str | None:
+def _find_idempotent_task(
+    db: sqlite3.Connection, scope: TaskScope, key: IdempotencyKey
+) -> str | None:
     """Return the key of the task that an idempotency key belongs to."""
-    row = db.execute(SQL["find_promise"], {"scope": scope.to_text(), "context_id": key.context_id, "name": key.key}).fetchone()
+    row = db.execute(
+        SQL["find_promise"],
+        {"scope": scope.to_text(), "context_id": key.context_id, "name": key.key},
+    ).fetchone()
     if row is None:
         return None
     changes.check_same_request(key, row["request_hash"])
     return str(row["task_key"])
 
 
-def _insert_idempotency_key(db: sqlite3.Connection, scope: TaskScope, key: IdempotencyKey, task_key: str) -> None:
+def _insert_idempotency_key(
+    db: sqlite3.Connection, scope: TaskScope, key: IdempotencyKey, task_key: str
+) -> None:
     name = {"scope": scope.to_text(), "context_id": key.context_id, "name": key.key}
     db.execute(SQL["add_promise"], {**name, "key": task_key, "request_hash": key.request_hash})
 
 
 def _release_wire_id(db: sqlite3.Connection, scope: TaskScope, wire_id: str, ended_by: int) -> None:
-    """Take a wire id from a task that ended before ``ended_by``; raise ``TaskIdInUseError`` for any other task that has it."""
-    holder = db.execute(SQL["holder_of_wire_id"], {"scope": scope.to_text(), "wire_id": wire_id}).fetchone()
+    """Take a wire id from a task that ended before ``ended_by``; raise ``TaskIdInUseError`` for any
+    other task that has it.
+    """
+    holder = db.execute(
+        SQL["holder_of_wire_id"], {"scope": scope.to_text(), "wire_id": wire_id}
+    ).fetchone()
     if holder is None:
         return
     if holder["ended_at"] is None or holder["ended_at"] > ended_by:
@@ -170,13 +269,24 @@ class SqliteTasks(SqliteBase):
         return await self._write(lambda db: apply_change(db, scope, key, change, self._writing))
 
     async def load_task(
-        self, scope: TaskScope, wire_id: str, history_length: int | None = None, *, include_artifacts: bool = True
+        self,
+        scope: TaskScope,
+        wire_id: str,
+        history_length: int | None = None,
+        *,
+        include_artifacts: bool = True,
     ) -> StoredTask | None:
         """Load a task."""
 
         def load(db: sqlite3.Connection) -> StoredTask | None:
-            row = db.execute(SQL["load_by_wire_id"], {"scope": scope.to_text(), "wire_id": wire_id}).fetchone()
-            return None if row is None else load_stored_task(db, row, history_length, include_artifacts=include_artifacts)
+            row = db.execute(
+                SQL["load_by_wire_id"], {"scope": scope.to_text(), "wire_id": wire_id}
+            ).fetchone()
+            return (
+                None
+                if row is None
+                else load_stored_task(db, row, history_length, include_artifacts=include_artifacts)
+            )
 
         return await self._find_readable(await self._read(load))
 
@@ -194,15 +304,27 @@ class SqliteTasks(SqliteBase):
             "hidden": json.dumps(sorted(query.hidden_skills)),
         }
         if not query.is_plain and total_size is None:
-            total_size = await self._require_open(self._counter).run(partial(_count_tasks, query=query, where=where, states=states))
+            total_size = await self._require_open(self._counter).run(
+                partial(_count_tasks, query=query, where=where, states=states)
+            )
 
         def page(db: sqlite3.Connection) -> TaskPage:
             section = _find_page_section(query)
             each = states if query.context_id is None else [query.state]
-            rows = [row for state in each for row in db.execute(SQL[section], {**where, "state": state, "limit": query.page_size + 1})]
-            found = sorted(rows, key=itemgetter("key") if query.by_creation else _GET_POSITION, reverse=True)[: query.page_size + 1]
+            rows = [
+                row
+                for state in each
+                for row in db.execute(
+                    SQL[section], {**where, "state": state, "limit": query.page_size + 1}
+                )
+            ]
+            found = sorted(
+                rows, key=itemgetter("key") if query.by_creation else _GET_POSITION, reverse=True
+            )[: query.page_size + 1]
             total = _sum_totals(db, where, states) if total_size is None else total_size
-            return pagination.build_task_page(query, found, total, partial(_load_listed, db, query=query), _GET_POSITION)
+            return pagination.build_task_page(
+                query, found, total, partial(_load_listed, db, query=query), _GET_POSITION
+            )
 
         return await self._require_open(self._lister).run(page)
 
@@ -221,18 +343,36 @@ def _find_page_section(query: TaskQuery) -> str:
 
 def _load_listed(db: sqlite3.Connection, position: sqlite3.Row, query: TaskQuery) -> StoredTask:
     row = db.execute(SQL["load_by_key"], {"key": position["key"]}).fetchone()
-    return load_stored_task(db, row, query.history_length, include_artifacts=query.include_artifacts)
+    return load_stored_task(
+        db, row, query.history_length, include_artifacts=query.include_artifacts
+    )
 
 
-def _sum_totals(db: sqlite3.Connection, where: Mapping[str, object], states: Sequence[State]) -> int:
+def _sum_totals(
+    db: sqlite3.Connection, where: Mapping[str, object], states: Sequence[State]
+) -> int:
     """Sum the kept totals, and count the active tasks."""
-    sections = [("count_of_state" if lifecycle.is_active(state) else "total_of_state", state) for state in states]
-    return sum([db.execute(SQL[section], {**where, "state": state}).fetchone()[0] for section, state in sections])
+    sections = [
+        ("count_of_state" if lifecycle.is_active(state) else "total_of_state", state)
+        for state in states
+    ]
+    return sum(
+        [
+            db.execute(SQL[section], {**where, "state": state}).fetchone()[0]
+            for section, state in sections
+        ]
+    )
 
 
-def _count_tasks(db: sqlite3.Connection, query: TaskQuery, where: Mapping[str, object], states: Sequence[State]) -> int:
+def _count_tasks(
+    db: sqlite3.Connection, query: TaskQuery, where: Mapping[str, object], states: Sequence[State]
+) -> int:
     """Count tasks by their index, which takes as long as they are many."""
     if query.context_id is not None:
-        return int(db.execute(SQL["count_of_context"], {**where, "state": query.state}).fetchone()[0])
+        return int(
+            db.execute(SQL["count_of_context"], {**where, "state": query.state}).fetchone()[0]
+        )
     section = "count_of_visible_state" if query.hidden_skills else "count_of_state"
-    return sum([db.execute(SQL[section], {**where, "state": state}).fetchone()[0] for state in states])
+    return sum(
+        [db.execute(SQL[section], {**where, "state": state}).fetchone()[0] for state in states]
+    )

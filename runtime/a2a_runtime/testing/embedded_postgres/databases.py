@@ -11,12 +11,21 @@ import asyncpg
 
 
 class DatabaseFactory:
-    """Creates the databases of one test run, and drops them all; ``options`` are those of ``CREATE DATABASE``.
+    """Creates the databases of one test run, and drops them all; ``options`` are those of ``CREATE
+    DATABASE``.
 
-    With ``keeps_released`` released databases stay until the end: on a disk it takes longer to drop one than to create one.
+    With ``keeps_released`` released databases stay until the end: on a disk it takes longer to drop
+    one than to create one.
     """
 
-    def __init__(self, admin_url: str, prepare: Callable[[str], Awaitable[object]], *, options: str = "", keeps_released: bool = False) -> None:
+    def __init__(
+        self,
+        admin_url: str,
+        prepare: Callable[[str], Awaitable[object]],
+        *,
+        options: str = "",
+        keeps_released: bool = False,
+    ) -> None:
         self._admin_url, self._options, self._keeps_released = admin_url, options, keeps_released
         self._prepare = prepare
         self._prefix = f"a2a_test_{secrets.token_hex(4)}"
@@ -40,7 +49,9 @@ class DatabaseFactory:
         return await self._create("", name)
 
     def release(self, url: str) -> None:
-        """Let a database be dropped when the next one is created, or later, as soon as it has no sessions."""
+        """Let a database be dropped when the next one is created, or later, as soon as it has no
+        sessions.
+        """
         if not self._keeps_released:
             self._released.add(urlsplit(url).path.removeprefix("/"))
 
@@ -48,7 +59,9 @@ class DatabaseFactory:
         """Drop all databases of this run, even with open connections."""
         connection = await asyncpg.connect(self._admin_url)
         try:
-            rows = await connection.fetch("SELECT datname FROM pg_database WHERE starts_with(datname, $1)", self._prefix)
+            rows = await connection.fetch(
+                "SELECT datname FROM pg_database WHERE starts_with(datname, $1)", self._prefix
+            )
             for row in rows:
                 await connection.execute(f'DROP DATABASE IF EXISTS "{row["datname"]}" WITH (FORCE)')
         finally:
@@ -68,8 +81,13 @@ class DatabaseFactory:
     async def _drop_released(self, connection: asyncpg.Connection) -> None:
         if not self._released:
             return
-        used = {row["datname"] for row in await connection.fetch("SELECT DISTINCT datname FROM pg_stat_activity")}
-        for name in self._released - used:  # Postgres would wait five seconds for those that are used
+        used = {
+            row["datname"]
+            for row in await connection.fetch("SELECT DISTINCT datname FROM pg_stat_activity")
+        }
+        for name in (
+            self._released - used
+        ):  # Postgres would wait five seconds for those that are used
             with suppress(asyncpg.ObjectInUseError):
                 await connection.execute(f'DROP DATABASE IF EXISTS "{name}"')
                 self._released.discard(name)

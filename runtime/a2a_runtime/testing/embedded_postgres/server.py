@@ -1,7 +1,8 @@
 """A PostgreSQL server in a folder of its own, which tests start, stop, kill and freeze.
 
-The server never outlives the test run: on Linux the kernel kills it together with the thread that started it (start it from the main thread);
-elsewhere the context manager stops it. Its folder contains the data, the socket and the log, and is deleted with it.
+The server never outlives the test run: on Linux the kernel kills it together with the thread that
+started it (start it from the main thread); elsewhere the context manager stops it. Its folder
+contains the data, the socket and the log, and is deleted with it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from a2a_runtime.testing.embedded_postgres.binaries import PostgresMissingError, find_programs, find_unprivileged_user
+from a2a_runtime.testing.embedded_postgres.binaries import (
+    PostgresMissingError,
+    find_programs,
+    find_unprivileged_user,
+)
 from a2a_runtime.testing.ports import find_free_port
 
 _START_TIMEOUT_SECONDS = 120.0
@@ -34,18 +39,24 @@ _SETTINGS = {"max_connections": "200", "shared_buffers": "64MB", "log_min_messag
 
 
 class PostgresServer:
-    """A server on a free port of 127.0.0.1 and on a socket in its folder; ``with`` starts and removes it.
+    """A server on a free port of 127.0.0.1 and on a socket in its folder; ``with`` starts and
+    removes it.
 
-    With ``in_memory`` its data are in shared memory, if that has room: creating a database there takes a third of the time.
+    With ``in_memory`` its data are in shared memory, if that has room: creating a database there
+    takes a third of the time.
     """
 
-    def __init__(self, settings: Mapping[str, str] | None = None, *, in_memory: bool = False) -> None:
+    def __init__(
+        self, settings: Mapping[str, str] | None = None, *, in_memory: bool = False
+    ) -> None:
         self._settings = _SETTINGS | dict(settings or {})
         self._process: subprocess.Popen[bytes] | None = None
         self._user = find_unprivileged_user()
         self.is_in_memory = in_memory and _has_room_in_memory(self._user)
         self.folder = _make_folder(_find_temporary_folder(self._user), self._user)
-        self._programs = find_programs(self.folder, self._user)  # not in memory, where programs may be forbidden
+        self._programs = find_programs(
+            self.folder, self._user
+        )  # not in memory, where programs may be forbidden
         self._data = self.folder / "data"
         if self.is_in_memory:
             data = _make_folder(_MEMORY, self._user) / "data"
@@ -67,21 +78,38 @@ class PostgresServer:
         self.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.remove()
 
     def start(self) -> None:
         """Start the server and wait until it is ready; data of an earlier start are kept."""
         if not self._data.exists():
-            self._run("initdb", "--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C", "-D", str(self._data))
+            self._run(
+                "initdb",
+                "--no-sync",
+                "--auth=trust",
+                "--username=postgres",
+                "--encoding=UTF8",
+                "--locale=C",
+                "-D",
+                str(self._data),
+            )
         deadline = time.monotonic() + _START_TIMEOUT_SECONDS
         while True:
             self._process = self._spawn()
             if self._wait_ready(deadline):
                 return
-            # After a kill -9 the orphaned backends hold the shared memory for a moment; a port can be taken between choosing and binding it.
+            # After a kill -9 the orphaned backends hold the shared memory for a moment; a port can
+            # be taken between choosing and binding it.
             if time.monotonic() > deadline:
-                raise PostgresMissingError(f"PostgresServer: did not start: {self.read_log()[-2000:]}")
+                raise PostgresMissingError(
+                    f"PostgresServer: did not start: {self.read_log()[-2000:]}"
+                )
             time.sleep(0.05)
 
     def stop(self) -> None:
@@ -97,7 +125,9 @@ class PostgresServer:
         self.start()
 
     def freeze(self) -> None:
-        """Stop all processes of the server with SIGSTOP: connections stay open without a response."""
+        """Stop all processes of the server with SIGSTOP: connections stay open without a
+        response.
+        """
         for pid in self._pids():
             _signal(pid, signal.SIGSTOP)
 
@@ -107,7 +137,9 @@ class PostgresServer:
             _signal(pid, signal.SIGCONT)
 
     def remove(self) -> None:
-        """Stop the server at once and delete its folder: nothing that a checkpoint would write is read again."""
+        """Stop the server at once and delete its folder: nothing that a checkpoint would write is
+        read again.
+        """
         if self._process is not None:
             self.thaw()
             self._end(signal.SIGQUIT)
@@ -127,14 +159,31 @@ class PostgresServer:
     def _run(self, program: str, *arguments: str) -> None:
         command = [str(self._programs.folder / program), *arguments]
         done = subprocess.run(  # noqa: S603  # a program of the installed package
-            command, user=self._user, cwd=self.folder, capture_output=True, text=True, timeout=120, check=False
+            command,
+            user=self._user,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
         )
         if done.returncode:
-            raise PostgresMissingError(f"{program} failed: {done.stderr.strip() or done.stdout.strip()}")
+            raise PostgresMissingError(
+                f"{program} failed: {done.stderr.strip() or done.stdout.strip()}"
+            )
 
     def _spawn(self) -> subprocess.Popen[bytes]:
-        settings = self._settings | {"port": str(self.port), "listen_addresses": "127.0.0.1", "unix_socket_directories": str(self.folder)}
-        command = [str(self._programs.folder / "postgres"), "-D", str(self._data), *(f"--{name}={value}" for name, value in settings.items())]
+        settings = self._settings | {
+            "port": str(self.port),
+            "listen_addresses": "127.0.0.1",
+            "unix_socket_directories": str(self.folder),
+        }
+        command = [
+            str(self._programs.folder / "postgres"),
+            "-D",
+            str(self._data),
+            *(f"--{name}={value}" for name, value in settings.items()),
+        ]
         with (self.folder / "log").open("ab") as log:
             return subprocess.Popen(  # noqa: S603  # a program of the installed package
                 command,
@@ -148,7 +197,10 @@ class PostgresServer:
             )
 
     def _wait_ready(self, deadline: float) -> bool:
-        """Wait until the server accepts sessions; return false at the deadline. The pid file contains its status."""
+        """Wait until the server accepts sessions; return false at the deadline.
+
+        The pid file contains its status.
+        """
         status = self._data / "postmaster.pid"
         process = self._require_process()
         while process.poll() is None and time.monotonic() < deadline:
@@ -191,7 +243,9 @@ def _signal(pid: int, how: signal.Signals) -> None:
 
 
 def _kill_with_parent(parent: int) -> Callable[[], None] | None:
-    """Build the function that the child runs first: it asks the kernel for a SIGKILL when the parent dies."""
+    """Build the function that the child runs first: it asks the kernel for a SIGKILL when the
+    parent dies.
+    """
     if sys.platform != "linux":
         return None
     libc = ctypes.CDLL(None)
@@ -214,11 +268,20 @@ def _make_folder(parent: Path, user: str | None) -> Path:
 
 
 def remove_stale_folders(parent: Path) -> None:
-    """Remove the folders of servers whose test run was killed: the server ended with it, but its folder stayed."""
+    """Remove the folders of servers whose test run was killed: the server ended with it, but its
+    folder stayed.
+    """
     for folder in parent.glob(f"{_PREFIX}*"):
         with suppress(OSError):
             if folder.stat().st_uid == os.geteuid() or os.geteuid() == 0:
-                last_used = max(path.stat().st_mtime for path in (folder, *folder.glob("data/pg_wal"), *folder.glob("data/postmaster.pid")))
+                last_used = max(
+                    path.stat().st_mtime
+                    for path in (
+                        folder,
+                        *folder.glob("data/pg_wal"),
+                        *folder.glob("data/postmaster.pid"),
+                    )
+                )
                 if time.time() - last_used > _STALE_SECONDS and not _is_alive(folder):
                     shutil.rmtree(folder, ignore_errors=True)
 
@@ -238,7 +301,12 @@ def _is_alive(folder: Path) -> bool:
 
 
 def _has_room_in_memory(user: str | None) -> bool:
-    return _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _MEMORY_BYTES and os.access(_MEMORY, os.W_OK) and _can_enter(user, _MEMORY)
+    return (
+        _MEMORY.is_dir()
+        and shutil.disk_usage(_MEMORY).free > _MEMORY_BYTES
+        and os.access(_MEMORY, os.W_OK)
+        and _can_enter(user, _MEMORY)
+    )
 
 
 def _find_temporary_folder(user: str | None) -> Path:
@@ -246,9 +314,16 @@ def _find_temporary_folder(user: str | None) -> Path:
     for folder in map(Path, dict.fromkeys((tempfile.gettempdir(), "/tmp", "/var/tmp"))):  # noqa: S108  # only as homes of mkdtemp
         if _can_enter(user, folder):
             return folder
-    raise PostgresMissingError(f"PostgresServer: user {user!r} can enter no folder for temporary files; set TMPDIR")
+    raise PostgresMissingError(
+        f"PostgresServer: user {user!r} can enter no folder for temporary files; set TMPDIR"
+    )
 
 
 def _can_enter(user: str | None, folder: Path) -> bool:
     command = ["/bin/ls", str(folder)]
-    return user is None or not subprocess.run(command, user=user, capture_output=True, cwd="/", check=False).returncode  # noqa: S603  # fixed
+    return (
+        user is None
+        or not subprocess.run(  # noqa: S603  # fixed
+            command, user=user, capture_output=True, cwd="/", check=False
+        ).returncode
+    )

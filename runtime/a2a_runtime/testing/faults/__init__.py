@@ -1,4 +1,5 @@
-"""Fault deck: kills, freezes and cuts under an agent of yours, and the promises that it keeps all the same.
+"""Fault deck: kills, freezes and cuts under an agent of yours, and the promises that it keeps all
+the same.
 
 ::
 
@@ -9,8 +10,9 @@
             report = deck.run(deck.kill, deck.freeze, deck.cut)
         assert report.completed
 
-The agent runs as ``a2a-gen serve`` runs it, in processes of its own. Callers send messages, follow streams and cancel tasks all the while. Then every
-acknowledged task has to be there, with one end, events without a gap, and no other end than the cancellation that was confirmed.
+The agent runs as ``a2a-gen serve`` runs it, in processes of its own. Callers send messages, follow
+streams and cancel tasks all the while. Then every acknowledged task has to be there, with one end,
+events without a gap, and no other end than the cancellation that was confirmed.
 
     deck         the processes, the faults and the checks
     load         callers, and what they were told

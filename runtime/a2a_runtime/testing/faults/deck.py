@@ -56,12 +56,16 @@ class DeckOptions(TypedDict, total=False):
 class FaultDeck:
     """An agent in processes of its own, with callers, and faults that happen to it.
 
-    ``app`` is what ``a2a-gen serve`` takes, ``store`` the URL of a store that outlives its processes.
+    ``app`` is what ``a2a-gen serve`` takes, ``store`` the URL of a store that outlives its
+    processes.
     """
 
     def __init__(self, app: str, store: str, log: Path, **options: Unpack[DeckOptions]) -> None:
         if store.startswith("memory"):
-            raise ValueError("fault deck: store: a memory store does not outlive its process; use sqlite:///file or postgresql://…")
+            raise ValueError(
+                "fault deck: store: a memory store does not outlive its process; use "
+                "sqlite:///file or postgresql://…"
+            )
         message = options.get("message", "hello")
         build: Callable[[int], Content] = message if callable(message) else lambda _: message
         self._app, self._store, self._log, self._options = app, store, log, options
@@ -98,7 +102,12 @@ class FaultDeck:
             self._stack = stack.pop_all()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._stack.close()
 
     @property
@@ -147,7 +156,10 @@ class FaultDeck:
     def cut_store(self) -> None:
         """Cut all connections to Postgres."""
         if self._store_proxy is None:
-            raise ValueError("fault deck: cut_store: a file has no connections; use a Postgres store, or leave this fault out")
+            raise ValueError(
+                "fault deck: cut_store: a file has no connections; use a Postgres store, or "
+                "leave this fault out"
+            )
         self._run(self._store_proxy.cut())
 
     def fill_disk(self) -> None:
@@ -165,7 +177,9 @@ class FaultDeck:
         time.sleep(number * _LEASE_SECONDS)
 
     def run(self, *faults: Callable[[], object]) -> LoadReport:
-        """Apply faults one after the other under load, then check every promise; raise ``AssertionError`` with those that are broken."""
+        """Apply faults one after the other under load, then check every promise; raise
+        ``AssertionError`` with those that are broken.
+        """
         load = Load(self.url, self._plan)
         self._run(load.start())
         try:
@@ -177,7 +191,9 @@ class FaultDeck:
             self._run(load.stop())
         report = self._run(load.check())
         if report.violations:
-            listed = "\n".join((f"fault deck: {len(report.violations)} broken promises:", *report.violations[:20]))
+            listed = "\n".join(
+                (f"fault deck: {len(report.violations)} broken promises:", *report.violations[:20])
+            )
             raise AssertionError(f"{listed}\nThe log ends with:\n{self.processes[0].read_log()}")
         return report
 
@@ -185,7 +201,10 @@ class FaultDeck:
         try:
             self._run(load.wait_for_more(_TASKS_BETWEEN_FAULTS))
         except TimeoutError as error:
-            text = f"fault deck: the agent accepted no more tasks in {self._plan.end_seconds:g} s; its log ends with:"
+            text = (
+                f"fault deck: the agent accepted no more tasks in {self._plan.end_seconds:g} s; "
+                "its log ends with:"
+            )
             raise AssertionError(f"{text}\n{self.processes[0].read_log()}") from error
 
     # Processes
@@ -203,7 +222,9 @@ class FaultDeck:
             process.thaw()
 
     def _start(self, command: str, stack: ExitStack, port: int | None = None) -> AgentProcess:
-        process = AgentProcess((command, self._app), port or find_free_port(), self._log, self._environment)
+        process = AgentProcess(
+            (command, self._app), port or find_free_port(), self._log, self._environment
+        )
         stack.callback(process.kill)
         process.wait_until_ready()
         return process
@@ -215,7 +236,9 @@ class FaultDeck:
         store = self._store
         address = urlsplit(store)
         if address.scheme.startswith("postgres"):
-            self._store_proxy = proxy = CuttableProxy([(address.hostname or "127.0.0.1", address.port or _POSTGRES_PORT)])
+            self._store_proxy = proxy = CuttableProxy(
+                [(address.hostname or "127.0.0.1", address.port or _POSTGRES_PORT)]
+            )
             self._run(proxy.open())
             stack.callback(lambda: self._run(proxy.close()))
             user, at, _ = address.netloc.rpartition("@")
@@ -227,7 +250,10 @@ class FaultDeck:
             "ORPHAN_SCAN_INTERVAL": "0.25",
             "SHUTDOWN_GRACE": "1",
         }
-        return {**{PREFIX + name: value for name, value in own.items()}, **self._options.get("environment", {})}
+        return {
+            **{PREFIX + name: value for name, value in own.items()},
+            **self._options.get("environment", {}),
+        }
 
     def _run(self, steps: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine in the loop of the deck, and wait for it."""

@@ -17,7 +17,12 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TypeVar
 
-from a2a_contract.errors import A2AError, TaskNotCancelableError, TaskNotFoundError, UnavailableError
+from a2a_contract.errors import (
+    A2AError,
+    TaskNotCancelableError,
+    TaskNotFoundError,
+    UnavailableError,
+)
 from a2a_contract.lifecycle import INTERRUPTED, TERMINAL, State
 from a2a_contract.v1_0 import Message, Task, TaskStatusUpdateEvent
 from a2a_runtime.client import A2AClient, ClientOptions, SendOptions
@@ -70,7 +75,9 @@ class Load:
         self.acknowledged: list[str] = []
         self._confirmed: set[str] = set()
         self._streamed: dict[str, list[tuple[int, bool]]] = {}
-        """Numbers of the events of each stream, and whether each is a snapshot of the task instead."""
+        """Numbers of the events of each stream, and whether each is a snapshot of the task
+        instead.
+        """
         self._numbers = count()
         self._callers: list[asyncio.Task[None]] = []
         self._is_stopping = False
@@ -105,7 +112,11 @@ class Load:
             while not self._is_stopping:
                 number = next(self._numbers)
                 try:
-                    await (self._follow(client, number) if number % _STREAM == 0 else self._send(client, number))
+                    await (
+                        self._follow(client, number)
+                        if number % _STREAM == 0
+                        else self._send(client, number)
+                    )
                 except (A2AClientError, UnavailableError):  # not acknowledged
                     await asyncio.sleep(_PAUSE_SECONDS)
 
@@ -113,14 +124,22 @@ class Load:
         return SendOptions(skill=self._plan.skill, idempotency_key=str(uuid.uuid4()))
 
     async def _send(self, client: A2AClient, number: int) -> None:
-        sent = await client.send(self._plan.build_content(number), wait=False, options=self._options())
+        sent = await client.send(
+            self._plan.build_content(number), wait=False, options=self._options()
+        )
         if isinstance(sent, Message):
-            raise TypeError("fault deck: the agent replied with a message; name a skill that makes tasks: skill=")
+            raise TypeError(
+                "fault deck: the agent replied with a message; name a skill that makes "
+                "tasks: skill="
+            )
         self.acknowledged.append(sent.id)
         if number % _CANCEL == 0:
             try:
                 canceled = await client.cancel(sent.id)
-            except (TaskNotCancelableError, TaskNotFoundError):  # the check finds a task that is lost
+            except (
+                TaskNotCancelableError,
+                TaskNotFoundError,
+            ):  # the check finds a task that is lost
                 return
             if State(canceled.status.state) is State.CANCELED:
                 self._confirmed.add(sent.id)
@@ -137,7 +156,9 @@ class Load:
                 if stream.cursor is not None:
                     seen.append((number_of(stream.cursor), isinstance(event, Task)))
         except (A2AClientError, A2AError):
-            if stream.task_id is None:  # not acknowledged; otherwise the check finds what is wrong with the task
+            if (
+                stream.task_id is None
+            ):  # not acknowledged; otherwise the check finds what is wrong with the task
                 raise
 
     async def check(self) -> LoadReport:
@@ -161,24 +182,32 @@ class Load:
         task = await self._ask(lambda: _find_end(client, task_id))
         state = State(task.status.state)
         if task_id in self._confirmed and state is not State.CANCELED:
-            report.violations.append(f"task {task_id}: its cancellation was confirmed, and it is {state.name}")
+            report.violations.append(
+                f"task {task_id}: its cancellation was confirmed, and it is {state.name}"
+            )
         report.completed += state is State.COMPLETED
         report.canceled += state is State.CANCELED
         report.waiting += state in INTERRUPTED
         report.other_ends += state in TERMINAL - {State.COMPLETED, State.CANCELED}
         seen = self._streamed.get(task_id, [])
         if not _is_complete(seen):
-            report.violations.append(f"task {task_id}: its stream had the events {[number for number, _ in seen]}")
+            report.violations.append(
+                f"task {task_id}: its stream had the events {[number for number, _ in seen]}"
+            )
         if state in TERMINAL:
             numbers, ends = await self._ask(lambda: _read_events(client, task_id))
             report.events += len(numbers)
             if numbers != list(range(1, len(numbers) + 1)) or ends != numbers[-1:]:
-                report.violations.append(f"task {task_id}: its events are {numbers}, and it ended with {ends}")
+                report.violations.append(
+                    f"task {task_id}: its events are {numbers}, and it ended with {ends}"
+                )
         if state is State.COMPLETED and self._plan.check is not None:
             self._plan.check(task)
 
     async def _ask(self, ask: Callable[[], Awaitable[T | None]]) -> T:
-        """Ask until there is an answer; an agent that is unavailable may be on its way back from the last fault."""
+        """Ask until there is an answer; an agent that is unavailable may be on its way back from
+        the last fault.
+        """
         loop, last = asyncio.get_running_loop(), ""
         try:
             async with asyncio.timeout_at(max(self._ends_at, loop.time() + _MIN_CHECK_SECONDS)):
@@ -190,7 +219,9 @@ class Load:
                         last = f"; {error}"
                     await asyncio.sleep(_PAUSE_SECONDS)
         except TimeoutError as error:
-            raise TimeoutError(f"neither an end nor a question in {self._plan.end_seconds:g} s{last}") from error
+            raise TimeoutError(
+                f"neither an end nor a question in {self._plan.end_seconds:g} s{last}"
+            ) from error
 
 
 async def _find_end(client: A2AClient, task_id: str) -> Task | None:
@@ -215,13 +246,18 @@ async def _read_events(client: A2AClient, task_id: str) -> tuple[list[int], list
     async for event in stream:
         number = number_of(stream.cursor or "0")
         numbers.append(number)
-        if isinstance(event, Task | TaskStatusUpdateEvent) and State(event.status.state) in TERMINAL:
+        if (
+            isinstance(event, Task | TaskStatusUpdateEvent)
+            and State(event.status.state) in TERMINAL
+        ):
             ends.append(number)
     return numbers, ends
 
 
 def _is_complete(seen: Sequence[tuple[int, bool]]) -> bool:
-    """Check that a stream has every event once; a snapshot stands for the events up to its number."""
+    """Check that a stream has every event once; a snapshot stands for the events up to its
+    number.
+    """
     last = 0
     for number, is_snapshot in seen:
         if number < last or (not is_snapshot and number != last + 1):

@@ -22,12 +22,25 @@ _ENTRY = "from a2a_gen.entry import main; main()"
 class AgentProcess:
     """One process of ``a2a-gen``, which is ready as soon as its port accepts connections."""
 
-    def __init__(self, words: Sequence[str], port: int, log: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, words: Sequence[str], port: int, log: Path, environment: Mapping[str, str]
+    ) -> None:
         self.port, self._log = port, log
         paths = os.pathsep.join(each for each in sys.path if each)
-        with log.open("a", encoding="utf-8") as output:  # a pipe that is full would stop the process
+        with log.open(
+            "a", encoding="utf-8"
+        ) as output:  # a pipe that is full would stop the process
             self._process = subprocess.Popen(  # noqa: S603 - the words of a test
-                [sys.executable, "-c", _ENTRY, *words, "--port", str(port), "--log-level", "warning"],
+                [
+                    sys.executable,
+                    "-c",
+                    _ENTRY,
+                    *words,
+                    "--port",
+                    str(port),
+                    "--log-level",
+                    "warning",
+                ],
                 env={**os.environ, "PYTHONPATH": paths, **environment},
                 stdout=output,
                 stderr=output,
@@ -39,17 +52,31 @@ class AgentProcess:
         deadline = time.monotonic() + START_SECONDS
         while not _is_listening(self.port):
             if self._process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"fault deck: the agent did not start; its log ends with:\n{self.read_log()}")
+                raise RuntimeError(
+                    f"fault deck: the agent did not start; its log ends with:\n{self.read_log()}"
+                )
             time.sleep(_POLL_SECONDS)
 
     def limit_files(self, max_bytes: int | None) -> None:
-        """Let writes beyond a size of any file fail, as on a full disk; ``None`` lifts the limit. On Linux only."""
+        """Let writes beyond a size of any file fail, as on a full disk; ``None`` lifts the limit.
+
+        On Linux only.
+        """
         if sys.platform != "linux":
-            raise ValueError("fault deck: fill_disk: only Linux can limit the files of a running process; leave this fault out")
+            raise ValueError(
+                "fault deck: fill_disk: only Linux can limit the files of a running process; "
+                "leave this fault out"
+            )
         import resource  # noqa: PLC0415 - not there on every system
 
-        _, hard = resource.prlimit(self._process.pid, resource.RLIMIT_FSIZE)  # only root may raise it again
-        resource.prlimit(self._process.pid, resource.RLIMIT_FSIZE, (hard if max_bytes is None else max_bytes, hard))
+        _, hard = resource.prlimit(
+            self._process.pid, resource.RLIMIT_FSIZE
+        )  # only root may raise it again
+        resource.prlimit(
+            self._process.pid,
+            resource.RLIMIT_FSIZE,
+            (hard if max_bytes is None else max_bytes, hard),
+        )
 
     def freeze(self) -> None:
         """Stop the process without its knowledge."""

@@ -16,7 +16,9 @@ _LINGER_ZERO = struct.pack("ii", 1, 0)
 
 
 class CuttableProxy:
-    """Server on a free port of this machine, whose connections lead to the next target that accepts one."""
+    """Server on a free port of this machine, whose connections lead to the next target that accepts
+    one.
+    """
 
     def __init__(self, targets: Sequence[tuple[str, int]]) -> None:
         self.targets = [*targets]
@@ -53,7 +55,9 @@ class CuttableProxy:
         first = next(self._turn)
         for number in range(len(self.targets)):
             with suppress(OSError):
-                return await asyncio.open_connection(*self.targets[(first + number) % len(self.targets)])
+                return await asyncio.open_connection(
+                    *self.targets[(first + number) % len(self.targets)]
+                )
         return None
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

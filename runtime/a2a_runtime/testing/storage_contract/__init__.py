@@ -1,4 +1,5 @@
-"""Contract tests of a storage for ``a2a_runtime.stores.simple``: subclass ``StorageContract`` and provide your storage as a fixture.
+"""Contract tests of a storage for ``a2a_runtime.stores.simple``: subclass ``StorageContract`` and
+provide your storage as a fixture.
 
 ::
 
@@ -8,8 +9,8 @@
             async with MyStorage() as storage:
                 yield storage
 
-Tests of optional methods are skipped for a storage that lacks them. Messages and artifacts are built with the models of the storage's library. Needs
-pytest and anyio.
+Tests of optional methods are skipped for a storage that lacks them. Messages and artifacts are
+built with the models of the storage's library. Needs pytest and anyio.
 """
 
 import pytest

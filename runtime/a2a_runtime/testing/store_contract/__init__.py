@@ -10,14 +10,17 @@
             yield store
             await store.close()
 
-``options`` carries a clock that only the tests move; a store must take the time from it and from nowhere else. Needs pytest and anyio.
+``options`` carries a clock that only the tests move; a store must take the time from it and from
+nowhere else. Needs pytest and anyio.
 """
 
 import pkgutil
 
 import pytest
 
-pytest.register_assert_rewrite(*(module.name for module in pkgutil.iter_modules(__path__, f"{__name__}.")))
+pytest.register_assert_rewrite(
+    *(module.name for module in pkgutil.iter_modules(__path__, f"{__name__}."))
+)
 
 from a2a_runtime.testing.store_contract.suite import StoreContract  # noqa: E402 - assertions of the suite are rewritten only if it is imported after that
 

@@ -55,12 +55,16 @@ class StoreCase:
     @pytest.fixture
     def store(self) -> Store:
         """Provide the store under test."""
-        raise NotImplementedError("Subclasses of StoreContract hand in their store with a fixture `store`")
+        raise NotImplementedError(
+            "Subclasses of StoreContract hand in their store with a fixture `store`"
+        )
 
 
 def build_message(text: str = "hello", message_id: str = "m-1", **members: object) -> Message:
     """Build a message."""
-    return Message.model_validate({"message_id": message_id, "role": Role.USER, "parts": [Part(text=text)], **members})
+    return Message.model_validate(
+        {"message_id": message_id, "role": Role.USER, "parts": [Part(text=text)], **members}
+    )
 
 
 def build_reply(task: StoredTask, text: str) -> Message:
@@ -70,10 +74,14 @@ def build_reply(task: StoredTask, text: str) -> Message:
 
 def build_artifact(artifact_id: str, *texts: str, **members: object) -> Artifact:
     """Build an artifact of texts."""
-    return Artifact.model_validate({"artifact_id": artifact_id, "parts": [Part(text=text) for text in texts], **members})
+    return Artifact.model_validate(
+        {"artifact_id": artifact_id, "parts": [Part(text=text) for text in texts], **members}
+    )
 
 
-def write_artifact(artifact: Artifact, *, append: bool = False, last_chunk: bool = False) -> ChunkWrite:
+def write_artifact(
+    artifact: Artifact, *, append: bool = False, last_chunk: bool = False
+) -> ChunkWrite:
     """Build a write of an artifact."""
     return ChunkWrite(encode_chunk(artifact), append, last_chunk)
 
@@ -108,11 +116,20 @@ def build_new_task(
     """Build the arguments of a creation."""
     message = build_message(text)
     return NewTask(
-        context_id, message, "echo", CANONICAL.name, wire_id=wire_id, idempotency_key=idempotency_key, process=process, push_config=push_config
+        context_id,
+        message,
+        "echo",
+        CANONICAL.name,
+        wire_id=wire_id,
+        idempotency_key=idempotency_key,
+        process=process,
+        push_config=push_config,
     )
 
 
-async def create_task(store: Store, new: NewTask | None = None, scope: TaskScope = SCOPE) -> StoredTask:
+async def create_task(
+    store: Store, new: NewTask | None = None, scope: TaskScope = SCOPE
+) -> StoredTask:
     """Create a task."""
     return (await store.create_task(scope, new or build_new_task())).stored
 
@@ -132,7 +149,10 @@ async def end_task(store: Store, task: StoredTask, state: State = State.COMPLETE
 
 def get_artifact_texts(task: StoredTask) -> dict[str, list[str | None]]:
     """Return the texts of all artifacts of a task."""
-    return {each.artifact_id: [part.text for part in each.parts] for each in task.task.model.artifacts or []}
+    return {
+        each.artifact_id: [part.text for part in each.parts]
+        for each in task.task.model.artifacts or []
+    }
 
 
 def to_comparable(task: StoredTask) -> tuple[StoredTask, bytes]:

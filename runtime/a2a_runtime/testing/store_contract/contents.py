@@ -42,23 +42,49 @@ class ContentRules(StoreCase):
     """Rules of messages, artifacts and metadata."""
 
     async def test_free_json_is_preserved(self, store: Store) -> None:
-        """Large integers, nulls, key order and all characters survive wherever free JSON is stored."""
+        """Large integers, nulls, key order and all characters survive wherever free JSON is
+        stored.
+        """
         part = Part.model_validate({"data": ODD, "metadata": ODD})
-        first = Message.model_validate({"message_id": "m", "role": Role.USER, "parts": [part], "metadata": ODD})
-        task = (await store.create_task(SCOPE, NewTask("c-1", first, "echo", CANONICAL.name, metadata=ODD))).stored
-        made = build_artifact("a").model_copy(update={"name": ODD["text"], "parts": [part], "metadata": ODD})
+        first = Message.model_validate(
+            {"message_id": "m", "role": Role.USER, "parts": [part], "metadata": ODD}
+        )
+        task = (
+            await store.create_task(
+                SCOPE, NewTask("c-1", first, "echo", CANONICAL.name, metadata=ODD)
+            )
+        ).stored
+        made = build_artifact("a").model_copy(
+            update={"name": ODD["text"], "parts": [part], "metadata": ODD}
+        )
         reply = first.model_copy(update={"task_id": task.wire_id, "context_id": "c-1"})
         change = TaskChange(
-            state=State.COMPLETED, status_message=reply, messages=[reply], chunks=[write_artifact(made)], metadata={"zulu": 1, "new": ODD}
+            state=State.COMPLETED,
+            status_message=reply,
+            messages=[reply],
+            chunks=[write_artifact(made)],
+            metadata={"zulu": 1, "new": ODD},
         )
         await store.update_task(SCOPE, task.key, change)
         await store.update_context(SCOPE, "c-1", ODD)
         model = (await load_task(store, task)).task.model
         history, artifacts = model.history or [], model.artifacts or []
         assert model.status.message is not None
-        values: list[object] = [model.status.message.metadata, artifacts[0].metadata, await store.load_context(SCOPE, "c-1")]
-        values += [value for each in history for value in (each.metadata, each.parts[0].data, each.parts[0].metadata)]
-        values += [artifacts[0].parts[0].data, artifacts[0].parts[0].metadata, (model.metadata or {})["new"]]
+        values: list[object] = [
+            model.status.message.metadata,
+            artifacts[0].metadata,
+            await store.load_context(SCOPE, "c-1"),
+        ]
+        values += [
+            value
+            for each in history
+            for value in (each.metadata, each.parts[0].data, each.parts[0].metadata)
+        ]
+        values += [
+            artifacts[0].parts[0].data,
+            artifacts[0].parts[0].metadata,
+            (model.metadata or {})["new"],
+        ]
         expected = json.dumps(ODD)
         assert [json.dumps(value) for value in values] == [expected] * len(values)
         assert list(model.metadata or {}) == [*ODD, "new"]
@@ -67,7 +93,9 @@ class ContentRules(StoreCase):
     async def test_a_null_in_a_data_part_stays_a_null(self, store: Store) -> None:
         """A part whose data is null is not a part without content."""
         task = await create_task(store)
-        made = build_artifact("a").model_copy(update={"parts": [Part.model_validate({"data": None})]})
+        made = build_artifact("a").model_copy(
+            update={"parts": [Part.model_validate({"data": None})]}
+        )
         await store.update_task(SCOPE, task.key, TaskChange(chunks=[write_artifact(made)]))
         body = json.loads((await load_task(store, task)).task.json)
         assert body["artifacts"][0]["parts"] == [{"data": None}]
@@ -75,8 +103,17 @@ class ContentRules(StoreCase):
     async def test_the_json_of_a_task_is_that_of_its_model(self, store: Store) -> None:
         """Both are equal, byte by byte."""
         task = await create_task(store)
-        rich = build_artifact("b", "2", name="n", description="d", metadata={"k": [1]}, extensions=["urn:x"])
-        change = TaskChange(chunks=[replace_artifact("a", "1"), write_artifact(rich), write_artifact(build_artifact("empty"))], metadata={"m": None})
+        rich = build_artifact(
+            "b", "2", name="n", description="d", metadata={"k": [1]}, extensions=["urn:x"]
+        )
+        change = TaskChange(
+            chunks=[
+                replace_artifact("a", "1"),
+                write_artifact(rich),
+                write_artifact(build_artifact("empty")),
+            ],
+            metadata={"m": None},
+        )
         await store.update_task(SCOPE, task.key, change)
         now = await end_task(store, task)
         assert Task.model_validate_json(now.task.json).to_json() == now.task.json
@@ -85,8 +122,13 @@ class ContentRules(StoreCase):
         """A key gets the new value, even null; other keys keep their position."""
         task = await create_task(store)
         await store.update_task(SCOPE, task.key, TaskChange(metadata={"b": {"x": 1}, "a": 1}))
-        await store.update_task(SCOPE, task.key, TaskChange(metadata={"c": 3, "b": {"y": 2}, "a": None}))
-        assert json.dumps((await load_task(store, task)).task.model.metadata) == '{"b": {"y": 2}, "a": null, "c": 3}'
+        await store.update_task(
+            SCOPE, task.key, TaskChange(metadata={"c": 3, "b": {"y": 2}, "a": None})
+        )
+        assert (
+            json.dumps((await load_task(store, task)).task.model.metadata)
+            == '{"b": {"y": 2}, "a": null, "c": 3}'
+        )
 
     async def test_chunks_are_appended_and_replaced(self, store: Store) -> None:
         """Appending continues an artifact, replacing restarts it at its old place."""
@@ -109,7 +151,15 @@ class ContentRules(StoreCase):
         """Several writes to one artifact in one call become one, in their order."""
         task = await create_task(store)
         await store.update_task(
-            SCOPE, task.key, TaskChange(chunks=[replace_artifact("a", "1"), replace_artifact("b", "2"), replace_artifact("c", "3")])
+            SCOPE,
+            task.key,
+            TaskChange(
+                chunks=[
+                    replace_artifact("a", "1"),
+                    replace_artifact("b", "2"),
+                    replace_artifact("c", "3"),
+                ]
+            ),
         )
         writes = [
             append_artifact("a", "x"),
@@ -120,7 +170,11 @@ class ContentRules(StoreCase):
             append_artifact("c", "8"),
         ]
         written = await store.update_task(SCOPE, task.key, TaskChange(chunks=writes))
-        assert get_artifact_texts(await load_task(store, task)) == {"a": ["5", "7"], "b": ["4", "6"], "c": ["3", "8"]}
+        assert get_artifact_texts(await load_task(store, task)) == {
+            "a": ["5", "7"],
+            "b": ["4", "6"],
+            "c": ["3", "8"],
+        }
         assert len(written.events) == 3
 
     async def test_a_batch_keeps_each_write_as_an_event(self, store: Store) -> None:
@@ -136,12 +190,22 @@ class ContentRules(StoreCase):
         ]
         written = await store.update_task(SCOPE, task.key, TaskChange(chunks=writes, is_batch=True))
         updates = [json.loads(event.body)["artifactUpdate"] for event in written.events]
-        assert [(each["artifact"]["parts"][0]["text"], each.get("append", False)) for each in updates] == [
+        assert [
+            (each["artifact"]["parts"][0]["text"], each.get("append", False)) for each in updates
+        ] == [
             *(("1", False), ("2", True), ("3", False), ("4", True), ("5", False), ("6", True)),
         ]
         assert [event.seq for event in written.events] == [2, 3, 4, 5, 6, 7]
-        assert [event.body for event in await store.read_events(task.key, 1)] == [event.body for event in written.events]
-        await store.update_task(SCOPE, task.key, TaskChange(chunks=[append_artifact("a", "7"), append_artifact("b", "8")], is_batch=True))
+        assert [event.body for event in await store.read_events(task.key, 1)] == [
+            event.body for event in written.events
+        ]
+        await store.update_task(
+            SCOPE,
+            task.key,
+            TaskChange(
+                chunks=[append_artifact("a", "7"), append_artifact("b", "8")], is_batch=True
+            ),
+        )
         for now in (await load_task(store, task), await end_task(store, task)):
             assert get_artifact_texts(now) == {"a": ["1", "2", "4", "7"], "b": ["5", "6", "8"]}
             assert [each.name for each in now.task.model.artifacts or []] == ["final", None]
@@ -155,17 +219,32 @@ class ContentRules(StoreCase):
             build_artifact("a", "3", name="final", metadata={"q": 2, "r": 3}, extensions=["urn:x"]),
         ]
         for n, chunk in enumerate(chunks):
-            await store.update_task(SCOPE, task.key, TaskChange(chunks=[write_artifact(chunk, append=n > 0)]))
+            await store.update_task(
+                SCOPE, task.key, TaskChange(chunks=[write_artifact(chunk, append=n > 0)])
+            )
         for now in (await load_task(store, task), await end_task(store, task)):
             (whole,) = now.task.model.artifacts or []
-            assert (whole.name, whole.metadata, whole.extensions) == ("final", {"p": 1, "q": 2, "r": 3}, ["urn:x"])
+            assert (whole.name, whole.metadata, whole.extensions) == (
+                "final",
+                {"p": 1, "q": 2, "r": 3},
+                ["urn:x"],
+            )
             assert [part.text for part in whole.parts] == ["1", "2", "3"]
 
     @pytest.mark.parametrize(
-        ("length", "expected"), [(None, ["m-1", "m-a", "m-b"]), (0, []), (1, ["m-b"]), (2, ["m-a", "m-b"]), (9, ["m-1", "m-a", "m-b"])]
+        ("length", "expected"),
+        [
+            (None, ["m-1", "m-a", "m-b"]),
+            (0, []),
+            (1, ["m-b"]),
+            (2, ["m-a", "m-b"]),
+            (9, ["m-1", "m-a", "m-b"]),
+        ],
     )
     @pytest.mark.parametrize("over", [False, True], ids=["living", "ended"])
-    async def test_a_history_is_read_from_its_end(self, store: Store, length: int | None, expected: list[str], *, over: bool) -> None:
+    async def test_a_history_is_read_from_its_end(
+        self, store: Store, length: int | None, expected: list[str], *, over: bool
+    ) -> None:
         """All messages without a length, the last ones with a length, none with 0."""
         task = await _create_with_content(store, over=over)
         found = await store.load_task(SCOPE, task.wire_id, length)
@@ -185,6 +264,10 @@ class ContentRules(StoreCase):
 
 async def _create_with_content(store: Store, *, over: bool) -> StoredTask:
     task = await create_task(store, build_new_task())
-    await store.update_task(SCOPE, task.key, TaskChange(messages=[build_reply(task, "a")], chunks=[replace_artifact("a", "1")]))
+    await store.update_task(
+        SCOPE,
+        task.key,
+        TaskChange(messages=[build_reply(task, "a")], chunks=[replace_artifact("a", "1")]),
+    )
     await store.update_task(SCOPE, task.key, TaskChange(messages=[build_reply(task, "b")]))
     return await end_task(store, task) if over else task

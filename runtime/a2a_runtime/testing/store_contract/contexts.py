@@ -46,25 +46,37 @@ class ContextRules(StoreCase):
             await store.update_context(SCOPE, "c-1", data)
         assert await store.load_context(SCOPE, "c-1") == {"a": 1}
 
-    async def test_a_conversation_is_the_messages_of_all_its_tasks(self, store: Store, clock: FakeClock) -> None:
+    async def test_a_conversation_is_the_messages_of_all_its_tasks(
+        self, store: Store, clock: FakeClock
+    ) -> None:
         """Messages are ordered by time, across tasks."""
         one = await create_task(store, build_new_task(text="1"))
         clock.advance(1)
         two = await create_task(store, build_new_task(text="2"))
         clock.advance(1)
-        await store.update_task(SCOPE, one.key, TaskChange(messages=[build_reply(one, "3"), build_reply(one, "4")]))
+        await store.update_task(
+            SCOPE, one.key, TaskChange(messages=[build_reply(one, "3"), build_reply(one, "4")])
+        )
         clock.advance(1)
-        await store.update_task(SCOPE, two.key, TaskChange(state=State.COMPLETED, messages=[build_reply(two, "5")]))
+        await store.update_task(
+            SCOPE, two.key, TaskChange(state=State.COMPLETED, messages=[build_reply(two, "5")])
+        )
         assert await _texts(store) == ["1", "2", "3", "4", "5"]
         assert await _texts(store, 2) == ["4", "5"]
         assert await _texts(store, 0) == []
 
-    async def test_the_default_limit_is_a_hundred_messages(self, store: Store, clock: FakeClock) -> None:
+    async def test_the_default_limit_is_a_hundred_messages(
+        self, store: Store, clock: FakeClock
+    ) -> None:
         """The oldest ones are left out."""
         task = await create_task(store, build_new_task(text="first"))
         for n in range(12):
             clock.advance(1)
-            await store.update_task(SCOPE, task.key, TaskChange(messages=[build_reply(task, f"{n}-{i}") for i in range(10)]))
+            await store.update_task(
+                SCOPE,
+                task.key,
+                TaskChange(messages=[build_reply(task, f"{n}-{i}") for i in range(10)]),
+            )
         texts = await _texts(store)
         assert (len(texts), texts[0], texts[-1]) == (100, "2-0", "11-9")
         assert len((await load_task(store, task)).task.model.history or []) == 121
@@ -76,17 +88,29 @@ class ContextRules(StoreCase):
         await store.update_context(SCOPE, "c-1", {"k": 1})
         assert await store.delete_context(SCOPE, "c-1") == 2
         assert await store.delete_context(SCOPE, "c-1") == 0
-        assert [await store.load_task(SCOPE, task.wire_id) for task in (running, done)] == [None, None]
+        assert [await store.load_task(SCOPE, task.wire_id) for task in (running, done)] == [
+            None,
+            None,
+        ]
         assert await store.load_context(SCOPE, "c-1") is None
         assert await _texts(store) == []
         assert (await load_task(store, other)).key == other.key
 
-    async def test_messages_remember_the_skill_of_their_task(self, store: Store, clock: FakeClock) -> None:
-        """Those of hidden skills are left out before the newest are counted, also when their tasks have expired."""
+    async def test_messages_remember_the_skill_of_their_task(
+        self, store: Store, clock: FakeClock
+    ) -> None:
+        """Those of hidden skills are left out before the newest are counted, also when their tasks
+        have expired.
+        """
         for text, skill in (("1", "echo"), ("2", "pay"), ("3", "echo"), ("4", "audit")):
             clock.advance(1)
-            await end_task(store, await create_task(store, replace(build_new_task(text=text), skill=skill)))
-        running = await create_task(store, replace(build_new_task(text="5"), skill="pay", hidden_skills=["audit", 'odd " skill']))
+            await end_task(
+                store, await create_task(store, replace(build_new_task(text=text), skill=skill))
+            )
+        running = await create_task(
+            store,
+            replace(build_new_task(text="5"), skill="pay", hidden_skills=["audit", 'odd " skill']),
+        )
         for _ in range(2):
             assert await _texts(store) == ["1", "2", "3", "4", "5"]
             assert await _texts(store, 2, ["pay"]) == ["3", "4"]
@@ -95,12 +119,17 @@ class ContextRules(StoreCase):
             await clean_up(store)
         assert (await load_task(store, running)).hidden_skills == ("audit", 'odd " skill')
 
-    async def test_the_data_of_a_conversation_remembers_all_skills_that_have_written_to_it(self, store: Store) -> None:
+    async def test_the_data_of_a_conversation_remembers_all_skills_that_have_written_to_it(
+        self, store: Store
+    ) -> None:
         """A caller who may not use one of them reads nothing and changes nothing."""
         await store.update_context(SCOPE, "c-1", {"n": 1}, "echo")
         await store.update_context(SCOPE, "c-1", {"n": 2}, "pay", ["audit"])
         await store.update_context(SCOPE, "c-1", {"n": 3}, "echo")
-        assert [await store.load_context(SCOPE, "c-1", hidden) for hidden in ([], ["audit"], ["audit", "pay"])] == [{"n": 3}, {"n": 3}, None]
+        assert [
+            await store.load_context(SCOPE, "c-1", hidden)
+            for hidden in ([], ["audit"], ["audit", "pay"])
+        ] == [{"n": 3}, {"n": 3}, None]
         with pytest.raises(PermissionDeniedError):
             await store.update_context(SCOPE, "c-1", {"n": 4}, "echo", ["pay"])
         assert await store.load_context(SCOPE, "c-1") == {"n": 3}
@@ -115,7 +144,9 @@ class ContextRules(StoreCase):
         assert await _texts(store) == ["other"]
 
 
-async def _texts(store: Store, limit: int | None = None, hidden_skills: Sequence[str] = ()) -> list[str | None]:
+async def _texts(
+    store: Store, limit: int | None = None, hidden_skills: Sequence[str] = ()
+) -> list[str | None]:
     if limit is None:
         messages = await store.load_conversation(SCOPE, "c-1")
     else:

@@ -23,7 +23,10 @@ class CounterRules(StoreCase):
         """A window begins with its first count, and every call gets its remaining seconds."""
         assert await store.count("k", 60) == (1, 60.0)
         clock.advance(59)
-        assert [tuple(await store.count(key, 60)) for key in ("k", "other")] == [(2, 1.0), (1, 60.0)]
+        assert [tuple(await store.count(key, 60)) for key in ("k", "other")] == [
+            (2, 1.0),
+            (1, 60.0),
+        ]
         clock.advance(1)
         assert await store.count("k", 60) == (1, 60.0)
 

@@ -33,10 +33,20 @@ class CreationRules(StoreCase):
         """It has the initial state, version 1, and the message with its ids."""
         task = await create_task(store)
         model = task.task.model
-        assert (task.state, task.version, task.last_seq, task.epoch, task.process) == (State.SUBMITTED, 1, 1, 0, None)
+        assert (task.state, task.version, task.last_seq, task.epoch, task.process) == (
+            State.SUBMITTED,
+            1,
+            1,
+            0,
+            None,
+        )
         assert (model.id, model.context_id) == (task.wire_id, "c-1")
-        assert [(message.task_id, message.context_id) for message in model.history or []] == [(task.wire_id, "c-1")]
-        assert (await load_task(store, task)) == task or (await load_task(store, task)).task.json == task.task.json
+        assert [(message.task_id, message.context_id) for message in model.history or []] == [
+            (task.wire_id, "c-1")
+        ]
+        assert (await load_task(store, task)) == task or (
+            await load_task(store, task)
+        ).task.json == task.task.json
 
     async def test_the_first_event_is_the_task_itself(self, store: Store) -> None:
         """A reader from the start gets the task as it was created."""
@@ -65,33 +75,59 @@ class CreationRules(StoreCase):
         first = await create_task(store, build_new_task(idempotency_key=ONCE))
         await end_task(store, first)
         again = await store.create_task(SCOPE, build_new_task(idempotency_key=ONCE))
-        assert (again.is_new, again.stored.key, again.stored.state, list(again.events)) == (False, first.key, State.COMPLETED, [])
+        assert (again.is_new, again.stored.key, again.stored.state, list(again.events)) == (
+            False,
+            first.key,
+            State.COMPLETED,
+            [],
+        )
 
-    async def test_an_idempotency_key_with_another_request_is_a_conflict(self, store: Store) -> None:
+    async def test_an_idempotency_key_with_another_request_is_a_conflict(
+        self, store: Store
+    ) -> None:
         """The second request changes nothing."""
         first = await create_task(store, build_new_task(idempotency_key=ONCE))
         with pytest.raises(IdempotencyConflictError):
-            await store.create_task(SCOPE, build_new_task(idempotency_key=IdempotencyKey("key-1", b"hash-2", "c-1"), wire_id="other"))
+            await store.create_task(
+                SCOPE,
+                build_new_task(
+                    idempotency_key=IdempotencyKey("key-1", b"hash-2", "c-1"), wire_id="other"
+                ),
+            )
         assert await store.load_task(SCOPE, "other") is None
         assert (await load_task(store, first)).version == 1
 
     async def test_an_idempotency_key_belongs_to_the_given_conversation(self, store: Store) -> None:
         """The same key in two conversations, or without one, finds different tasks."""
         tasks = {
-            (await create_task(store, build_new_task(context_id=f"c-{n}", idempotency_key=IdempotencyKey("key-1", b"hash", context_id)))).key
+            (
+                await create_task(
+                    store,
+                    build_new_task(
+                        context_id=f"c-{n}",
+                        idempotency_key=IdempotencyKey("key-1", b"hash", context_id),
+                    ),
+                )
+            ).key
             for n, context_id in enumerate(("c-1", "c-2", ""))
         }
         assert len(tasks) == 3
 
-    async def test_without_a_given_conversation_the_key_belongs_to_the_scope(self, store: Store) -> None:
-        """A client without a conversation gets a new one each time, but the same task for its key."""
+    async def test_without_a_given_conversation_the_key_belongs_to_the_scope(
+        self, store: Store
+    ) -> None:
+        """A client without a conversation gets a new one each time, but the same task for its
+        key.
+        """
         key = IdempotencyKey("key-1", b"hash")
         first = await create_task(store, build_new_task(context_id="fresh-1", idempotency_key=key))
         again = await create_task(store, build_new_task(context_id="fresh-2", idempotency_key=key))
         assert (again.key, again.context_id) == (first.key, "fresh-1")
 
     async def test_a_repeated_change_is_not_applied_again(self, store: Store) -> None:
-        """A change with an idempotency key is applied once; its repetition is no error even after the end."""
+        """A change with an idempotency key is applied once; its repetition is no error even after
+        the end.
+        """
         task = await create_task(store)
         change = TaskChange(chunks=[replace_artifact("a", "x")], idempotency_key=ONCE)
         first = await store.update_task(SCOPE, task.key, change)
@@ -105,7 +141,11 @@ class CreationRules(StoreCase):
         """A key of a change cannot be used for another request."""
         task = await create_task(store, build_new_task(idempotency_key=ONCE))
         with pytest.raises(IdempotencyConflictError):
-            await store.update_task(SCOPE, task.key, TaskChange(idempotency_key=IdempotencyKey("key-1", b"hash-2", "c-1")))
+            await store.update_task(
+                SCOPE,
+                task.key,
+                TaskChange(idempotency_key=IdempotencyKey("key-1", b"hash-2", "c-1")),
+            )
 
     async def test_a_chosen_id_is_kept(self, store: Store) -> None:
         """A client finds its task by the id that it chose."""
@@ -113,7 +153,11 @@ class CreationRules(StoreCase):
         assert task.wire_id == "job 7/é"
         assert (await load_task(store, task)).task.model.id == "job 7/é"
 
-    @pytest.mark.parametrize("state", [None, State.INPUT_REQUIRED, State.COMPLETED], ids=["running", "suspended", "just ended"])
+    @pytest.mark.parametrize(
+        "state",
+        [None, State.INPUT_REQUIRED, State.COMPLETED],
+        ids=["running", "suspended", "just ended"],
+    )
     async def test_a_chosen_id_in_use_is_refused(self, store: Store, state: State | None) -> None:
         """The id of a task that is active or ended recently is in use."""
         task = await create_task(store, build_new_task(wire_id="job-7"))
@@ -123,7 +167,9 @@ class CreationRules(StoreCase):
             await create_task(store, build_new_task(wire_id="job-7"))
         assert caught.value.details == {"task_id": "job-7"}
 
-    async def test_a_chosen_id_can_be_used_again_some_time_after_the_end(self, store: Store, clock: FakeClock) -> None:
+    async def test_a_chosen_id_can_be_used_again_some_time_after_the_end(
+        self, store: Store, clock: FakeClock
+    ) -> None:
         """The new task has the id; the old one is found by its key, so that its streams can end."""
         old = await end_task(store, await create_task(store, build_new_task(wire_id="job-7")))
         clock.advance(REUSE_SECONDS - 0.001)
@@ -151,6 +197,8 @@ class CreationRules(StoreCase):
         assert not await store.delete_task(SCOPE, "job-7")
         with pytest.raises(TaskNotFoundError):
             await store.read_events(task.key, 0)
-        again = await store.create_task(SCOPE, build_new_task(wire_id="job-7", idempotency_key=ONCE))
+        again = await store.create_task(
+            SCOPE, build_new_task(wire_id="job-7", idempotency_key=ONCE)
+        )
         assert again.is_new
         assert again.stored.key != task.key

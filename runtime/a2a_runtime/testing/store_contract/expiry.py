@@ -32,7 +32,9 @@ from a2a_runtime.testing.store_contract.outbox import build_config
 class ExpiryRules(StoreCase):
     """Rules of the cleanup."""
 
-    async def test_a_task_is_kept_for_its_retention_time(self, store: Store, clock: FakeClock) -> None:
+    async def test_a_task_is_kept_for_its_retention_time(
+        self, store: Store, clock: FakeClock
+    ) -> None:
         """The time counts from the end; late changes do not prolong it."""
         task = await create_task(store)
         clock.advance(HOUR_SECONDS * 5)
@@ -47,9 +49,15 @@ class ExpiryRules(StoreCase):
             await store.read_events(task.key, 0)
 
     async def test_an_expired_task_is_not_read(self, store: Store, clock: FakeClock) -> None:
-        """Not even before the cleanup; one of a dialect with a shorter time is over earlier, and one with pending deliveries stays."""
-        mesh = await end_task(store, await create_task(store, replace(build_new_task(), dialect=MESH.name)))
-        pushed = await end_task(store, await create_task(store, build_new_task(push_config=build_config("a"))))
+        """Not even before the cleanup; one of a dialect with a shorter time is over earlier, and
+        one with pending deliveries stays.
+        """
+        mesh = await end_task(
+            store, await create_task(store, replace(build_new_task(), dialect=MESH.name))
+        )
+        pushed = await end_task(
+            store, await create_task(store, build_new_task(push_config=build_config("a")))
+        )
         running = await create_task(store)
         ended = await end_task(store, await create_task(store))
         clock.advance(HOUR_SECONDS / 2)
@@ -61,14 +69,27 @@ class ExpiryRules(StoreCase):
         assert await store.delete_expired() == 2
         assert await store.load_task(SCOPE, pushed.wire_id) is not None
 
-    async def test_the_tasks_of_a_dialect_may_be_kept_for_a_shorter_time(self, store: Store, clock: FakeClock) -> None:
-        """In batches, also those of later; a task with pending deliveries and those of other dialects stay."""
-        first = [await end_task(store, await create_task(store, replace(build_new_task(), dialect=MESH.name))) for _ in range(5)]
-        pushed = await create_task(store, replace(build_new_task(push_config=build_config("a")), dialect=MESH.name))
+    async def test_the_tasks_of_a_dialect_may_be_kept_for_a_shorter_time(
+        self, store: Store, clock: FakeClock
+    ) -> None:
+        """In batches, also those of later; a task with pending deliveries and those of other
+        dialects stay.
+        """
+        first = [
+            await end_task(
+                store, await create_task(store, replace(build_new_task(), dialect=MESH.name))
+            )
+            for _ in range(5)
+        ]
+        pushed = await create_task(
+            store, replace(build_new_task(push_config=build_config("a")), dialect=MESH.name)
+        )
         other = await end_task(store, await create_task(store))
         await end_task(store, pushed)
         clock.advance(HOUR_SECONDS / 4)
-        later = await end_task(store, await create_task(store, replace(build_new_task(), dialect=MESH.name)))
+        later = await end_task(
+            store, await create_task(store, replace(build_new_task(), dialect=MESH.name))
+        )
         assert await store.delete_expired() == 0
         clock.advance(HOUR_SECONDS / 4)
         assert [await store.delete_expired(2) for _ in range(4)] == [2, 2, 1, 0]
@@ -76,10 +97,15 @@ class ExpiryRules(StoreCase):
         clock.advance(HOUR_SECONDS / 4)
         assert await store.delete_expired() == 1
         assert await store.load_task(SCOPE, later.wire_id) is None
-        assert [(await load_task(store, task)).wire_id for task in (other, pushed)] == [other.wire_id, pushed.wire_id]
+        assert [(await load_task(store, task)).wire_id for task in (other, pushed)] == [
+            other.wire_id,
+            pushed.wire_id,
+        ]
 
     @pytest.mark.parametrize("state", [State.WORKING, State.INPUT_REQUIRED])
-    async def test_an_active_task_never_expires(self, store: Store, clock: FakeClock, state: State) -> None:
+    async def test_an_active_task_never_expires(
+        self, store: Store, clock: FakeClock, state: State
+    ) -> None:
         """However long it runs or waits."""
         task = await create_task(store)
         await store.update_task(SCOPE, task.key, TaskChange(state=state))
@@ -128,7 +154,11 @@ class ExpiryRules(StoreCase):
         for n in range(4):
             clock.advance(1)
             task = await create_task(store, build_new_task(text=f"{n}"))
-            await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED, messages=[build_reply(task, f"{n}-reply")]))
+            await store.update_task(
+                SCOPE,
+                task.key,
+                TaskChange(state=State.COMPLETED, messages=[build_reply(task, f"{n}-reply")]),
+            )
         await store.update_context(SCOPE, "c-1", {"k": 1})
         clock.advance(HOUR_SECONDS)
         assert await store.delete_expired() == 4
@@ -138,8 +168,12 @@ class ExpiryRules(StoreCase):
         assert (await _texts(store))[-2:] == ["3-reply", "new"]
         assert await store.load_context(SCOPE, "c-1") == {"k": 1}
 
-    async def test_a_conversation_has_its_own_retention_time(self, store: Store, clock: FakeClock) -> None:
-        """Messages expire by their own time, with or without their task; unused data expires as well."""
+    async def test_a_conversation_has_its_own_retention_time(
+        self, store: Store, clock: FakeClock
+    ) -> None:
+        """Messages expire by their own time, with or without their task; unused data expires as
+        well.
+        """
         task = await create_task(store, build_new_task(text="old"))
         await store.update_context(SCOPE, "c-1", {"k": 1})
         await store.update_context(SCOPE, "c-2", {"k": 2})
@@ -159,7 +193,9 @@ class ExpiryRules(StoreCase):
         assert list(await store.list_scopes()) == []
 
 
-async def _check_readable(store: Store, found: Sequence[StoredTask], gone: Sequence[StoredTask]) -> None:
+async def _check_readable(
+    store: Store, found: Sequence[StoredTask], gone: Sequence[StoredTask]
+) -> None:
     """Check which tasks readers find."""
     for task in found:
         assert (await load_task(store, task)).key == task.key

@@ -75,7 +75,10 @@ class ListRules(StoreCase):
 
     async def test_tasks_are_listed_by_creation(self, store: Store, clock: FakeClock) -> None:
         """The newest first, whatever has changed since; in pages, and with every filter."""
-        tasks = [await create_task(store, build_new_task(context_id=f"c-{number % 2}")) for number in range(5)]
+        tasks = [
+            await create_task(store, build_new_task(context_id=f"c-{number % 2}"))
+            for number in range(5)
+        ]
         for changed in (tasks[0], tasks[3]):
             clock.advance(1)
             await store.update_task(SCOPE, changed.key, TaskChange(state=State.WORKING))
@@ -84,8 +87,14 @@ class ListRules(StoreCase):
         newest = [tasks[4].key, tasks[3].key, tasks[1].key, tasks[0].key]
         first = await store.list_tasks(SCOPE, TaskQuery(page_size=3, by_creation=True))
         assert ([task.key for task in first.tasks], first.total_size) == (newest[:3], 4)
-        last = await store.list_tasks(SCOPE, TaskQuery(page_size=3, page_token=first.next_page_token, by_creation=True))
-        assert ([task.key for task in last.tasks], last.total_size, last.next_page_token) == (newest[3:], 4, "")
+        last = await store.list_tasks(
+            SCOPE, TaskQuery(page_size=3, page_token=first.next_page_token, by_creation=True)
+        )
+        assert ([task.key for task in last.tasks], last.total_size, last.next_page_token) == (
+            newest[3:],
+            4,
+            "",
+        )
         for query, expected in (
             (TaskQuery("c-1", by_creation=True), [tasks[3].key, tasks[1].key]),
             (TaskQuery(state=State.WORKING, by_creation=True), [tasks[3].key, tasks[0].key]),
@@ -93,7 +102,11 @@ class ListRules(StoreCase):
             (TaskQuery(changed_after=changed_after, by_creation=True), [tasks[3].key]),
         ):
             page = await store.list_tasks(SCOPE, query)
-            assert ([task.key for task in page.tasks], page.total_size, page.next_page_token) == (expected, len(expected), "")
+            assert ([task.key for task in page.tasks], page.total_size, page.next_page_token) == (
+                expected,
+                len(expected),
+                "",
+            )
         with pytest.raises(InvalidParamsError):
             await store.list_tasks(SCOPE, TaskQuery(page_size=3, page_token=first.next_page_token))
 
@@ -102,10 +115,19 @@ class ListRules(StoreCase):
         for _ in range(4):
             await create_task(store)
         first = await store.list_tasks(SCOPE, TaskQuery(page_size=2))
-        last = await store.list_tasks(SCOPE, TaskQuery(page_size=2, page_token=first.next_page_token))
-        assert (len(first.tasks), bool(first.next_page_token), len(last.tasks), last.next_page_token) == (2, True, 2, "")
+        last = await store.list_tasks(
+            SCOPE, TaskQuery(page_size=2, page_token=first.next_page_token)
+        )
+        assert (
+            len(first.tasks),
+            bool(first.next_page_token),
+            len(last.tasks),
+            last.next_page_token,
+        ) == (2, True, 2, "")
 
-    async def test_filters_apply_to_the_list_and_its_size(self, store: Store, clock: FakeClock) -> None:
+    async def test_filters_apply_to_the_list_and_its_size(
+        self, store: Store, clock: FakeClock
+    ) -> None:
         """By conversation, state, time of the status (inclusive), and all of them."""
         old = await create_task(store, build_new_task(context_id="c-1"))
         clock.advance(10)
@@ -117,15 +139,22 @@ class ListRules(StoreCase):
             TaskQuery(state=State.FAILED): set(),
             TaskQuery(changed_after=done.updated_at): {done.key, other.key},
             TaskQuery(changed_after=done.updated_at + timedelta(milliseconds=1)): set(),
-            TaskQuery(context_id="c-1", state=State.COMPLETED, changed_after=old.updated_at): {done.key},
+            TaskQuery(context_id="c-1", state=State.COMPLETED, changed_after=old.updated_at): {
+                done.key
+            },
             TaskQuery(context_id="c-9"): set(),
         }
         for query, expected in queries.items():
             page = await store.list_tasks(SCOPE, query)
-            assert ({task.key for task in page.tasks}, page.total_size) == (expected, len(expected)), query
+            assert ({task.key for task in page.tasks}, page.total_size) == (
+                expected,
+                len(expected),
+            ), query
 
     async def test_totals_follow_every_change(self, store: Store, clock: FakeClock) -> None:
-        """Suspended, answered, ended, deleted, replaced and expired tasks: each total is the number of tasks in the pages."""
+        """Suspended, answered, ended, deleted, replaced and expired tasks: each total is the number
+        of tasks in the pages.
+        """
         tasks = [await create_task(store, build_new_task(wire_id=f"t-{n}")) for n in range(9)]
         for n, states in enumerate(_LIVES):
             for state in states:
@@ -144,7 +173,9 @@ class ListRules(StoreCase):
         await store.delete_context(SCOPE, "c-1")
         assert await _check_totals(store) == 0
 
-    async def test_the_total_of_a_counted_list_is_that_of_its_first_page(self, store: Store) -> None:
+    async def test_the_total_of_a_counted_list_is_that_of_its_first_page(
+        self, store: Store
+    ) -> None:
         """It is counted once; a list with at most a filter by state has the present total."""
         for _ in range(2):
             await create_task(store)
@@ -152,7 +183,8 @@ class ListRules(StoreCase):
         pages = [await store.list_tasks(SCOPE, query) for query in queries]
         await create_task(store)
         following = [
-            await store.list_tasks(SCOPE, replace(query, page_token=page.next_page_token)) for query, page in zip(queries, pages, strict=True)
+            await store.list_tasks(SCOPE, replace(query, page_token=page.next_page_token))
+            for query, page in zip(queries, pages, strict=True)
         ]
         assert [page.total_size for page in (*pages, *following)] == [2, 2, 3, 2]
 
@@ -160,14 +192,26 @@ class ListRules(StoreCase):
         """The filter applies to the next page, and the size is that of the whole list."""
         start = (await create_task(store)).updated_at
         clock.advance(1)
-        tasks = [await end_task(store, await create_task(store, build_new_task(context_id=f"c-{n % 2}"))) for n in range(8)]
-        for query, size in ((TaskQuery(context_id="c-1", page_size=3), 5), (TaskQuery(state=State.COMPLETED, page_size=3), 8)):
-            late = TaskQuery(query.context_id, query.state, start + timedelta(milliseconds=1), page_size=3)
+        tasks = [
+            await end_task(store, await create_task(store, build_new_task(context_id=f"c-{n % 2}")))
+            for n in range(8)
+        ]
+        for query, size in (
+            (TaskQuery(context_id="c-1", page_size=3), 5),
+            (TaskQuery(state=State.COMPLETED, page_size=3), 8),
+        ):
+            late = TaskQuery(
+                query.context_id, query.state, start + timedelta(milliseconds=1), page_size=3
+            )
             assert len(await _all_pages(store, query)) == size
             assert len(await _all_pages(store, late)) == (4 if query.context_id else len(tasks))
 
-    async def test_the_tasks_of_hidden_skills_are_neither_listed_nor_counted(self, store: Store, clock: FakeClock) -> None:
-        """Whatever the filter, the order and the page: a reader gets a total of the tasks that it may see."""
+    async def test_the_tasks_of_hidden_skills_are_neither_listed_nor_counted(
+        self, store: Store, clock: FakeClock
+    ) -> None:
+        """Whatever the filter, the order and the page: a reader gets a total of the tasks that it
+        may see.
+        """
         seen = set[str]()
         for number in range(9):
             clock.advance(1)
@@ -194,26 +238,48 @@ class ListRules(StoreCase):
         page = await store.list_tasks(SCOPE, query)
         assert (page.tasks, page.next_page_token, page.total_size) == ([], "", 0)
 
-    async def test_a_page_token_goes_on_for_a_reader_of_other_skills(self, store: Store, clock: FakeClock) -> None:
-        """Its rights may change between two pages: the list goes on where it was, with the total that holds from then on."""
+    async def test_a_page_token_goes_on_for_a_reader_of_other_skills(
+        self, store: Store, clock: FakeClock
+    ) -> None:
+        """Its rights may change between two pages: the list goes on where it was, with the total
+        that holds from then on.
+        """
         for number in range(9):
             clock.advance(1)
-            await create_task(store, replace(build_new_task(), skill="pay" if number % 3 == 0 else "echo"))
+            await create_task(
+                store, replace(build_new_task(), skill="pay" if number % 3 == 0 else "echo")
+            )
         everything = TaskQuery("c-1", page_size=3)
         visible = replace(everything, hidden_skills=frozenset({"pay"}))
         for before, after, following in ((everything, visible, 4), (visible, everything, 5)):
             first = await store.list_tasks(SCOPE, before)
-            rest = await store.list_tasks(SCOPE, replace(after, page_token=first.next_page_token, page_size=9))
-            assert (len(rest.tasks), rest.total_size) == (following, 6 if after.hidden_skills else 9)
+            rest = await store.list_tasks(
+                SCOPE, replace(after, page_token=first.next_page_token, page_size=9)
+            )
+            assert (len(rest.tasks), rest.total_size) == (
+                following,
+                6 if after.hidden_skills else 9,
+            )
 
     async def test_a_list_has_the_requested_detail(self, store: Store) -> None:
         """Artifacts on request, histories up to their length."""
         task = await create_task(store)
-        await store.update_task(SCOPE, task.key, TaskChange(chunks=[replace_artifact("a", "x")], messages=[build_reply(task, "b")]))
+        await store.update_task(
+            SCOPE,
+            task.key,
+            TaskChange(chunks=[replace_artifact("a", "x")], messages=[build_reply(task, "b")]),
+        )
         plain = (await store.list_tasks(SCOPE, TaskQuery())).tasks[0].task.model
-        short = (await store.list_tasks(SCOPE, TaskQuery(history_length=1, include_artifacts=True))).tasks[0].task.model
+        short = (
+            (await store.list_tasks(SCOPE, TaskQuery(history_length=1, include_artifacts=True)))
+            .tasks[0]
+            .task.model
+        )
         assert (plain.artifacts, len(plain.history or [])) == (None, 2)
-        assert ([each.artifact_id for each in short.artifacts or []], [each.message_id for each in short.history or []]) == (["a"], ["m-b"])
+        assert (
+            [each.artifact_id for each in short.artifacts or []],
+            [each.message_id for each in short.history or []],
+        ) == (["a"], ["m-b"])
 
     @pytest.mark.parametrize(
         ("query", "field"),
@@ -225,9 +291,18 @@ class ListRules(StoreCase):
             (TaskQuery(page_token="bm9uc2Vuc2U"), "pageToken"),  # noqa: S106 - as above
             (TaskQuery(page_token="é"), "pageToken"),  # noqa: S106 - as above
         ],
-        ids=["no page", "page too large", "negative history", "not base64", "not a token", "not ascii"],
+        ids=[
+            "no page",
+            "page too large",
+            "negative history",
+            "not base64",
+            "not a token",
+            "not ascii",
+        ],
     )
-    async def test_invalid_parameters_are_field_errors(self, store: Store, query: TaskQuery, field: str) -> None:
+    async def test_invalid_parameters_are_field_errors(
+        self, store: Store, query: TaskQuery, field: str
+    ) -> None:
         """The error contains the name of the parameter."""
         with pytest.raises(InvalidParamsError) as caught:
             await store.list_tasks(SCOPE, query)
@@ -239,10 +314,17 @@ class ListRules(StoreCase):
             await create_task(store)
         token = (await store.list_tasks(SCOPE, TaskQuery(page_size=1))).next_page_token
         with pytest.raises(InvalidParamsError):
-            await store.list_tasks(SCOPE, TaskQuery(context_id="c-1", page_size=1, page_token=token))
-        assert len((await store.list_tasks(TaskScope("other"), TaskQuery(page_token=token))).tasks) == 0
+            await store.list_tasks(
+                SCOPE, TaskQuery(context_id="c-1", page_size=1, page_token=token)
+            )
+        assert (
+            len((await store.list_tasks(TaskScope("other"), TaskQuery(page_token=token))).tasks)
+            == 0
+        )
 
-    async def test_deleted_tasks_and_old_generations_are_not_listed(self, store: Store, clock: FakeClock) -> None:
+    async def test_deleted_tasks_and_old_generations_are_not_listed(
+        self, store: Store, clock: FakeClock
+    ) -> None:
         """A list has each wire id once, and no deleted task."""
         await end_task(store, await create_task(store, build_new_task(wire_id="job")))
         gone = await create_task(store)

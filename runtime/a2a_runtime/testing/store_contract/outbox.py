@@ -14,7 +14,15 @@ from a2a_runtime.clock import to_millis
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.models import Delivery, StoredTask, TaskChange
 from a2a_runtime.testing.clock import FakeClock
-from a2a_runtime.testing.store_contract.case import HOUR_SECONDS, SCOPE, StoreCase, append_artifact, build_new_task, create_task, end_task
+from a2a_runtime.testing.store_contract.case import (
+    HOUR_SECONDS,
+    SCOPE,
+    StoreCase,
+    append_artifact,
+    build_new_task,
+    create_task,
+    end_task,
+)
 
 
 def build_config(name: str) -> TaskPushNotificationConfig:
@@ -30,7 +38,9 @@ class OutboxRules(StoreCase):
         task = await create_task(store, build_new_task(push_config=build_config("a")))
         await store.put_push_config(SCOPE, task.wire_id, build_config("b"))
         await store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING))
-        await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED, chunks=[append_artifact("r", "x")]))
+        await store.update_task(
+            SCOPE, task.key, TaskChange(state=State.COMPLETED, chunks=[append_artifact("r", "x")])
+        )
         delivered = await _drain(store)
         assert delivered == {"a": [1, 2, 3, 4], "b": [2, 3, 4]}
 
@@ -41,17 +51,32 @@ class OutboxRules(StoreCase):
         (delivery,) = await store.claim_due(30)
         assert delivery.event == (await store.read_events(task.key, 0))[0]
         assert delivery.config == build_config("a").model_copy(update={"task_id": task.wire_id})
-        assert (delivery.attempts, delivery.stored.key, delivery.stored.state) == (1, task.key, State.COMPLETED)
+        assert (delivery.attempts, delivery.stored.key, delivery.stored.state) == (
+            1,
+            task.key,
+            State.COMPLETED,
+        )
 
     async def test_deliveries_are_filtered_by_surface(self, store: Store) -> None:
-        """Agents that share a store send the notifications of their own tasks, with their own keys."""
+        """Agents that share a store send the notifications of their own tasks, with their own
+        keys.
+        """
         await create_task(store, build_new_task(push_config=build_config("a")))
-        await create_task(store, build_new_task(push_config=build_config("b")), TaskScope('/their "own" ü', "acme", "ada"))
+        await create_task(
+            store,
+            build_new_task(push_config=build_config("b")),
+            TaskScope('/their "own" ü', "acme", "ada"),
+        )
         assert list(await store.claim_due(30, surfaces=[])) == []
-        assert [delivery.config.id for delivery in await store.claim_due(30, surfaces=["/x", SCOPE.surface])] == ["a"]
+        assert [
+            delivery.config.id
+            for delivery in await store.claim_due(30, surfaces=["/x", SCOPE.surface])
+        ] == ["a"]
         assert [delivery.config.id for delivery in await store.claim_due(30)] == ["b"]
 
-    async def test_a_claimed_delivery_is_not_claimed_again(self, store: Store, clock: FakeClock) -> None:
+    async def test_a_claimed_delivery_is_not_claimed_again(
+        self, store: Store, clock: FakeClock
+    ) -> None:
         """It is due again after its lease; then only the outcome of the second claim counts."""
         await create_task(store, build_new_task(push_config=build_config("a")))
         (first,) = await store.claim_due(30)
@@ -77,7 +102,9 @@ class OutboxRules(StoreCase):
         clock.advance(59)
         assert list(await store.claim_due(30)) == []
         clock.advance(1)
-        assert [(each.config.id, each.event.seq, each.attempts) for each in await store.claim_due(30)] == [("a", 1, 2)]
+        assert [
+            (each.config.id, each.event.seq, each.attempts) for each in await store.claim_due(30)
+        ] == [("a", 1, 2)]
 
     async def test_concurrent_claims_do_not_overlap(self, store: Store) -> None:
         """Concurrent senders share the deliveries."""
@@ -102,20 +129,36 @@ class OutboxRules(StoreCase):
     async def test_pending_deliveries_use_the_changed_configuration(self, store: Store) -> None:
         """They go to the new URL."""
         task = await create_task(store, build_new_task(push_config=build_config("a")))
-        await store.put_push_config(SCOPE, task.wire_id, build_config("a").model_copy(update={"url": "https://example.org/new"}))
-        assert [delivery.config.url for delivery in await store.claim_due(30)] == ["https://example.org/new"]
+        await store.put_push_config(
+            SCOPE,
+            task.wire_id,
+            build_config("a").model_copy(update={"url": "https://example.org/new"}),
+        )
+        assert [delivery.config.url for delivery in await store.claim_due(30)] == [
+            "https://example.org/new"
+        ]
 
     async def test_a_delivery_has_the_dialect_of_its_configuration(self, store: Store) -> None:
         """That of the task if it came with it, else its own; putting it again changes it."""
         task = await create_task(store, build_new_task(push_config=build_config("a")))
         await store.put_push_config(SCOPE, task.wire_id, build_config("b"), V0_3.name)
         await end_task(store, task)
-        assert {each.config.id: each.dialect for each in await store.claim_due(0)} == {"a": CANONICAL.name, "b": V0_3.name}
+        assert {each.config.id: each.dialect for each in await store.claim_due(0)} == {
+            "a": CANONICAL.name,
+            "b": V0_3.name,
+        }
         await store.put_push_config(SCOPE, task.wire_id, build_config("b"))
-        assert {each.config.id: each.dialect for each in await store.claim_due(0)} == {"a": CANONICAL.name, "b": CANONICAL.name}
+        assert {each.config.id: each.dialect for each in await store.claim_due(0)} == {
+            "a": CANONICAL.name,
+            "b": CANONICAL.name,
+        }
 
-    async def test_a_failed_configuration_gets_no_delivery(self, store: Store, clock: FakeClock) -> None:
-        """Pending deliveries are dropped, later events are not delivered, and time and reason are stored; others are not affected."""
+    async def test_a_failed_configuration_gets_no_delivery(
+        self, store: Store, clock: FakeClock
+    ) -> None:
+        """Pending deliveries are dropped, later events are not delivered, and time and reason are
+        stored; others are not affected.
+        """
         task = await create_task(store, build_new_task(push_config=build_config("a")))
         await store.put_push_config(SCOPE, task.wire_id, build_config("b"))
         await store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING))
@@ -126,9 +169,9 @@ class OutboxRules(StoreCase):
         clock.advance(HOUR_SECONDS / 2)
         assert await _drain(store) == {"b": [2, 3]}
         failures = await store.list_push_failures(SCOPE, task.wire_id)
-        assert {name: (to_millis(failure.at), failure.reason) for name, failure in failures.items()} == {
-            "a": (clock.millis() - 1_800_000, "status 410")
-        }
+        assert {
+            name: (to_millis(failure.at), failure.reason) for name, failure in failures.items()
+        } == {"a": (clock.millis() - 1_800_000, "status 410")}
         assert await store.get_push_config(SCOPE, task.wire_id, "a") is not None
 
     async def test_only_the_last_claim_may_fail(self, store: Store) -> None:

@@ -11,11 +11,22 @@ from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.models import IdempotencyKey, TaskChange, TaskQuery
-from a2a_runtime.testing.store_contract.case import SCOPE, StoreCase, build_new_task, create_task, load_task
+from a2a_runtime.testing.store_contract.case import (
+    SCOPE,
+    StoreCase,
+    build_new_task,
+    create_task,
+    load_task,
+)
 
 OTHER_SCOPES = pytest.mark.parametrize(
     "other_scope",
-    [TaskScope("/other", "acme", "ada"), TaskScope("/agent", "other", "ada"), TaskScope("/agent", "acme", "eve"), TaskScope("/agent", "", "acmeada")],
+    [
+        TaskScope("/other", "acme", "ada"),
+        TaskScope("/agent", "other", "ada"),
+        TaskScope("/agent", "acme", "eve"),
+        TaskScope("/agent", "", "acmeada"),
+    ],
     ids=["other surface", "other tenant", "other owner", "same letters"],
 )
 HOOK = TaskPushNotificationConfig(id="hook", url="https://example.org/hook")
@@ -25,7 +36,9 @@ class ScopeRules(StoreCase):
     """Rules of isolation."""
 
     @OTHER_SCOPES
-    async def test_tasks_of_other_scopes_do_not_exist(self, store: Store, other_scope: TaskScope) -> None:
+    async def test_tasks_of_other_scopes_do_not_exist(
+        self, store: Store, other_scope: TaskScope
+    ) -> None:
         """They cannot be read, changed, listed, canceled or deleted."""
         task = await create_task(store)
         assert await store.load_task(other_scope, task.wire_id) is None
@@ -40,7 +53,9 @@ class ScopeRules(StoreCase):
         assert (await load_task(store, task)).version == 1
 
     @OTHER_SCOPES
-    async def test_conversations_of_other_scopes_do_not_exist(self, store: Store, other_scope: TaskScope) -> None:
+    async def test_conversations_of_other_scopes_do_not_exist(
+        self, store: Store, other_scope: TaskScope
+    ) -> None:
         """Two callers may use the same id for different conversations."""
         await create_task(store)
         await store.update_context(SCOPE, "c-1", {"k": 1})
@@ -52,7 +67,9 @@ class ScopeRules(StoreCase):
         assert len(await store.load_conversation(SCOPE, "c-1")) == 1
 
     @OTHER_SCOPES
-    async def test_push_configurations_of_other_scopes_do_not_exist(self, store: Store, other_scope: TaskScope) -> None:
+    async def test_push_configurations_of_other_scopes_do_not_exist(
+        self, store: Store, other_scope: TaskScope
+    ) -> None:
         """They belong to the owner of the task."""
         task = await create_task(store)
         await store.put_push_config(SCOPE, task.wire_id, HOOK)
@@ -67,11 +84,17 @@ class ScopeRules(StoreCase):
         assert await store.get_push_config(SCOPE, task.wire_id, "hook") is not None
 
     @OTHER_SCOPES
-    async def test_ids_and_idempotency_keys_are_unique_per_scope(self, store: Store, other_scope: TaskScope) -> None:
+    async def test_ids_and_idempotency_keys_are_unique_per_scope(
+        self, store: Store, other_scope: TaskScope
+    ) -> None:
         """Two callers may choose the same ones."""
         key = IdempotencyKey("key", b"hash")
         ours = await create_task(store, build_new_task(wire_id="job", idempotency_key=key))
-        theirs = await create_task(store, build_new_task(wire_id="job", idempotency_key=IdempotencyKey("key", b"other hash")), other_scope)
+        theirs = await create_task(
+            store,
+            build_new_task(wire_id="job", idempotency_key=IdempotencyKey("key", b"other hash")),
+            other_scope,
+        )
         assert ours.key != theirs.key
         assert (await load_task(store, theirs)).scope == other_scope
 

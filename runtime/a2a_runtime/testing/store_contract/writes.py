@@ -73,7 +73,9 @@ class WriteRules(StoreCase):
         """The lease tells how far the latest run is; messages of clients take no number."""
         task = await begin_run(store)
         await store.update_task(SCOPE, task.key, number(1, "1"))
-        await store.update_task(SCOPE, task.key, TaskChange(chunks=[append_artifact("a", "unnumbered")]))
+        await store.update_task(
+            SCOPE, task.key, TaskChange(chunks=[append_artifact("a", "unnumbered")])
+        )
         assert (await store.renew_lease("p-1")).claimed == {task.key: RunProgress(1, 1)}
         clock.advance(60)
         await store.register("p-2")
@@ -83,7 +85,9 @@ class WriteRules(StoreCase):
         assert (await store.renew_lease("p-2")).claimed == {task.key: RunProgress(2, 1)}
 
     async def test_another_process_cannot_write(self, store: Store) -> None:
-        """Two processes may know a run by the same epoch, when the store has lost the claim of the first one."""
+        """Two processes may know a run by the same epoch, when the store has lost the claim of the
+        first one.
+        """
         task = await begin_run(store)
         with pytest.raises(FencedError):
             await store.update_task(SCOPE, task.key, number(1, "1", process="p-2"))
@@ -97,7 +101,9 @@ class WriteRules(StoreCase):
             await store.read_events(task.key, 3)
 
     async def test_the_mark_of_an_event_identifies_it(self, store: Store) -> None:
-        """A reader whose event has another mark in the log has seen what the log lost; stores without marks never lose."""
+        """A reader whose event has another mark in the log has seen what the log lost; stores
+        without marks never lose.
+        """
         task = await begin_run(store)
         (written,) = (await store.update_task(SCOPE, task.key, number(1, "1"))).events
         assert (await load_task(store, task)).mark == written.mark
@@ -107,10 +113,16 @@ class WriteRules(StoreCase):
                 await store.read_events(task.key, 2, mark=written.mark + 1)
 
     async def test_a_suspended_task_that_is_to_be_canceled_is_an_orphan(self, store: Store) -> None:
-        """A process that finds it ends it, even if the process that took the cancellation is gone."""
+        """A process that finds it ends it, even if the process that took the cancellation is
+        gone.
+        """
         await store.register("p-1")
-        waiting, canceled = [await create_task(store, build_new_task(process="p-1")) for _ in range(2)]
-        suspend = TaskChange(state=State.INPUT_REQUIRED, epoch=1, process="p-1", number=1, release_claim=True)
+        waiting, canceled = [
+            await create_task(store, build_new_task(process="p-1")) for _ in range(2)
+        ]
+        suspend = TaskChange(
+            state=State.INPUT_REQUIRED, epoch=1, process="p-1", number=1, release_claim=True
+        )
         await store.request_cancel(SCOPE, canceled.wire_id)
         for task in (waiting, canceled):
             await store.update_task(SCOPE, task.key, suspend)

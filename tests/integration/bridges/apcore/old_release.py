@@ -49,7 +49,11 @@ class Add:
 
     def execute(self, inputs: dict[str, Any], context: Any) -> dict[str, Any]:
         """Add."""
-        return {"total": inputs["a"] + inputs["b"], "by": context.identity.id, "claims": dict(context.identity.attrs)}
+        return {
+            "total": inputs["a"] + inputs["b"],
+            "by": context.identity.id,
+            "claims": dict(context.identity.attrs),
+        }
 
 
 class Count:
@@ -131,6 +135,12 @@ if __name__ == "__main__":
     for name, module in modules.items():
         registry.register(name, module)
     folder = Path(apcore.__file__).parents[1]
-    print(next((each.version for each in distributions(path=[str(folder)]) if each.name == "apcore"), apcore.__version__), flush=True)  # noqa: T201
+    print(  # noqa: T201
+        next(
+            (each.version for each in distributions(path=[str(folder)]) if each.name == "apcore"),
+            apcore.__version__,
+        ),
+        flush=True,
+    )
     auth = JWTAuthenticator(key=KEY, issuer="tests", audience="tools")
     serve(build_executor(), host="127.0.0.1", port=int(sys.argv[1]), log_level="warning", auth=auth)

@@ -10,4 +10,7 @@ from integration.bridges.apcore.world import Add, Count, Slow, build_registry
 from a2a_runtime.bridges.apcore import serve
 
 if __name__ == "__main__":
-    serve(build_registry(math__add=Add(), count__up_to=Count(), time__wait=Slow()), **json.loads(sys.argv[1]))
+    serve(
+        build_registry(math__add=Add(), count__up_to=Count(), time__wait=Slow()),
+        **json.loads(sys.argv[1]),
+    )

@@ -1,4 +1,6 @@
-"""Callers: tokens, keys and authenticators of others, identities for modules, rules of access, protected skills."""
+"""Callers: tokens, keys and authenticators of others, identities for modules, rules of access,
+protected skills.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,16 @@ from typing import Any
 
 import jwt
 import pytest
-from integration.bridges.apcore.world import Add, AgentUnderTest, Delete, Remember, apcore, build_registry, read_data, run_agent
+from integration.bridges.apcore.world import (
+    Add,
+    AgentUnderTest,
+    Delete,
+    Remember,
+    apcore,
+    build_registry,
+    read_data,
+    run_agent,
+)
 
 from a2a_runtime.auth.authentication import Authenticator, Identity
 from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, digest_key
@@ -28,7 +39,9 @@ def bearer(key: str = KEY, **claims: object) -> dict[str, str]:
 
 async def status(agent: AgentUnderTest, headers: Mapping[str, str]) -> tuple[int, str]:
     """Send a request, and return its status and challenge."""
-    response = await agent.http.post("/", json={"jsonrpc": "2.0", "id": 1, "method": "tasks/list", "params": {}}, headers=headers)
+    response = await agent.http.post(
+        "/", json={"jsonrpc": "2.0", "id": 1, "method": "tasks/list", "params": {}}, headers=headers
+    )
     assert KEY not in response.text
     return response.status_code, response.headers.get("www-authenticate", "")
 
@@ -37,14 +50,25 @@ async def status(agent: AgentUnderTest, headers: Mapping[str, str]) -> tuple[int
 async def test_a_token_is_the_identity_of_the_call() -> None:
     """With all of its claims; every other token is refused."""
     async with run_agent(build_registry(memory__show=Remember()), auth=AUTH) as agent:
-        claims = {"email": "ada@example.com", "name": "Ada", "roles": ["dev", "ops"], "team": {"id": 7}}
-        identity = read_data(await agent.call("memory.show", {"number": 1}, headers=bearer(**claims)))["identity"]
+        claims = {
+            "email": "ada@example.com",
+            "name": "Ada",
+            "roles": ["dev", "ops"],
+            "team": {"id": 7},
+        }
+        identity = read_data(
+            await agent.call("memory.show", {"number": 1}, headers=bearer(**claims))
+        )["identity"]
         assert (identity["id"], identity["roles"]) == ("ada", ["dev", "ops"])
         assert claims.items() <= identity["attrs"].items()
         code, challenge = await status(agent, {})
         assert (code, challenge.split()[0]) == (401, "Bearer")
         wrong = ({"exp": time.time() - 60}, {"iss": "https://other.example"}, {"aud": "other"})
-        for headers in (bearer("another key of more than 32 bytes, too"), *(bearer(**each) for each in wrong), {"authorization": "Bearer x.y.z"}):
+        for headers in (
+            bearer("another key of more than 32 bytes, too"),
+            *(bearer(**each) for each in wrong),
+            {"authorization": "Bearer x.y.z"},
+        ):
             code, challenge = await status(agent, headers)
             assert (code, challenge.startswith("Bearer")) == (401, True)
             assert headers["authorization"].removeprefix("Bearer ") not in challenge
@@ -54,14 +78,21 @@ async def test_a_token_is_the_identity_of_the_call() -> None:
 async def test_without_authentication_there_is_no_identity() -> None:
     """A token that is sent anyway is not looked at."""
     async with run_agent(build_registry(memory__show=Remember())) as agent:
-        assert read_data(await agent.call("memory.show", {"number": 1}, headers=bearer()))["identity"] is None
+        assert (
+            read_data(await agent.call("memory.show", {"number": 1}, headers=bearer()))["identity"]
+            is None
+        )
 
 
 def build_protected() -> Any:
     """Build an executor whose rules let only developers add, and every caller see."""
     rules = [
-        apcore.ACLRule(callers=["@external"], targets=["math.*"], effect="allow", conditions={"roles": ["dev"]}),
-        apcore.ACLRule(callers=["@external"], targets=["memory.show", "data.delete"], effect="allow"),
+        apcore.ACLRule(
+            callers=["@external"], targets=["math.*"], effect="allow", conditions={"roles": ["dev"]}
+        ),
+        apcore.ACLRule(
+            callers=["@external"], targets=["memory.show", "data.delete"], effect="allow"
+        ),
     ]
     registry = build_registry(math__add=Add(), memory__show=Remember(), data__delete=Delete())
     return apcore.Executor(registry, acl=apcore.ACL(rules=rules, default_effect="deny"))
@@ -69,15 +100,28 @@ def build_protected() -> Any:
 
 @pytest.mark.requirement("apcore", "FR-ERR-003", "FR-AUT-002", "NFR-SEC-001")
 async def test_a_denied_call_tells_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    """It looks like a task that is not there, and the log has the truth; with the role the call is made."""
+    """It looks like a task that is not there, and the log has the truth; with the role the call is
+    made.
+    """
     async with run_agent(build_protected(), auth=AUTH) as agent:
         error = await agent.fail("math.add", {"a": 1, "b": 2}, headers=bearer())
-        assert (error["code"], error["message"], error["data"]["type"]) == (-32001, "Task not found", "TaskNotFoundError")
-        assert not any(secret in str(error).lower() for secret in ("acl", "denied", "math", "ada", "external"))
-        assert any(each.levelno == logging.WARNING and "math.add" in each.getMessage() for each in caplog.records)
+        assert (error["code"], error["message"], error["data"]["type"]) == (
+            -32001,
+            "Task not found",
+            "TaskNotFoundError",
+        )
+        assert not any(
+            secret in str(error).lower() for secret in ("acl", "denied", "math", "ada", "external")
+        )
+        assert any(
+            each.levelno == logging.WARNING and "math.add" in each.getMessage()
+            for each in caplog.records
+        )
         invalid = await agent.fail("math.add", {"a": "x"}, headers=bearer())
         assert invalid["code"] == -32001
-        assert read_data(await agent.call("math.add", {"a": 1, "b": 2}, headers=bearer(roles=["dev"]))) == {"total": 3}
+        assert read_data(
+            await agent.call("math.add", {"a": 1, "b": 2}, headers=bearer(roles=["dev"]))
+        ) == {"total": 3}
         assert (await agent.rpc("tasks/list", {}, **bearer()))["result"]["totalSize"] == 1
 
 
@@ -87,9 +131,17 @@ async def test_protected_skills_are_on_the_extended_card_only() -> None:
     async with run_agent(build_protected(), auth=AUTH) as agent:
         assert await agent.skills() == ["memory.show"]
         extended = await agent.rpc("agent/getAuthenticatedExtendedCard", {}, **bearer())
-        assert [each["id"] for each in extended["result"]["skills"]] == ["data.delete", "math.add", "memory.show"]
-        assert extended["result"]["securitySchemes"] == {"bearerAuth": {"type": "http", "scheme": "bearer"}}
-        refused = await agent.http.post("/", json={"jsonrpc": "2.0", "id": 1, "method": "agent/getAuthenticatedExtendedCard"})
+        assert [each["id"] for each in extended["result"]["skills"]] == [
+            "data.delete",
+            "math.add",
+            "memory.show",
+        ]
+        assert extended["result"]["securitySchemes"] == {
+            "bearerAuth": {"type": "http", "scheme": "bearer"}
+        }
+        refused = await agent.http.post(
+            "/", json={"jsonrpc": "2.0", "id": 1, "method": "agent/getAuthenticatedExtendedCard"}
+        )
         assert refused.status_code == 401
     async with run_agent(build_protected()) as agent:
         assert await agent.skills() == ["data.delete", "math.add", "memory.show"]
@@ -115,7 +167,11 @@ class Badges:
     def authenticate(self, headers: dict[str, str]) -> Any:
         """Read the badge."""
         name = headers.get("x-badge")
-        return apcore.Identity(id=name, type="service", roles=("dev",), attrs={"badge": name}) if name else None
+        return (
+            apcore.Identity(id=name, type="service", roles=("dev",), attrs={"badge": name})
+            if name
+            else None
+        )
 
 
 class AsyncBadges(Badges):
@@ -138,11 +194,18 @@ async def test_any_authenticator_will_do() -> None:
     for auth in (Badges(), AsyncBadges(), [AUTH, AsyncBadges()]):
         async with run_agent(registry, auth=auth) as agent:
             assert (await status(agent, {}))[0] == 401
-            identity = read_data(await agent.call("memory.show", {"number": 1}, headers={"x-badge": "turing"}))["identity"]
+            identity = read_data(
+                await agent.call("memory.show", {"number": 1}, headers={"x-badge": "turing"})
+            )["identity"]
             assert identity["id"].endswith("turing")
             assert (identity["roles"], identity["attrs"]["badge"]) == (["dev"], "turing")
     async with run_agent(registry, auth=AsyncBadges()) as agent:
-        assert (await agent.card())["securitySchemes"] == {"badge": {"type": "apiKey", "in": "header", "name": "X-Badge"}}
-    with pytest.raises(TypeError, match=r"auth: str is not an authenticator; give it a method authenticate\(headers\)"):
+        assert (await agent.card())["securitySchemes"] == {
+            "badge": {"type": "apiKey", "in": "header", "name": "X-Badge"}
+        }
+    with pytest.raises(
+        TypeError,
+        match=r"auth: str is not an authenticator; give it a method authenticate\(headers\)",
+    ):
         async with run_agent(registry, auth="secret"):
             pass

@@ -1,4 +1,6 @@
-"""Calls of modules: input from parts, output as artifacts, errors, timeouts, cancellation, conversations."""
+"""Calls of modules: input from parts, output as artifacts, errors, timeouts, cancellation,
+conversations.
+"""
 
 from __future__ import annotations
 
@@ -48,14 +50,19 @@ async def test_a_call_is_a_completed_task(agent: AgentUnderTest) -> None:
     assert UUID(task["id"])
     assert UUID(task["contextId"])
     (artifact,) = task["artifacts"]
-    assert artifact["parts"] == [{"kind": "data", "data": {"total": 3}, "metadata": {"mediaType": "application/json"}}]
+    assert artifact["parts"] == [
+        {"kind": "data", "data": {"total": 3}, "metadata": {"mediaType": "application/json"}}
+    ]
 
 
 @pytest.mark.requirement("apcore", "FR-MSG-001", "FR-ERR-001")
 async def test_a_call_needs_a_known_skill(agent: AgentUnderTest) -> None:
     """Each with its own code."""
     missing = await agent.fail(None, {"a": 1})
-    assert (missing["code"], missing["message"]) == (-32602, "Missing required parameter: metadata.skillId")
+    assert (missing["code"], missing["message"]) == (
+        -32602,
+        "Missing required parameter: metadata.skillId",
+    )
     unknown = await agent.fail("math.power", {"a": 1})
     assert (unknown["code"], unknown["message"]) == (-32601, "Skill not found: math.power")
     assert unknown["data"]["type"] == "ModuleNotFoundError"
@@ -75,7 +82,10 @@ async def test_a_call_needs_a_known_skill(agent: AgentUnderTest) -> None:
         ("plain.text", "hello", {"text": "hello"}),
         (
             "file.open",
-            {"kind": "file", "file": {"uri": "https://x/a.png", "name": "a.png", "mimeType": "image/png"}},
+            {
+                "kind": "file",
+                "file": {"uri": "https://x/a.png", "name": "a.png", "mimeType": "image/png"},
+            },
             {"file": {"uri": "https://x/a.png", "name": "a.png", "mimeType": "image/png"}},
         ),
         (
@@ -85,7 +95,9 @@ async def test_a_call_needs_a_known_skill(agent: AgentUnderTest) -> None:
         ),
     ],
 )
-async def test_parts_are_the_input(agent: AgentUnderTest, skill: str, part: object, expected: object) -> None:
+async def test_parts_are_the_input(
+    agent: AgentUnderTest, skill: str, part: object, expected: object
+) -> None:
     """Data, JSON in a text, a text for one text, a file for a URI."""
     assert read_data(await agent.call(skill, part)) == expected
 
@@ -96,8 +108,13 @@ async def test_parts_that_hold_no_input_are_refused(agent: AgentUnderTest) -> No
     text = await agent.fail("math.add", "hello")
     assert (text["code"], text["message"]) == (-32602, "Invalid JSON in TextPart")
     empty = await agent.fail("math.add")
-    assert (empty["code"], [each["field"] for each in empty["data"]["fields"]]) == (-32602, ["message.parts"])
-    file = await agent.fail("math.add", {"kind": "file", "file": {"uri": "https://x/a.png", "mimeType": "image/png"}})
+    assert (empty["code"], [each["field"] for each in empty["data"]["fields"]]) == (
+        -32602,
+        ["message.parts"],
+    )
+    file = await agent.fail(
+        "math.add", {"kind": "file", "file": {"uri": "https://x/a.png", "mimeType": "image/png"}}
+    )
     assert file["code"] == -32005
 
 
@@ -115,7 +132,11 @@ async def test_bytes_in_an_output_are_files(agent: AgentUnderTest) -> None:
     (artifact,) = (await agent.call("picture.draw", {"number": 3}))["artifacts"]
     data, file = artifact["parts"]
     assert data["data"] == {"width": 3}
-    assert (file["kind"], file["file"]["name"], file["file"]["mimeType"]) == ("file", "image", "image/png")
+    assert (file["kind"], file["file"]["name"], file["file"]["mimeType"]) == (
+        "file",
+        "image",
+        "image/png",
+    )
     assert len(file["file"]["bytes"]) > len(PNG)
 
 
@@ -132,7 +153,9 @@ class DuckExecutor:
         self.calls.append((module_id, inputs))
         return inputs if self.output == "echo" else self.output
 
-    async def stream(self, module_id: str, inputs: object, context: Any = None) -> AsyncIterator[object]:
+    async def stream(
+        self, module_id: str, inputs: object, context: Any = None
+    ) -> AsyncIterator[object]:
         """Yield the output."""
         yield await self.call_async(module_id, inputs, context)
 
@@ -146,7 +169,10 @@ class DuckExecutor:
     [
         ("loud", [{"kind": "text", "text": "loud"}]),
         (None, []),
-        (b"%PDF-1.7", [{"kind": "file", "file": {"bytes": "JVBERi0xLjc=", "mimeType": "application/pdf"}}]),
+        (
+            b"%PDF-1.7",
+            [{"kind": "file", "file": {"bytes": "JVBERi0xLjc=", "mimeType": "application/pdf"}}],
+        ),
         (
             {"content": b"a,b", "name": "t.csv"},
             [{"kind": "file", "file": {"bytes": "YSxi", "name": "t.csv", "mimeType": "text/csv"}}],
@@ -177,7 +203,10 @@ async def test_an_input_that_does_not_match_becomes_no_task(agent: AgentUnderTes
     """Each error with its field, also of a member that is missing; a text is no number."""
     error = await agent.fail("math.add", {"a": "1"})
     assert (error["code"], error["data"]["type"]) == (-32602, "SchemaValidationError")
-    assert {(each["field"], each["code"]) for each in error["data"]["errors"]} == {("a", "type"), ("b", "required")}
+    assert {(each["field"], each["code"]) for each in error["data"]["errors"]} == {
+        ("a", "type"),
+        ("b", "required"),
+    }
     assert all(each["message"] for each in error["data"]["errors"])
     no_object = await agent.fail("math.add", "[1, 2]")
     assert no_object["code"] == -32602
@@ -187,7 +216,11 @@ async def test_an_input_that_does_not_match_becomes_no_task(agent: AgentUnderTes
 class WrongOutput(Module):
     """Breaks its own promise."""
 
-    output_schema = {"type": "object", "properties": {"total": {"type": "integer"}}, "required": ["total"]}  # noqa: RUF012
+    output_schema = {  # noqa: RUF012
+        "type": "object",
+        "properties": {"total": {"type": "integer"}},
+        "required": ["total"],
+    }
 
     async def execute(self, inputs: dict[str, Any], context: Any) -> dict[str, Any]:
         """Return something else."""
@@ -203,7 +236,9 @@ class WrongTotal(WrongOutput):
 
 @pytest.mark.requirement("apcore", "FR-ERR-008", "NFR-SEC-001")
 @pytest.mark.parametrize("module", [WrongOutput, WrongTotal])
-async def test_an_output_that_does_not_match_is_no_error_of_the_caller(module: type[Module]) -> None:
+async def test_an_output_that_does_not_match_is_no_error_of_the_caller(
+    module: type[Module],
+) -> None:
     """Whatever the framework calls it: the input has passed before. The output stays in the log."""
     async with run_agent(build_registry(math__add=module())) as agent:
         task = await agent.call("math.add", {"number": 1})
@@ -216,10 +251,18 @@ async def test_an_output_that_does_not_match_is_no_error_of_the_caller(module: t
 async def test_a_module_may_refuse_its_input_itself() -> None:
     """With fields, as its schema does."""
     problems = [{"path": "/city", "keyword": "unknown", "message": "no such city"}]
-    async with run_agent(build_registry(error__raise=Broken(apcore_errors.SchemaValidationError("unknown city", problems)))) as agent:
-        error = (await agent.call("error.raise", {"number": 1}))["status"]["message"]["metadata"]["error"]
+    async with run_agent(
+        build_registry(
+            error__raise=Broken(apcore_errors.SchemaValidationError("unknown city", problems))
+        )
+    ) as agent:
+        error = (await agent.call("error.raise", {"number": 1}))["status"]["message"]["metadata"][
+            "error"
+        ]
         assert (error["code"], error["data"]["type"]) == (-32602, "SchemaValidationError")
-        assert error["data"]["errors"] == [{"field": "city", "code": "unknown", "message": "no such city"}]
+        assert error["data"]["errors"] == [
+            {"field": "city", "code": "unknown", "message": "no such city"}
+        ]
 
 
 def build_limits() -> list[Exception]:
@@ -231,21 +274,54 @@ def build_limits() -> list[Exception]:
     ]
 
 
-@pytest.mark.requirement("apcore", "FR-ERR-004", "FR-ERR-005", "FR-ERR-006", "FR-ERR-007", "FR-ERR-008", "NFR-SEC-001", "NFR-REL-002")
+@pytest.mark.requirement(
+    "apcore",
+    "FR-ERR-004",
+    "FR-ERR-005",
+    "FR-ERR-006",
+    "FR-ERR-007",
+    "FR-ERR-008",
+    "NFR-SEC-001",
+    "NFR-REL-002",
+)
 @pytest.mark.parametrize(
     ("error", "code", "text", "kind"),
     [
         (ValueError("secret in /etc/passwd"), -32603, "Internal error", "InternalError"),
-        (apcore_errors.ModuleExecuteError("a.b", "quota of today is used up"), -32603, "quota of today is used up", "ModuleExecuteError"),
-        (apcore_errors.ModuleExecuteError("a.b", "cannot open /srv/data.db"), -32603, "Module execution failed", "ModuleExecuteError"),
-        (apcore_errors.ModuleTimeoutError("a.b", 1234), -32603, "Execution timed out", "ModuleTimeoutError"),
-        (apcore_errors.InvalidInputError("the city is unknown"), -32602, "the city is unknown", "InvalidInputError"),
+        (
+            apcore_errors.ModuleExecuteError("a.b", "quota of today is used up"),
+            -32603,
+            "quota of today is used up",
+            "ModuleExecuteError",
+        ),
+        (
+            apcore_errors.ModuleExecuteError("a.b", "cannot open /srv/data.db"),
+            -32603,
+            "Module execution failed",
+            "ModuleExecuteError",
+        ),
+        (
+            apcore_errors.ModuleTimeoutError("a.b", 1234),
+            -32603,
+            "Execution timed out",
+            "ModuleTimeoutError",
+        ),
+        (
+            apcore_errors.InvalidInputError("the city is unknown"),
+            -32602,
+            "the city is unknown",
+            "InvalidInputError",
+        ),
         *((each, -32603, "Safety limit exceeded", type(each).__name__) for each in build_limits()),
     ],
     ids=["unknown", "own", "path", "timeout", "input", "depth", "circle", "frequency"],
 )
-async def test_errors_of_modules_end_the_task(error: Exception, code: int, text: str, kind: str, caplog: pytest.LogCaptureFixture) -> None:
-    """Failed, with a text that shows nothing of the process, and the error object in the metadata; the agent goes on."""
+async def test_errors_of_modules_end_the_task(
+    error: Exception, code: int, text: str, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Failed, with a text that shows nothing of the process, and the error object in the metadata;
+    the agent goes on.
+    """
     async with run_agent(build_registry(error__raise=Broken(error), math__add=Add())) as agent:
         task = await agent.call("error.raise", {"number": 1})
         assert (task["status"]["state"], read_status(task)) == ("failed", text)
@@ -261,9 +337,15 @@ async def test_errors_of_modules_end_the_task(error: Exception, code: int, text:
 @pytest.mark.requirement("apcore", "FR-EXE-001", "FR-ERR-005")
 async def test_a_call_has_a_limit_in_time() -> None:
     """Of the agent, for a registry as for an executor; the module is told to stop."""
-    for wrap in (lambda registry: registry, apcore.Executor, lambda registry: DuckSlow(apcore.Executor(registry))):
+    for wrap in (
+        lambda registry: registry,
+        apcore.Executor,
+        lambda registry: DuckSlow(apcore.Executor(registry)),
+    ):
         slow = Slow()
-        async with run_agent(wrap(build_registry(time__wait=slow)), execution_timeout=0.05) as agent:
+        async with run_agent(
+            wrap(build_registry(time__wait=slow)), execution_timeout=0.05
+        ) as agent:
             task = await agent.call("time.wait", {"number": 1})
             assert (task["status"]["state"], read_status(task)) == ("failed", "Execution timed out")
             async with asyncio.timeout(30):
@@ -287,14 +369,21 @@ async def test_a_cancel_stops_the_module() -> None:
     slow = Slow()
     async with run_agent(build_registry(time__wait=slow, math__add=Add())) as agent:
         sent = build_params("time.wait", {"number": 1})
-        task = (await agent.rpc("message/send", {**sent, "configuration": {"blocking": False}}))["result"]
+        task = (await agent.rpc("message/send", {**sent, "configuration": {"blocking": False}}))[
+            "result"
+        ]
         async with asyncio.timeout(30):
             await slow.begun.wait()
-        assert (await agent.rpc("tasks/cancel", {"id": task["id"]}))["result"]["status"]["state"] == "canceled"
+        assert (await agent.rpc("tasks/cancel", {"id": task["id"]}))["result"]["status"][
+            "state"
+        ] == "canceled"
         async with asyncio.timeout(30):
             await slow.canceled.wait()
         again = (await agent.rpc("tasks/cancel", {"id": task["id"]}))["error"]
-        assert (again["code"], again["message"]) == (-32002, "Task is not cancelable: current state is canceled")
+        assert (again["code"], again["message"]) == (
+            -32002,
+            "Task is not cancelable: current state is canceled",
+        )
         assert (await agent.rpc("tasks/cancel", {"id": "gone"}))["error"]["code"] == -32001
 
 
@@ -306,10 +395,15 @@ async def test_modules_see_the_conversation() -> None:
         assert read_data(first)["a2a"]["history"] == []
         context = first["contextId"]
         for number in (2, 3):
-            await agent.call("memory.show", {"number": number}, contextId=context, messageId=f"m-{number}")
+            await agent.call(
+                "memory.show", {"number": number}, contextId=context, messageId=f"m-{number}"
+            )
         last = await agent.call("memory.show", {"number": 4}, contextId=context, messageId="m-4")
         assert last["contextId"] == context
-        assert [each["parts"][0]["data"] for each in read_data(last)["a2a"]["history"]] == [{"number": 2}, {"number": 3}]
+        assert [each["parts"][0]["data"] for each in read_data(last)["a2a"]["history"]] == [
+            {"number": 2},
+            {"number": 3},
+        ]
         other = await agent.call("memory.show", {"number": 5})
         assert other["contextId"] != context
         assert read_data(other)["a2a"]["history"] == []
@@ -317,10 +411,14 @@ async def test_modules_see_the_conversation() -> None:
         assert len(listed) == 4
 
 
-@pytest.mark.requirement("apcore", "FR-TSK-001", "FR-TSK-003", "FR-TSK-004", "NFR-PERF-005", "NFR-REL-003", "NFR-SCA-002")
+@pytest.mark.requirement(
+    "apcore", "FR-TSK-001", "FR-TSK-003", "FR-TSK-004", "NFR-PERF-005", "NFR-REL-003", "NFR-SCA-002"
+)
 async def test_a_hundred_calls_at_once_are_kept_apart(agent: AgentUnderTest) -> None:
     """Each has its own result, and each task is found."""
-    tasks = await asyncio.gather(*(agent.call("math.add", {"a": number, "b": 0}) for number in range(100)))
+    tasks = await asyncio.gather(
+        *(agent.call("math.add", {"a": number, "b": 0}) for number in range(100))
+    )
     assert [read_data(task)["total"] for task in tasks] == list(range(100))
     assert len({task["id"] for task in tasks}) == 100
     found = await agent.rpc("tasks/get", {"id": tasks[7]["id"]})
@@ -331,10 +429,14 @@ async def test_a_hundred_calls_at_once_are_kept_apart(agent: AgentUnderTest) -> 
 @pytest.mark.requirement("apcore", "FR-SRV-004")
 async def test_a_request_that_is_none_is_refused(agent: AgentUnderTest) -> None:
     """Each kind with its own code; a body may have ten megabytes."""
-    assert (await agent.http.post("/", content=b"{", headers={"content-type": "application/json"})).json()["error"]["code"] == -32700
+    assert (
+        await agent.http.post("/", content=b"{", headers={"content-type": "application/json"})
+    ).json()["error"]["code"] == -32700
     assert (await agent.http.post("/", json={"jsonrpc": "2.0"})).json()["error"]["code"] == -32600
     assert (await agent.rpc("tasks/explode", {}))["error"]["code"] == -32601
-    huge = await agent.http.post("/", content=b" " * (10 * 1024 * 1024 + 1), headers={"content-type": "application/json"})
+    huge = await agent.http.post(
+        "/", content=b" " * (10 * 1024 * 1024 + 1), headers={"content-type": "application/json"}
+    )
     assert huge.status_code == 413
 
 

@@ -1,4 +1,6 @@
-"""The card of a registry: skills, modes, examples, annotations, capabilities, and changes while it is served."""
+"""The card of a registry: skills, modes, examples, annotations, capabilities, and changes while it
+is served.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from integration.bridges.apcore.world import CARD, Add, AgentUnderTest, Count, Module, Shout, Slow, apcore, build_registry, build_world, run_agent
+from integration.bridges.apcore.world import (
+    CARD,
+    Add,
+    AgentUnderTest,
+    Count,
+    Module,
+    Shout,
+    Slow,
+    apcore,
+    build_registry,
+    build_world,
+    run_agent,
+)
 
 from a2a_contract.v0_3 import AgentCard
 
@@ -38,18 +52,28 @@ async def card_lists(agent: AgentUnderTest, skills: Sequence[str]) -> None:
 
 @pytest.mark.requirement("apcore", "FR-AGC-001", "FR-SKL-001", "FR-AGC-003")
 async def test_the_card_is_that_of_the_registry(agent: AgentUnderTest) -> None:
-    """It is valid, public, cacheable, and has a skill for each module, under its id and in its words."""
+    """It is valid, public, cacheable, and has a skill for each module, under its id and in its
+    words.
+    """
     response = await agent.http.get(CARD)
     card = response.json()
     AgentCard.model_validate(card)
-    assert (card["name"], card["version"], card["description"]) == ("apcore-agent", "0.0.0", "apcore agent with 10 skills")
+    assert (card["name"], card["version"], card["description"]) == (
+        "apcore-agent",
+        "0.0.0",
+        "apcore agent with 10 skills",
+    )
     assert "application/json" in card["defaultInputModes"]
     assert "application/json" in card["defaultOutputModes"]
     assert card["url"].rstrip("/") == "http://agent"
     assert "max-age=300" in response.headers["cache-control"]
     assert response.headers["content-type"] == "application/json"
     add = find(card, "math.add")
-    assert (add["name"], add["description"], add["tags"]) == ("Math Add", "Adds two numbers.", ["math", "pure"])
+    assert (add["name"], add["description"], add["tags"]) == (
+        "Math Add",
+        "Adds two numbers.",
+        ["math", "pure"],
+    )
     assert find(card, "count.up_to")["name"] == "Count Up To"
 
 
@@ -60,22 +84,47 @@ async def test_a_module_without_a_description_is_skipped(caplog: pytest.LogCaptu
     async with run_agent(registry) as agent:
         assert "silent.module" not in await agent.skills()
         registry.register("more.add", Add())
-        await card_lists(agent, sorted(["more.add", *(each for each in registry.list() if each not in {"silent.module", "more.add"})]))
+        await card_lists(
+            agent,
+            sorted(
+                [
+                    "more.add",
+                    *(
+                        each
+                        for each in registry.list()
+                        if each not in {"silent.module", "more.add"}
+                    ),
+                ]
+            ),
+        )
     assert caplog.text.count("module skipped: silent.module has no description") == 1
 
 
 @pytest.mark.requirement("apcore", "FR-AGC-001")
 async def test_the_config_of_the_registry_names_the_agent() -> None:
     """Options come first."""
-    config = apcore.Config(data={"project": {"name": "tools", "description": "Does sums.", "version": "2.1.0"}})
+    config = apcore.Config(
+        data={"project": {"name": "tools", "description": "Does sums.", "version": "2.1.0"}}
+    )
     registry = apcore.Registry(config=config)
     registry.register("math.add", Add())
     async with run_agent(registry) as agent:
         card = await agent.card()
-        assert (card["name"], card["description"], card["version"]) == ("tools", "Does sums.", "2.1.0")
-    async with run_agent(registry, name="mine", description="Mine.", version="3.0.0", url="https://tools.example.com") as agent:
+        assert (card["name"], card["description"], card["version"]) == (
+            "tools",
+            "Does sums.",
+            "2.1.0",
+        )
+    async with run_agent(
+        registry, name="mine", description="Mine.", version="3.0.0", url="https://tools.example.com"
+    ) as agent:
         card = await agent.card()
-        assert (card["name"], card["description"], card["version"], card["url"]) == ("mine", "Mine.", "3.0.0", "https://tools.example.com")
+        assert (card["name"], card["description"], card["version"], card["url"]) == (
+            "mine",
+            "Mine.",
+            "3.0.0",
+            "https://tools.example.com",
+        )
 
 
 @pytest.mark.requirement("apcore", "FR-SKL-002")
@@ -85,17 +134,25 @@ async def test_examples_are_the_inputs_of_the_first_ten(agent: AgentUnderTest) -
     add = find(card, "math.add")
     assert add["examples"][:2] == ['{"a": 0, "b": 1}', '{"a": 1, "b": 1}']
     assert len(add["examples"]) == 10
-    assert add["extensions"]["apcore"]["examples"][0] == {"name": "Case 0", "input": {"type": "text", "text": '{"a": 0, "b": 1}'}}
+    assert add["extensions"]["apcore"]["examples"][0] == {
+        "name": "Case 0",
+        "input": {"type": "text", "text": '{"a": 0, "b": 1}'},
+    }
     assert find(card, "text.shout")["examples"] == []
 
 
 @pytest.mark.requirement("apcore", "FR-SKL-003")
 async def test_media_types_follow_the_schemas(agent: AgentUnderTest) -> None:
-    """JSON with a schema, text for one text or without a schema, any file where the input has a URI."""
+    """JSON with a schema, text for one text or without a schema, any file where the input has a
+    URI.
+    """
     card = await agent.card()
     modes = {each["id"]: (each["inputModes"], each["outputModes"]) for each in card["skills"]}
     assert modes["math.add"] == (["application/json"], ["application/json"])
-    assert modes["text.shout"] == (["application/json", "text/plain"], ["application/json", "text/plain"])
+    assert modes["text.shout"] == (
+        ["application/json", "text/plain"],
+        ["application/json", "text/plain"],
+    )
     assert modes["plain.text"] == (["text/plain"], ["text/plain"])
     assert modes["file.open"][0] == ["application/json", "*/*"]
 
@@ -115,8 +172,14 @@ async def test_annotations_are_an_extension_of_the_skill(agent: AgentUnderTest) 
 
 
 @pytest.mark.requirement("apcore", "FR-AGC-002")
-@pytest.mark.parametrize(("module", "push", "expected"), [(Add, False, (False, False)), (Count, True, (True, True))])
-async def test_capabilities_are_computed(module: type[Module], push: bool, expected: tuple[bool, bool]) -> None:  # noqa: FBT001 - a case
+@pytest.mark.parametrize(
+    ("module", "push", "expected"), [(Add, False, (False, False)), (Count, True, (True, True))]
+)
+async def test_capabilities_are_computed(
+    module: type[Module],
+    push: bool,  # noqa: FBT001 - a case
+    expected: tuple[bool, bool],
+) -> None:
     """A registry streams if one of its modules does."""
     async with run_agent(build_registry(one__module=module()), push_notifications=push) as agent:
         capabilities = (await agent.card())["capabilities"]
@@ -126,15 +189,22 @@ async def test_capabilities_are_computed(module: type[Module], push: bool, expec
 
 @pytest.mark.requirement("apcore", "FR-AGC-005", "FR-OPS-003")
 async def test_modules_come_and_go_while_they_are_served() -> None:
-    """From another thread; the ETag changes, calls follow the list, and a run of a module that is gone completes."""
+    """From another thread; the ETag changes, calls follow the list, and a run of a module that is
+    gone completes.
+    """
     slow = Slow()
     registry = build_registry(math__add=Add(), time__wait=slow)
     async with run_agent(registry) as agent:
         before = (await agent.http.get(CARD)).headers["etag"]
-        threads = [threading.Thread(target=registry.register, args=(f"more.m{number}", Shout())) for number in range(8)]
+        threads = [
+            threading.Thread(target=registry.register, args=(f"more.m{number}", Shout()))
+            for number in range(8)
+        ]
         for thread in threads:
             thread.start()
-        await card_lists(agent, ["math.add", *(f"more.m{number}" for number in range(8)), "time.wait"])
+        await card_lists(
+            agent, ["math.add", *(f"more.m{number}" for number in range(8)), "time.wait"]
+        )
         for thread in threads:
             thread.join()
         assert (await agent.http.get(CARD)).headers["etag"] != before
@@ -145,7 +215,9 @@ async def test_modules_come_and_go_while_they_are_served() -> None:
             await slow.begun.wait()
         registry.unregister("time.wait")
         registry.unregister("more.m3")
-        await card_lists(agent, ["math.add", *(f"more.m{number}" for number in range(8) if number != 3)])
+        await card_lists(
+            agent, ["math.add", *(f"more.m{number}" for number in range(8) if number != 3)]
+        )
         error = await agent.fail("more.m3", "hi")
         assert (error["code"], error["message"]) == (-32601, "Skill not found: more.m3")
         slow.released.set()

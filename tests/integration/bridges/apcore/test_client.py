@@ -49,12 +49,19 @@ def test_the_client_needs_no_server() -> None:
         "print({'litestar', 'uvicorn', 'starlette', 'apcore'} & sys.modules.keys())"
     )
     paths = {"PYTHONPATH": ":".join(path for path in sys.path if path)}
-    assert subprocess.run([sys.executable, "-c", program], env=paths, capture_output=True, text=True, check=True).stdout.strip() == "set()"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", program], env=paths, capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == "set()"
+    )
 
 
 @pytest.mark.requirement("apcore", "FR-CLI-002", "FR-CLI-002.a")
 async def test_the_card_is_read_and_kept() -> None:
-    """Until its time is over; what is no card is an error with the URL, and the status of a response that is an error."""
+    """Until its time is over; what is no card is an error with the URL, and the status of a
+    response that is an error.
+    """
     requests: list[str] = []
 
     class Counting(httpx.AsyncBaseTransport):
@@ -65,13 +72,27 @@ async def test_the_card_is_read_and_kept() -> None:
             requests.append(request.url.path)
             return await self._inner.handle_async_request(request)
 
-    async with run_app(async_serve(build_world()).litestar) as transport, A2AClient(URL, transport=Counting(transport)) as client:
+    async with (
+        run_app(async_serve(build_world()).litestar) as transport,
+        A2AClient(URL, transport=Counting(transport)) as client,
+    ):
         card = await client.agent_card
         assert len(card.skills) == 10
         assert (await client.agent_card).name == card.name
         assert len(requests) == 1
-    for status, content in ((500, b"{}"), (502, b"<html>"), (401, b""), (404, b""), (200, b"no json"), (200, b"{}")):
-        respond = httpx.MockTransport(lambda _, status=status, content=content: httpx.Response(status, content=content, headers={"retry-after": "0"}))
+    for status, content in (
+        (500, b"{}"),
+        (502, b"<html>"),
+        (401, b""),
+        (404, b""),
+        (200, b"no json"),
+        (200, b"{}"),
+    ):
+        respond = httpx.MockTransport(
+            lambda _, status=status, content=content: httpx.Response(
+                status, content=content, headers={"retry-after": "0"}
+            )
+        )
         async with A2AClient(URL, transport=respond) as client:
             with pytest.raises(A2ADiscoveryError, match=URL) as caught:
                 await client.agent_card
@@ -85,15 +106,31 @@ async def test_the_card_is_read_and_kept() -> None:
 @pytest.mark.requirement("apcore", "FR-CLI-003", "FR-CLI-005")
 async def test_messages_and_tasks() -> None:
     """In any form of a message; errors have types."""
-    async with run_app(async_serve(build_world()).litestar) as transport, A2AClient(URL, transport=transport) as client:
-        srs = {"role": "user", "parts": [{"type": "data", "data": {"a": 1, "b": 2}, "mediaType": "application/json"}]}
+    async with (
+        run_app(async_serve(build_world()).litestar) as transport,
+        A2AClient(URL, transport=transport) as client,
+    ):
+        srs = {
+            "role": "user",
+            "parts": [{"type": "data", "data": {"a": 1, "b": 2}, "mediaType": "application/json"}],
+        }
         text = v0_3.Message.model_validate(
-            {"kind": "message", "messageId": "m-1", "role": "user", "parts": [{"kind": "text", "text": '{"a": 1, "b": 2}'}]}
+            {
+                "kind": "message",
+                "messageId": "m-1",
+                "role": "user",
+                "parts": [{"kind": "text", "text": '{"a": 1, "b": 2}'}],
+            }
         )
         file = {"parts": [{"type": "file", "uri": "https://x/a.png", "mimeType": "image/png"}]}
-        tasks = [await client.send_message(each, metadata={"skillId": "math.add"}, context_id="c-1") for each in (srs, text, '{"a": 1, "b": 2}')]
+        tasks = [
+            await client.send_message(each, metadata={"skillId": "math.add"}, context_id="c-1")
+            for each in (srs, text, '{"a": 1, "b": 2}')
+        ]
         tasks.append(await client.send_message(file, skill_id="file.open", context_id="c-1"))
-        assert [task.status.state for task in tasks if isinstance(task, v0_3.Task)] == ["completed"] * 4
+        assert [task.status.state for task in tasks if isinstance(task, v0_3.Task)] == [
+            "completed"
+        ] * 4
         first = tasks[0]
         assert isinstance(first, v0_3.Task)
         assert (await client.get_task(first.id)).artifacts == first.artifacts
@@ -116,7 +153,15 @@ async def test_messages_and_tasks() -> None:
 @pytest.mark.requirement("apcore", "FR-CLI-004")
 async def test_streams() -> None:
     """Each event is an update, the last one the end."""
-    async with run_app(async_serve(build_world()).litestar) as transport, A2AClient(URL, transport=transport) as client:
-        events = [event async for event in client.stream_message({"number": 2}, skill_id="count.up_to")]
-        kinds = [each.status.state if isinstance(each, v0_3.TaskStatusUpdateEvent) else "artifact" for each in events]
+    async with (
+        run_app(async_serve(build_world()).litestar) as transport,
+        A2AClient(URL, transport=transport) as client,
+    ):
+        events = [
+            event async for event in client.stream_message({"number": 2}, skill_id="count.up_to")
+        ]
+        kinds = [
+            each.status.state if isinstance(each, v0_3.TaskStatusUpdateEvent) else "artifact"
+            for each in events
+        ]
         assert kinds == ["submitted", "working", "artifact", "artifact", "completed"]

@@ -62,9 +62,17 @@ def extensions(tmp_path: Path) -> Path:
 
 def start(folder: Path, *words: str) -> subprocess.Popen[str]:
     """Run the command."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(str(Path(each).resolve()) for each in sys.path if each)}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(str(Path(each).resolve()) for each in sys.path if each),
+    }
     return subprocess.Popen(
-        [sys.executable, "-c", SERVE, *words], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [sys.executable, "-c", SERVE, *words],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
 
 
@@ -72,8 +80,27 @@ def start(folder: Path, *words: str) -> subprocess.Popen[str]:
 def test_a_folder_is_served(extensions: Path, tmp_path: Path) -> None:
     """Under a name, to callers with tokens; it stops with 0."""
     port = find_free_port()
-    words = ("--extensions-dir", str(extensions), "--port", str(port), "--name", "tools", "--version", "1.2.3", "--push-notifications")
-    server = start(tmp_path, *words, "--auth-type", "bearer", "--auth-issuer", "https://id.example.com", "--log-level", "warning")
+    words = (
+        "--extensions-dir",
+        str(extensions),
+        "--port",
+        str(port),
+        "--name",
+        "tools",
+        "--version",
+        "1.2.3",
+        "--push-notifications",
+    )
+    server = start(
+        tmp_path,
+        *words,
+        "--auth-type",
+        "bearer",
+        "--auth-issuer",
+        "https://id.example.com",
+        "--log-level",
+        "warning",
+    )
     try:
         url, end = f"http://127.0.0.1:{port}", time.monotonic() + 60
         while True:
@@ -84,9 +111,18 @@ def test_a_folder_is_served(extensions: Path, tmp_path: Path) -> None:
             except httpx.TransportError:
                 assert time.monotonic() < end
                 time.sleep(0.05)
-        assert (card["name"], card["version"], [each["id"] for each in card["skills"]]) == ("tools", "1.2.3", ["demo.greet"])
-        assert (card["capabilities"]["pushNotifications"], card["securitySchemes"]["bearerAuth"]["scheme"]) == (True, "bearer")
-        refused = httpx.post(url, json={"jsonrpc": "2.0", "id": 1, "method": "tasks/list"}, trust_env=False)
+        assert (card["name"], card["version"], [each["id"] for each in card["skills"]]) == (
+            "tools",
+            "1.2.3",
+            ["demo.greet"],
+        )
+        assert (
+            card["capabilities"]["pushNotifications"],
+            card["securitySchemes"]["bearerAuth"]["scheme"],
+        ) == (True, "bearer")
+        refused = httpx.post(
+            url, json={"jsonrpc": "2.0", "id": 1, "method": "tasks/list"}, trust_env=False
+        )
         assert refused.status_code == 401
     finally:
         server.send_signal(signal.SIGTERM)
@@ -101,13 +137,20 @@ def test_a_folder_is_served(extensions: Path, tmp_path: Path) -> None:
         ({"extensions_dir": "nowhere"}, "Extensions directory not found: nowhere"),
         ({"extensions_dir": "{empty}"}, "the registry has no modules"),
         ({"name": "tools"}, "--name: is for --extensions-dir"),
-        ({"extensions_dir": "{extensions}", "auth_type": "bearer"}, "--auth-type: needs the issuer"),
+        (
+            {"extensions_dir": "{extensions}", "auth_type": "bearer"},
+            "--auth-type: needs the issuer",
+        ),
         ({"extensions_dir": "{broken}"}, "{broken}: cannot be loaded"),
     ],
     ids=["folder", "empty", "name", "issuer", "registry"],
 )
 def test_a_wrong_configuration_ends_with_one(
-    extensions: Path, tmp_path: Path, options: dict[str, str], message: str, monkeypatch: pytest.MonkeyPatch
+    extensions: Path,
+    tmp_path: Path,
+    options: dict[str, str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """And names what is wrong."""
     (tmp_path / "empty").mkdir()

@@ -18,7 +18,13 @@ def test_the_option() -> None:
         assert client.get("/explorer/").status_code == 200
         page = ExplorerPage(client, "~", {"x-a2a-explorer": ""})
         assert [each["id"] for each in page.describe()["skills"]] == ["math.add"]
-        sent = page.run("SendMessage", {"message": {"parts": [{"data": {"a": 1, "b": 2}}]}, "metadata": {"skillId": "math.add"}})
+        sent = page.run(
+            "SendMessage",
+            {
+                "message": {"parts": [{"data": {"a": 1, "b": 2}}]},
+                "metadata": {"skillId": "math.add"},
+            },
+        )
         assert sent["result"]["task"]["status"]["state"] == "TASK_STATE_COMPLETED"
     with serve_on_socket(async_serve(build_registry(math__add=Add()))) as client:
         assert httpx.get(client.base_url.join("/explorer/"), trust_env=False).status_code == 404

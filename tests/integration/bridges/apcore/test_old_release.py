@@ -1,4 +1,6 @@
-"""The oldest release of the framework that is bridged, in a process of its own: other signatures, other errors, no approvals."""
+"""The oldest release of the framework that is bridged, in a process of its own: other signatures,
+other errors, no approvals.
+"""
 
 from __future__ import annotations
 
@@ -36,14 +38,23 @@ def old(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     paths = [str(folder), *(str(Path(each).resolve()) for each in sys.path if each)]
     command = [sys.executable, str(Path(__file__).with_name("old_release.py")), str(port)]
     process = subprocess.Popen(
-        command, env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        command,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     )
     assert process.stdout is not None
     assert process.stdout.readline().strip() == RELEASE
-    token = jwt.encode({"sub": "ada", "iss": "tests", "aud": "tools", "exp": time.time() + 600, "team": "blue"}, KEY)
+    token = jwt.encode(
+        {"sub": "ada", "iss": "tests", "aud": "tools", "exp": time.time() + 600, "team": "blue"},
+        KEY,
+    )
     headers = {"authorization": f"Bearer {token}"}
     try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=30, trust_env=False) as client:
+        with httpx.Client(
+            base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=30, trust_env=False
+        ) as client:
             end = time.monotonic() + 60
             while not is_served(client):
                 assert process.poll() is None
@@ -72,10 +83,14 @@ MISSING = {
         "test_a_module_may_ask_for_input_itself",
     ),
     "test_calls.py": (
-        "test_an_input_that_does_not_match_becomes_no_task",  # a property that is missing has another code
+        # a property that is missing has another code
+        "test_an_input_that_does_not_match_becomes_no_task",
         "test_a_call_has_a_limit_in_time",  # in other words
     ),
-    "test_cards.py": ("test_modules_come_and_go_while_they_are_served", "test_files_that_change_are_loaded_again"),  # with plain schemas
+    "test_cards.py": (
+        "test_modules_come_and_go_while_they_are_served",
+        "test_files_that_change_are_loaded_again",
+    ),  # with plain schemas
     "test_old_release.py": ("test_the_whole_bridge_works_with_it",),
 }
 """Tests of what this release does not have."""
@@ -84,10 +99,24 @@ MISSING = {
 @pytest.mark.soak(share="frameworks")
 def test_the_whole_bridge_works_with_it(tmp_path: Path) -> None:
     """All tests of the bridge, but those of what the release does not have."""
-    left_out = [f"--deselect={HERE}/{file}::{name}" for file, names in MISSING.items() for name in names]
-    command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", HERE, *left_out]
+    left_out = [
+        f"--deselect={HERE}/{file}::{name}" for file, names in MISSING.items() for name in names
+    ]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-n0",
+        "-p",
+        "no:cacheprovider",
+        HERE,
+        *left_out,
+    ]
     environment = {**os.environ, "PYTHONPATH": str(link_release(tmp_path))}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=900)
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=900
+    )
     assert done.returncode == 0, done.stdout[-5000:]
 
 
@@ -101,13 +130,19 @@ def is_served(client: httpx.Client) -> bool:
 
 def rpc(client: httpx.Client, method: str, params: object) -> dict[str, Any]:
     """Send one request."""
-    found: dict[str, Any] = client.post("/", json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).json()
+    found: dict[str, Any] = client.post(
+        "/", json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    ).json()
     return found
 
 
-def send(client: httpx.Client, skill: str, value: object, **configuration: object) -> dict[str, Any]:
+def send(
+    client: httpx.Client, skill: str, value: object, **configuration: object
+) -> dict[str, Any]:
     """Send a message."""
-    return rpc(client, "message/send", {**build_params(skill, value), "configuration": configuration})
+    return rpc(
+        client, "message/send", {**build_params(skill, value), "configuration": configuration}
+    )
 
 
 def test_its_modules_are_skills(old: httpx.Client) -> None:
@@ -156,10 +191,21 @@ def test_an_exception_is_an_internal_error(old: httpx.Client) -> None:
 
 def test_chunks_are_streamed(old: httpx.Client) -> None:
     """One by one."""
-    body = {"jsonrpc": "2.0", "id": 1, "method": "message/stream", "params": build_params("count.up_to", {"total": 3})}
+    body = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "message/stream",
+        "params": build_params("count.up_to", {"total": 3}),
+    }
     lines = old.post("/", json=body).text.splitlines()
-    events = [json.loads(line.removeprefix("data: "))["result"] for line in lines if line.startswith("data: ")]
-    assert [each["artifact"]["parts"][0]["data"] for each in events if each["kind"] == "artifact-update"] == [{"at": 0}, {"at": 1}, {"at": 2}]
+    events = [
+        json.loads(line.removeprefix("data: "))["result"]
+        for line in lines
+        if line.startswith("data: ")
+    ]
+    assert [
+        each["artifact"]["parts"][0]["data"] for each in events if each["kind"] == "artifact-update"
+    ] == [{"at": 0}, {"at": 1}, {"at": 2}]
 
 
 def test_a_cancel_reaches_the_module(old: httpx.Client, tmp_path: Path) -> None:

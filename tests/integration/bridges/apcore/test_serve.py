@@ -1,4 +1,6 @@
-"""Agents of a registry on a port and inside other servers: options, start, shutdown, health, metrics."""
+"""Agents of a registry on a port and inside other servers: options, start, shutdown, health,
+metrics.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,17 @@ from typing import Any
 
 import httpx
 import pytest
-from integration.bridges.apcore.world import CARD, URL, Add, Count, Module, apcore, build_params, build_registry, run_agent
+from integration.bridges.apcore.world import (
+    CARD,
+    URL,
+    Add,
+    Count,
+    Module,
+    apcore,
+    build_params,
+    build_registry,
+    run_agent,
+)
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
@@ -43,11 +55,22 @@ ADD = body("message/send", build_params("math.add", {"a": 1, "b": 2}))
 def served(**options: object) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
     """Serve a registry in a process of its own."""
     port = find_free_port()
-    command = [sys.executable, str(Path(__file__).with_name("served.py")), json.dumps({"host": "127.0.0.1", "port": port, **options})]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(str(Path(each).resolve()) for each in sys.path if each)}
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    command = [
+        sys.executable,
+        str(Path(__file__).with_name("served.py")),
+        json.dumps({"host": "127.0.0.1", "port": port, **options}),
+    ]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(str(Path(each).resolve()) for each in sys.path if each),
+    }
+    process = subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
     try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30, trust_env=False) as client:
+        with httpx.Client(
+            base_url=f"http://127.0.0.1:{port}", timeout=30, trust_env=False
+        ) as client:
             wait_for_card(process, client)
             yield process, client
     finally:
@@ -71,10 +94,14 @@ def wait_for_card(process: subprocess.Popen[str], client: httpx.Client) -> None:
 
 @pytest.mark.requirement("apcore", "FR-SRV-001", "NFR-CMP-004")
 def test_one_line_serves_a_registry() -> None:
-    """On the host and port that are given; the card has the URL; an idle server stops at once, and says that all was well."""
+    """On the host and port that are given; the card has the URL; an idle server stops at once, and
+    says that all was well.
+    """
     with served() as (process, client):
         assert client.get(CARD).json()["url"].rstrip("/") == str(client.base_url).rstrip("/")
-        assert client.post("/", json=ADD).json()["result"]["artifacts"][0]["parts"][0]["data"] == {"total": 3}
+        assert client.post("/", json=ADD).json()["result"]["artifacts"][0]["parts"][0]["data"] == {
+            "total": 3
+        }
         process.send_signal(signal.SIGTERM)
         _, log = process.communicate(timeout=30)
         assert process.returncode in {0, -signal.SIGTERM}, log
@@ -88,12 +115,19 @@ def test_running_tasks_get_their_time_at_the_end() -> None:
         begun = threading.Event()
 
         def follow() -> None:
-            with client.stream("POST", "/", json=body("message/stream", build_params("time.wait", {"number": 1}))) as response:
+            with client.stream(
+                "POST", "/", json=body("message/stream", build_params("time.wait", {"number": 1}))
+            ) as response:
                 for line in response.iter_lines():
                     if line.startswith("data: "):
                         event = json.loads(line.removeprefix("data: "))["result"]
                         states.append(event.get("status", {}).get("state", ""))
-                        texts.append(event.get("status", {}).get("message", {}).get("parts", [{}])[0].get("text", ""))
+                        texts.append(
+                            event.get("status", {})
+                            .get("message", {})
+                            .get("parts", [{}])[0]
+                            .get("text", "")
+                        )
                         begun.set()
 
         texts: list[str] = []
@@ -115,7 +149,9 @@ async def find_nothing(*_: object) -> None:
 class SrsStore:
     """A store of tasks by the SRS."""
 
-    save = get = list = delete = save_push_config = get_push_config = delete_push_config = find_nothing
+    save = get = list = delete = save_push_config = get_push_config = delete_push_config = (
+        find_nothing
+    )
 
 
 @pytest.mark.requirement("apcore", "FR-SRV-001", "FR-SRV-002", "FR-STR-003")
@@ -123,15 +159,25 @@ class SrsStore:
     ("options", "error", "message"),
     [
         ({"task_store": object()}, TypeError, "task_store: object: not a store; add .*create_task"),
-        ({"task_store": DictStorage()}, TypeError, r"task_store: DictStorage: not a store; wrap it, SimpleStore\(DictStorage\(…\)\)"),
-        ({"task_store": SrsStore()}, TypeError, r"task_store: SrsStore: has the methods of the SRS.* implement load_task, .*SimpleStore\(SrsStore"),
+        (
+            {"task_store": DictStorage()},
+            TypeError,
+            r"task_store: DictStorage: not a store; wrap it, SimpleStore\(DictStorage\(…\)\)",
+        ),
+        (
+            {"task_store": SrsStore()},
+            TypeError,
+            r"task_store: SrsStore: has the methods of the SRS.* implement load_task, .*SimpleStore\(SrsStore",
+        ),
         ({"prot": 1}, TypeError, "serve: unknown option prot; known: name, "),
         ({"auth": object()}, TypeError, "auth: object is not an authenticator"),
         ({"execution_timeout": 0}, ValueError, "execution_timeout 0 is not positive"),
     ],
     ids=["store", "storage", "store of the SRS", "name", "auth", "timeout"],
 )
-def test_options_that_cannot_be_used_are_errors(options: dict[str, Any], error: type[Exception], message: str) -> None:
+def test_options_that_cannot_be_used_are_errors(
+    options: dict[str, Any], error: type[Exception], message: str
+) -> None:
     """Before anything is served."""
     with pytest.raises(error, match=message):
         async_serve(build_registry(math__add=Add()), **options)
@@ -151,34 +197,54 @@ def test_an_empty_registry_is_an_error() -> None:
 @pytest.mark.requirement("apcore", "FR-SRV-003", "FR-SRV-002")
 async def test_the_app_may_be_awaited_mounted_and_called_without_a_lifespan() -> None:
     """It starts with its first request, and stops when it is told to."""
-    app = await async_serve(build_registry(math__add=Add()), name="tools", task_store=InMemoryTaskStore(max_capacity=5))
+    app = await async_serve(
+        build_registry(math__add=Add()), name="tools", task_store=InMemoryTaskStore(max_capacity=5)
+    )
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=URL) as http:
-        assert [(await http.post("/", json=ADD)).json()["result"]["status"]["state"] for _ in range(2)] == ["completed", "completed"]
+        assert [
+            (await http.post("/", json=ADD)).json()["result"]["status"]["state"] for _ in range(2)
+        ] == ["completed", "completed"]
         assert (await http.get(CARD)).json()["name"] == "tools"
     await app.aclose()
     async with async_serve(build_registry(math__add=Add())) as tools:
         host = Starlette(routes=[Mount("/tools", app=tools)])
         async with httpx.AsyncClient(transport=httpx.ASGITransport(host), base_url=URL) as http:
-            assert (await http.post("/tools/", json=ADD)).json()["result"]["status"]["state"] == "completed"
+            assert (await http.post("/tools/", json=ADD)).json()["result"]["status"][
+                "state"
+            ] == "completed"
             assert (await http.get(f"/tools{CARD}")).json()["url"].rstrip("/") == f"{URL}/tools"
 
 
 @pytest.mark.requirement("apcore", "NFR-SEC-003", "FR-SRV-002")
-async def test_other_origins_are_refused_unless_they_are_listed(caplog: pytest.LogCaptureFixture) -> None:
+async def test_other_origins_are_refused_unless_they_are_listed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """All of them only with a warning."""
     registry = build_registry(math__add=Add())
     ours, theirs = {"origin": "https://example.com"}, {"origin": "https://evil.example"}
-    asks = {"access-control-request-method": "POST", "access-control-request-headers": "content-type"}
+    asks = {
+        "access-control-request-method": "POST",
+        "access-control-request-headers": "content-type",
+    }
     async with run_agent(registry) as agent:
-        assert "access-control-allow-origin" not in (await agent.http.get(CARD, headers=ours)).headers
+        assert (
+            "access-control-allow-origin" not in (await agent.http.get(CARD, headers=ours)).headers
+        )
     async with run_agent(registry, cors_origins=["https://example.com"]) as agent:
-        assert (await agent.http.get(CARD, headers=ours)).headers["access-control-allow-origin"] == "https://example.com"
-        assert "access-control-allow-origin" not in (await agent.http.get(CARD, headers=theirs)).headers
+        assert (await agent.http.get(CARD, headers=ours)).headers[
+            "access-control-allow-origin"
+        ] == "https://example.com"
+        assert (
+            "access-control-allow-origin"
+            not in (await agent.http.get(CARD, headers=theirs)).headers
+        )
         preflight = await agent.http.options("/", headers={**ours, **asks})
         assert "POST" in preflight.headers["access-control-allow-methods"]
     assert "every web page may call" not in caplog.text
     async with run_agent(registry, cors_origins=["*"]) as agent:
-        assert (await agent.http.get(CARD, headers=theirs)).headers["access-control-allow-origin"] in {"*", "https://evil.example"}
+        assert (await agent.http.get(CARD, headers=theirs)).headers[
+            "access-control-allow-origin"
+        ] in {"*", "https://evil.example"}
     assert "every web page may call" in caplog.text
 
 
@@ -193,7 +259,12 @@ async def test_health_and_metrics_are_json() -> None:
         assert (health["status"], health["module_count"]) == ("healthy", 2)
         assert health["uptime_seconds"] >= 0
         metrics = (await agent.http.get("/metrics")).json()
-        assert (metrics["active_tasks"], metrics["completed_tasks"], metrics["failed_tasks"], metrics["total_requests"]) == (0, 1, 1, 2)
+        assert (
+            metrics["active_tasks"],
+            metrics["completed_tasks"],
+            metrics["failed_tasks"],
+            metrics["total_requests"],
+        ) == (0, 1, 1, 2)
         assert isinstance(metrics["uptime_seconds"], float)
     async with run_agent(registry) as agent:
         assert (await agent.http.get("/metrics")).status_code == 404
@@ -209,21 +280,39 @@ class Failing(Module):
 
 @pytest.mark.requirement("apcore", "FR-PSH-001", "FR-PSH-002", "NFR-SEC-004")
 async def test_webhooks_are_for_those_who_want_them() -> None:
-    """Off by default; plain HTTP and this machine only in development; then each change of a task is sent."""
+    """Off by default; plain HTTP and this machine only in development; then each change of a task
+    is sent.
+    """
     registry = build_registry(math__add=Add(), count__up_to=Count())
     sent = build_params("count.up_to", {"number": 2})
     async with WebhookReceiver() as receiver:
         config = {"pushNotificationConfig": {"url": receiver.url}}
         async with run_agent(registry) as agent:
-            assert (await agent.rpc("message/send", {**sent, "configuration": config}))["error"]["code"] == -32003
+            assert (await agent.rpc("message/send", {**sent, "configuration": config}))["error"][
+                "code"
+            ] == -32003
         async with run_agent(registry, push_notifications=True) as agent:
-            for url in (receiver.url, "https://127.0.0.1/hook", "https://10.0.0.1/hook", "ftp://example.com", "nonsense"):
-                refused = await agent.rpc("message/send", {**sent, "configuration": {"pushNotificationConfig": {"url": url}}})
+            for url in (
+                receiver.url,
+                "https://127.0.0.1/hook",
+                "https://10.0.0.1/hook",
+                "ftp://example.com",
+                "nonsense",
+            ):
+                refused = await agent.rpc(
+                    "message/send",
+                    {**sent, "configuration": {"pushNotificationConfig": {"url": url}}},
+                )
                 assert refused["error"]["code"] == -32602, url
         async with run_agent(registry, push_notifications=True, development=True) as agent:
-            assert (await agent.rpc("message/send", {**sent, "configuration": config}))["result"]["status"]["state"] == "completed"
+            assert (await agent.rpc("message/send", {**sent, "configuration": config}))["result"][
+                "status"
+            ]["state"] == "completed"
             async with asyncio.timeout(30):
-                while not any(json.loads(each.body).get("status", {}).get("state") == "completed" for each in receiver.requests):  # noqa: ASYNC110 - no event
+                while not any(  # noqa: ASYNC110 - no event
+                    json.loads(each.body).get("status", {}).get("state") == "completed"
+                    for each in receiver.requests
+                ):
                     await asyncio.sleep(0.01)
 
 
@@ -232,13 +321,22 @@ async def test_a_webhook_that_fails_delays_nothing_and_is_given_up() -> None:
     """There are four attempts; a configuration is read and deleted."""
     settings = build_settings({})
     for chance in (0.0, 1.0):
-        assert [get_delay(settings, attempt, chance) for attempt in range(1, settings.push_max_attempts)] == [1.0, 2.0, 4.0]
+        assert [
+            get_delay(settings, attempt, chance) for attempt in range(1, settings.push_max_attempts)
+        ] == [1.0, 2.0, 4.0]
     async with (
         WebhookReceiver(lambda _: WebhookResponse(503)) as receiver,
-        run_agent(build_registry(math__add=Add()), push_notifications=True, development=True) as agent,
+        run_agent(
+            build_registry(math__add=Add()), push_notifications=True, development=True
+        ) as agent,
     ):
         config = {"pushNotificationConfig": {"id": "c-1", "url": receiver.url}}
-        task = (await agent.rpc("message/send", {**build_params("math.add", {"a": 1, "b": 2}), "configuration": config}))["result"]
+        task = (
+            await agent.rpc(
+                "message/send",
+                {**build_params("math.add", {"a": 1, "b": 2}), "configuration": config},
+            )
+        )["result"]
         assert task["status"]["state"] == "completed"
         chosen = {"id": task["id"], "pushNotificationConfigId": "c-1"}
         found = await agent.rpc("tasks/pushNotificationConfig/get", chosen)
@@ -250,7 +348,9 @@ async def test_a_webhook_that_fails_delays_nothing_and_is_given_up() -> None:
 @pytest.mark.requirement("apcore", "FR-STR-002")
 async def test_the_store_in_memory_has_a_capacity() -> None:
     """The task that ended first makes room."""
-    async with run_agent(build_registry(math__add=Add()), task_store=InMemoryTaskStore(max_capacity=3)) as agent:
+    async with run_agent(
+        build_registry(math__add=Add()), task_store=InMemoryTaskStore(max_capacity=3)
+    ) as agent:
         tasks = [await agent.call("math.add", {"a": number, "b": 0}) for number in range(5)]
         found = [("result" in await agent.rpc("tasks/get", {"id": task["id"]})) for task in tasks]
         assert found == [False, False, True, True, True]

@@ -7,7 +7,16 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from integration.bridges.apcore.world import Count, Module, Slow, apcore, build_params, build_registry, build_world, run_agent
+from integration.bridges.apcore.world import (
+    Count,
+    Module,
+    Slow,
+    apcore,
+    build_params,
+    build_registry,
+    build_world,
+    run_agent,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -22,9 +31,20 @@ async def test_chunks_come_one_by_one() -> None:
     """After the first, each is appended; the events are numbered, and the last one is the end."""
     async with run_agent(build_world()) as agent:
         events = await agent.stream("count.up_to", {"number": 3})
-    assert states(events) == ["submitted", "working", "artifact", "artifact", "artifact", "completed"]
+    assert states(events) == [
+        "submitted",
+        "working",
+        "artifact",
+        "artifact",
+        "artifact",
+        "completed",
+    ]
     chunks = [event for event in events if event["kind"] == "artifact-update"]
-    assert [chunk["artifact"]["parts"][0]["data"] for chunk in chunks] == [{"at": 0}, {"at": 1}, {"at": 2}]
+    assert [chunk["artifact"]["parts"][0]["data"] for chunk in chunks] == [
+        {"at": 0},
+        {"at": 1},
+        {"at": 2},
+    ]
     assert [chunk.get("append", False) for chunk in chunks] == [False, True, True]
     assert [event["number"] for event in events] == [1, 2, 3, 4, 5, 6]
     assert events[-1]["kind"] == "status-update"
@@ -35,8 +55,17 @@ async def test_chunks_come_one_by_one() -> None:
 async def test_a_module_that_does_not_stream_may_be_followed() -> None:
     """Its states come as events, and its output before the last one."""
     async with run_agent(build_world()) as agent:
-        assert states(await agent.stream("math.add", {"a": 1, "b": 2})) == ["submitted", "working", "artifact", "completed"]
-        assert states(await agent.stream("error.raise", {"number": 2})) == ["submitted", "working", "failed"]
+        assert states(await agent.stream("math.add", {"a": 1, "b": 2})) == [
+            "submitted",
+            "working",
+            "artifact",
+            "completed",
+        ]
+        assert states(await agent.stream("error.raise", {"number": 2})) == [
+            "submitted",
+            "working",
+            "failed",
+        ]
         blocking = await agent.call("count.up_to", {"number": 2})
         assert blocking["artifacts"][0]["parts"][0]["data"] == {"numbers": [0, 1]}
 
@@ -96,7 +125,15 @@ async def test_a_task_may_outlive_its_client() -> None:
             slow.released.set()
             rest = [event async for event in again]
         assert states(rest) == ["artifact", "completed"]
-        missing = await agent.http.post("/", json={"jsonrpc": "2.0", "id": 1, "method": "tasks/resubscribe", "params": {"id": "gone"}})
+        missing = await agent.http.post(
+            "/",
+            json={
+                "jsonrpc": "2.0",
+                "id": 1,
+                "method": "tasks/resubscribe",
+                "params": {"id": "gone"},
+            },
+        )
         assert '"code":-32001' in missing.text
 
 
@@ -104,7 +141,9 @@ async def test_a_stream_that_fails_ends_with_the_error() -> None:
     """Chunks before it stay."""
 
     class Half(Count):
-        async def stream(self, inputs: dict[str, Any], context: Any) -> AsyncIterator[dict[str, Any]]:
+        async def stream(
+            self, inputs: dict[str, Any], context: Any
+        ) -> AsyncIterator[dict[str, Any]]:
             del inputs, context
             yield {"at": 0}
             raise ValueError("/srv/secret")
@@ -112,7 +151,9 @@ async def test_a_stream_that_fails_ends_with_the_error() -> None:
     async with run_agent(build_registry(half__done=Half())) as agent:
         events = await agent.stream("half.done", {"number": 1})
         assert states(events) == ["submitted", "working", "artifact", "failed"]
-        assert events[-1]["status"]["message"]["metadata"]["error"]["data"]["type"] == "InternalError"
+        assert (
+            events[-1]["status"]["message"]["metadata"]["error"]["data"]["type"] == "InternalError"
+        )
         assert "/srv" not in str(events)
 
 
@@ -120,7 +161,9 @@ async def test_a_stream_that_fails_ends_with_the_error() -> None:
 async def test_a_stream_has_a_limit_in_time() -> None:
     """The module is told to stop."""
     endless = Endless()
-    async with run_agent(build_registry(time__wait=endless), execution_timeout=0.5) as agent:  # enough to begin on a busy machine
+    async with run_agent(
+        build_registry(time__wait=endless), execution_timeout=0.5
+    ) as agent:  # enough to begin on a busy machine
         events = await agent.stream("time.wait", {"number": 1})
         assert events[-1]["status"]["message"]["parts"][0]["text"] == "Execution timed out"
         async with asyncio.timeout(30):

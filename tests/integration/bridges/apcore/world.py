@@ -1,4 +1,6 @@
-"""A world of modules of the real framework, and a client that writes JSON-RPC of A2A 0.3 by hand."""
+"""A world of modules of the real framework, and a client that writes JSON-RPC of A2A 0.3 by
+hand.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,13 @@ apcore_errors: Any = import_module("apcore.errors")
 
 PLAIN_SCHEMAS = hasattr(apcore_errors, "ApprovalPendingError")
 """False in releases before those that read plain JSON Schemas, and have approvals."""
-TYPES: Mapping[str, Any] = {"integer": int, "string": str, "array": list, "object": dict, "boolean": bool}
+TYPES: Mapping[str, Any] = {
+    "integer": int,
+    "string": str,
+    "array": list,
+    "object": dict,
+    "boolean": bool,
+}
 
 URL = "http://agent"
 CARD = "/.well-known/agent.json"
@@ -62,7 +70,10 @@ class Add(Module):
     tags = ["math", "pure"]  # noqa: RUF012
     input_schema, output_schema = Sum, Total
     annotations = apcore.ModuleAnnotations(readonly=True, idempotent=True, open_world=False)
-    examples = [apcore.ModuleExample(title=f"Case {n}", inputs={"a": n, "b": 1}, output={"total": n + 1}) for n in range(12)]  # noqa: RUF012
+    examples = [  # noqa: RUF012
+        apcore.ModuleExample(title=f"Case {n}", inputs={"a": n, "b": 1}, output={"total": n + 1})
+        for n in range(12)
+    ]
 
     async def execute(self, inputs: dict[str, Any], context: Any) -> dict[str, Any]:
         """Add."""
@@ -74,7 +85,11 @@ class Shout(Module):
     """Takes one text."""
 
     description = "Makes a text loud."
-    input_schema = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}  # noqa: RUF012
+    input_schema = {  # noqa: RUF012
+        "type": "object",
+        "properties": {"text": {"type": "string"}},
+        "required": ["text"],
+    }
     output_schema = {"type": "object", "properties": {"text": {"type": "string"}}}  # noqa: RUF012
 
     async def execute(self, inputs: dict[str, Any], context: Any) -> dict[str, Any]:
@@ -118,7 +133,11 @@ class Open(Module):
     description = "Opens a file."
     input_schema = {  # noqa: RUF012
         "type": "object",
-        "properties": {"uri": {"type": "string"}, "name": {"type": "string"}, "mimeType": {"type": "string"}},
+        "properties": {
+            "uri": {"type": "string"},
+            "name": {"type": "string"},
+            "mimeType": {"type": "string"},
+        },
         "required": ["uri"],
     }
 
@@ -137,7 +156,11 @@ class Remember(Module):
         """Return the context."""
         del inputs
         known = context.identity
-        identity = None if known is None else {"id": known.id, "roles": list(known.roles), "attrs": dict(known.attrs)}
+        identity = (
+            None
+            if known is None
+            else {"id": known.id, "roles": list(known.roles), "attrs": dict(known.attrs)}
+        )
         return {"identity": identity, "a2a": context.data["a2a"]}
 
 
@@ -216,9 +239,14 @@ def build_schema_class(schema: Mapping[str, Any]) -> type[BaseModel]:
     """Build a class that describes itself by a schema, and checks the types of its properties."""
     required = schema.get("required", ())
     fields: dict[str, Any] = {
-        name: (TYPES.get(each.get("type"), Any), ... if name in required else None) for name, each in schema.get("properties", {}).items()
+        name: (TYPES.get(each.get("type"), Any), ... if name in required else None)
+        for name, each in schema.get("properties", {}).items()
     }
-    config = ConfigDict(extra="allow", strict=True, json_schema_extra=lambda made: (made.clear(), made.update(schema))[0])
+    config = ConfigDict(
+        extra="allow",
+        strict=True,
+        json_schema_extra=lambda made: (made.clear(), made.update(schema))[0],
+    )
     return create_model("Schema", __config__=config, **fields)
 
 
@@ -264,24 +292,42 @@ class AgentUnderTest:
         """List the skills on the card."""
         return [each["id"] for each in (await self.card())["skills"]]
 
-    async def rpc(self, method: str, params: Mapping[str, object], **headers: str) -> dict[str, Any]:
+    async def rpc(
+        self, method: str, params: Mapping[str, object], **headers: str
+    ) -> dict[str, Any]:
         """Send one request, and return its response."""
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         found: dict[str, Any] = (await self.http.post("/", json=body, headers=headers)).json()
         return found
 
-    async def send(self, skill: str | None, *parts: object, headers: Mapping[str, str] | None = None, **message: object) -> dict[str, Any]:
+    async def send(
+        self,
+        skill: str | None,
+        *parts: object,
+        headers: Mapping[str, str] | None = None,
+        **message: object,
+    ) -> dict[str, Any]:
         """Send a message to a skill, and return the response."""
-        return await self.rpc("message/send", build_params(skill, *parts, **message), **(headers or {}))
+        return await self.rpc(
+            "message/send", build_params(skill, *parts, **message), **(headers or {})
+        )
 
-    async def call(self, skill: str | None, *parts: object, headers: Mapping[str, str] | None = None, **message: object) -> dict[str, Any]:
+    async def call(
+        self,
+        skill: str | None,
+        *parts: object,
+        headers: Mapping[str, str] | None = None,
+        **message: object,
+    ) -> dict[str, Any]:
         """Send a message to a skill, and return its task."""
         response = await self.send(skill, *parts, headers=headers, **message)
         assert "result" in response, response
         task: dict[str, Any] = response["result"]
         return task
 
-    async def fail(self, skill: str | None, *parts: object, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
+    async def fail(
+        self, skill: str | None, *parts: object, headers: Mapping[str, str] | None = None
+    ) -> dict[str, Any]:
         """Send a message to a skill, and return the error of the response."""
         response = await self.send(skill, *parts, headers=headers)
         assert "error" in response, response
@@ -292,11 +338,15 @@ class AgentUnderTest:
         """Send a message with a stream, and return all of its events."""
         return [event async for event in self.follow("message/stream", build_params(skill, *parts))]
 
-    async def follow(self, method: str, params: Mapping[str, object]) -> AsyncIterator[dict[str, Any]]:
+    async def follow(
+        self, method: str, params: Mapping[str, object]
+    ) -> AsyncIterator[dict[str, Any]]:
         """Yield the events of a stream, each with its number."""
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         async with self.http.stream("POST", "/", json=body) as response:
-            assert response.headers["content-type"].startswith("text/event-stream"), await response.aread()
+            assert response.headers["content-type"].startswith("text/event-stream"), (
+                await response.aread()
+            )
             number = 0
             async for line in response.aiter_lines():
                 if line.startswith("id: "):
@@ -307,7 +357,9 @@ class AgentUnderTest:
     async def wait_state(self, task_id: str, state: str) -> dict[str, Any]:
         """Wait until a task is in a state."""
         async with asyncio.timeout(30):
-            while (task := (await self.rpc("tasks/get", {"id": task_id}))["result"])["status"]["state"] != state:  # noqa: ASYNC110 - polled, as clients do
+            while (task := (await self.rpc("tasks/get", {"id": task_id}))["result"])["status"][  # noqa: ASYNC110 - polled, as clients do
+                "state"
+            ] != state:
                 await asyncio.sleep(0.01)
         found: dict[str, Any] = task
         return found
@@ -315,7 +367,13 @@ class AgentUnderTest:
 
 def build_params(skill: str | None, *parts: object, **message: object) -> dict[str, Any]:
     """Build the parameters of a message: a text, an object or a part for each value."""
-    sent = {"kind": "message", "messageId": "m-1", "role": "user", "parts": [to_part(each) for each in parts], **message}
+    sent = {
+        "kind": "message",
+        "messageId": "m-1",
+        "role": "user",
+        "parts": [to_part(each) for each in parts],
+        **message,
+    }
     return {"message": sent, **({} if skill is None else {"metadata": {"skillId": skill}})}
 
 
@@ -342,5 +400,8 @@ def read_status(task: Mapping[str, Any]) -> str:
 async def run_agent(registry: Any, **options: Any) -> AsyncIterator[AgentUnderTest]:
     """Serve a registry or an executor in this process."""
     app = async_serve(registry, **{"shutdown_timeout": 0.0, **options})
-    async with run_app(app.litestar) as transport, httpx.AsyncClient(base_url=URL, transport=transport) as http:
+    async with (
+        run_app(app.litestar) as transport,
+        httpx.AsyncClient(base_url=URL, transport=transport) as http,
+    ):
         yield AgentUnderTest(http)

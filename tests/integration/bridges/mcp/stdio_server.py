@@ -1,4 +1,5 @@
-"""A server of the protocol of 2025-11-25 over stdio, written by hand: JSON-RPC on lines, questions within calls.
+"""A server of the protocol of 2025-11-25 over stdio, written by hand: JSON-RPC on lines, questions
+within calls.
 
 python stdio_server.py [FILE [wait]]      ``append`` writes a line to FILE, and then waits if told so
 """
@@ -13,7 +14,10 @@ from itertools import count
 from typing import Any
 
 FORM = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
-SCHEMAS: dict[str, dict[str, Any]] = {name: {} for name in ("ask", "echo", "hold", "release", "die", "pid", "append", "ask-url", "needs-url")} | {
+SCHEMAS: dict[str, dict[str, Any]] = {
+    name: {}
+    for name in ("ask", "echo", "hold", "release", "die", "pid", "append", "ask-url", "needs-url")
+} | {
     "append-again": {"annotations": {"idempotentHint": True, "destructiveHint": False}},
     "grow": {},
 }
@@ -47,7 +51,11 @@ class Server:
     async def call(self, number: object, params: dict[str, Any]) -> None:
         """Run a tool."""
         try:
-            said = await self.run(params["name"], params.get("arguments") or {}, (params.get("_meta") or {}).get("progressToken"))
+            said = await self.run(
+                params["name"],
+                params.get("arguments") or {},
+                (params.get("_meta") or {}).get("progressToken"),
+            )
         except LookupError as error:
             self.send(id=number, error=error.args[0])
         else:
@@ -58,17 +66,43 @@ class Server:
         match name:
             case "ask":
                 answer = await self.ask({"message": "Which word?", "requestedSchema": FORM})
-                self.send(method="notifications/progress", params={"progressToken": token, "progress": 1, "total": 2, "message": "answered"})
+                self.send(
+                    method="notifications/progress",
+                    params={
+                        "progressToken": token,
+                        "progress": 1,
+                        "total": 2,
+                        "message": "answered",
+                    },
+                )
                 return json.dumps(answer.get("error") or answer["result"])
             case "ask-url":
-                answer = await self.ask({"mode": "url", "message": "Sign in", "url": "https://id.example.com/in", "elicitationId": "e-1"})
+                answer = await self.ask(
+                    {
+                        "mode": "url",
+                        "message": "Sign in",
+                        "url": "https://id.example.com/in",
+                        "elicitationId": "e-1",
+                    }
+                )
                 return str(answer["result"]["action"])
             case "needs-url":
-                elicitation = {"mode": "url", "message": "Sign in", "url": "https://id.example.com/in", "elicitationId": "e-2"}
+                elicitation = {
+                    "mode": "url",
+                    "message": "Sign in",
+                    "url": "https://id.example.com/in",
+                    "elicitationId": "e-2",
+                }
                 if self.released.is_set():
                     return "signed in"
                 self.released.set()
-                raise LookupError({"code": -32042, "message": "URL elicitation required", "data": {"elicitations": [elicitation]}})
+                raise LookupError(
+                    {
+                        "code": -32042,
+                        "message": "URL elicitation required",
+                        "data": {"elicitations": [elicitation]},
+                    }
+                )
             case "hold":
                 await self.released.wait()
                 return "held"
@@ -98,12 +132,24 @@ class Server:
             case "initialize":
                 info = {"name": "by hand", "version": "1"}
                 capabilities = {"tools": {"listChanged": True}}
-                self.send(id=body["id"], result={"protocolVersion": "2025-11-25", "capabilities": capabilities, "serverInfo": info})
+                self.send(
+                    id=body["id"],
+                    result={
+                        "protocolVersion": "2025-11-25",
+                        "capabilities": capabilities,
+                        "serverInfo": info,
+                    },
+                )
             case "tools/list":
-                tools = [{"name": name, "inputSchema": {"type": "object"}, **members} for name, members in self.tools.items()]
+                tools = [
+                    {"name": name, "inputSchema": {"type": "object"}, **members}
+                    for name, members in self.tools.items()
+                ]
                 self.send(id=body["id"], result={"tools": tools})
             case "tools/call":
-                self.running[body["id"]] = asyncio.create_task(self.call(body["id"], body["params"]))
+                self.running[body["id"]] = asyncio.create_task(
+                    self.call(body["id"], body["params"])
+                )
             case "notifications/cancelled":
                 self.running[body["params"]["requestId"]].cancel()
                 self.released.set()

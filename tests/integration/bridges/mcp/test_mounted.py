@@ -1,4 +1,6 @@
-"""The skills of an agent as an MCP server beside it, for the official client in both eras of the protocol."""
+"""The skills of an agent as an MCP server beside it, for the official client in both eras of the
+protocol.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,11 @@ pytestmark = pytest.mark.anyio
 
 STATELESS, SESSIONS = "2026-07-28", "legacy"
 BOTH = pytest.mark.parametrize("mode", [STATELESS, SESSIONS])
-NUMBERS = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["a", "b"]}
+NUMBERS = {
+    "type": "object",
+    "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}},
+    "required": ["a", "b"],
+}
 SUM = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}
 CHOICE = {"type": "string", "enum": ["yes", "no"]}
 KEYS = {hashlib.sha256(f"k-{name}".encode()).hexdigest(): Identity(name) for name in ("ada", "eve")}
@@ -53,16 +59,33 @@ class World:
         self.source = FunctionSource()
         self.ended: asyncio.Queue[str] = asyncio.Queue()
         self.port = find_free_port()
-        self.source.add(SkillDescriptor("math.add", "Adds.", "Add", input_schema=NUMBERS, output_schema=SUM), self.add)
-        self.source.add(SkillDescriptor("shout", "Shouts.", output_schema={"type": "string"}), lambda value, _: str(value).upper())
-        self.source.add(SkillDescriptor("double", "Doubles.", input_schema={"type": "integer"}, output_schema={"type": "integer"}), self.double)
+        self.source.add(
+            SkillDescriptor("math.add", "Adds.", "Add", input_schema=NUMBERS, output_schema=SUM),
+            self.add,
+        )
+        self.source.add(
+            SkillDescriptor("shout", "Shouts.", output_schema={"type": "string"}),
+            lambda value, _: str(value).upper(),
+        )
+        self.source.add(
+            SkillDescriptor(
+                "double",
+                "Doubles.",
+                input_schema={"type": "integer"},
+                output_schema={"type": "integer"},
+            ),
+            self.double,
+        )
         self.source.add(SkillDescriptor("file", "Gives files."), self.give_files)
         self.source.add(SkillDescriptor("work", "Works."), self.work)
         self.source.add(SkillDescriptor("wait", "Waits."), self.wait)
         self.source.add(SkillDescriptor("ask", "Asks.", asks=True), self.ask)
         self.source.add(SkillDescriptor("fail", "Fails."), self.fail)
         self.source.add(SkillDescriptor("crash", "Crashes."), self.crash)
-        self.source.add(SkillDescriptor("whoami", "Names the caller."), lambda _, ctx: ctx.caller.subject or "anonymous")
+        self.source.add(
+            SkillDescriptor("whoami", "Names the caller."),
+            lambda _, ctx: ctx.caller.subject or "anonymous",
+        )
 
     @staticmethod
     def add(value: Any, _ctx: SkillContext) -> object:  # noqa: ANN401 - any JSON
@@ -106,7 +129,10 @@ class World:
         """Ask twice: for one word of two, and for an object."""
         assert isinstance(ctx.untyped, TaskContext)
         first = await ctx.untyped.ask("Sure?", CHOICE)
-        second = await ctx.untyped.ask("Which?", {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
+        second = await ctx.untyped.ask(
+            "Which?",
+            {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]},
+        )
         return f"{first.text} {second.data}"
 
     @staticmethod
@@ -120,20 +146,37 @@ class World:
         raise ValueError("secret")
 
     @asynccontextmanager
-    async def serve(self, gate: AuthGate | None = None, limits: Limits | None = None) -> AsyncGenerator[None]:
+    async def serve(
+        self, gate: AuthGate | None = None, limits: Limits | None = None
+    ) -> AsyncGenerator[None]:
         """Serve the agent with an MCP server beside it."""
         agent = Agent("office", "An office.", "1.2.3", sources=[self.source])
-        app = create_app(Surface(agent, gate=gate, limits=limits or Limits()), settings=FAST_SETTINGS, store="memory")
+        app = create_app(
+            Surface(agent, gate=gate, limits=limits or Limits()),
+            settings=FAST_SETTINGS,
+            store="memory",
+        )
         mount_mcp(app)
         async with serve_app(app, self.port), asyncio.timeout(60):
             yield
 
     @asynccontextmanager
-    async def connect(self, mode: str, elicit: Elicit | None = None, key: str = "", tasks: Tasks | None = None) -> AsyncGenerator[Client]:
+    async def connect(
+        self, mode: str, elicit: Elicit | None = None, key: str = "", tasks: Tasks | None = None
+    ) -> AsyncGenerator[Client]:
         """Connect the official client."""
-        async with httpx2.AsyncClient(headers={"x-api-key": key} if key else {}, timeout=30) as http:
-            transport = streamable_http_client(f"http://127.0.0.1:{self.port}/mcp", http_client=http)
-            async with Client(transport, mode=mode, elicitation_callback=elicit, extensions=[tasks] if tasks else None) as client:
+        async with httpx2.AsyncClient(
+            headers={"x-api-key": key} if key else {}, timeout=30
+        ) as http:
+            transport = streamable_http_client(
+                f"http://127.0.0.1:{self.port}/mcp", http_client=http
+            )
+            async with Client(
+                transport,
+                mode=mode,
+                elicitation_callback=elicit,
+                extensions=[tasks] if tasks else None,
+            ) as client:
                 yield client
 
 
@@ -162,7 +205,9 @@ class TaskRequest(mt.Request[SerializeAsAny[TaskParams], str]):
 
 
 class Tasks(ClientExtension):
-    """The extension of tasks, as its specification describes a client: it polls, and answers questions."""
+    """The extension of tasks, as its specification describes a client: it polls, and answers
+    questions.
+    """
 
     identifier = "io.modelcontextprotocol/tasks"
 
@@ -181,16 +226,26 @@ class Tasks(ClientExtension):
         self.seen.append(handle.status)
         params, answered = TaskParams(task_id=handle.task_id), set[str]()
         if self.cancel:
-            await context.session.send_request(TaskRequest(method="tasks/cancel", params=params), mt.EmptyResult)
+            await context.session.send_request(
+                TaskRequest(method="tasks/cancel", params=params), mt.EmptyResult
+            )
         while True:
-            found = await context.session.send_request(TaskRequest(method="tasks/get", params=params), Described)
+            found = await context.session.send_request(
+                TaskRequest(method="tasks/get", params=params), Described
+            )
             self.seen.append(found.status)
             if found.status in {"completed", "cancelled"}:
-                return found.result or mt.CallToolResult(is_error=True, content=[mt.TextContent(text=found.status)])
+                return found.result or mt.CallToolResult(
+                    is_error=True, content=[mt.TextContent(text=found.status)]
+                )
             for key in (found.input_requests or {}).keys() - answered:
                 answered.add(key)
-                update = UpdateTaskParams(task_id=handle.task_id, input_responses={key: self.answers.pop(0)})
-                await context.session.send_request(TaskRequest(method="tasks/update", params=update), mt.EmptyResult)
+                update = UpdateTaskParams(
+                    task_id=handle.task_id, input_responses={key: self.answers.pop(0)}
+                )
+                await context.session.send_request(
+                    TaskRequest(method="tasks/update", params=update), mt.EmptyResult
+                )
             await asyncio.sleep(0.01)
 
 
@@ -217,7 +272,9 @@ async def test_skills_are_tools(world: World, mode: str) -> None:
         assert (tools["math.add"].title, tools["math.add"].description) == ("Add", "Adds.")
         assert (tools["math.add"].input_schema, tools["math.add"].output_schema) == (NUMBERS, SUM)
         assert tools["double"].input_schema["properties"] == {"input": {"type": "integer"}}
-        assert (tools["double"].output_schema or {})["properties"] == {"result": {"type": "integer"}}
+        assert (tools["double"].output_schema or {})["properties"] == {
+            "result": {"type": "integer"}
+        }
         assert [*tools["shout"].input_schema["properties"]] == ["message"]
         assert tools["shout"].output_schema is None
         added = await client.call_tool("math.add", {"a": 1, "b": 2})
@@ -230,10 +287,18 @@ async def test_files_are_contents(world: World) -> None:
     """Images, sounds, resources and links."""
     async with world.connect(STATELESS) as client:
         image, audio, resource, link = (await client.call_tool("file", {"message": "x"})).content
-        assert (image.type, audio.type, resource.type, link.type) == ("image", "audio", "resource", "resource_link")
+        assert (image.type, audio.type, resource.type, link.type) == (
+            "image",
+            "audio",
+            "resource",
+            "resource_link",
+        )
         assert isinstance(resource, mt.EmbeddedResource)
         assert isinstance(link, mt.ResourceLink)
-        assert (str(resource.resource.uri), str(link.uri)) == ("a2a:///artifacts/a%20b.pdf", "https://example.com/c")
+        assert (str(resource.resource.uri), str(link.uri)) == (
+            "a2a:///artifacts/a%20b.pdf",
+            "https://example.com/c",
+        )
 
 
 @BOTH
@@ -245,7 +310,10 @@ async def test_progress_grows(world: World, mode: str) -> None:
         seen.append((progress, total, message))
 
     async with world.connect(mode) as client:
-        assert text(await client.call_tool("work", {"message": "x"}, progress_callback=note)) == (False, "done")
+        assert text(await client.call_tool("work", {"message": "x"}, progress_callback=note)) == (
+            False,
+            "done",
+        )
     assert [(total, message) for _, total, message in seen] == [(1.0, "half"), (None, "more")]
     assert 0.5 == seen[0][0] < seen[1][0]
 
@@ -280,7 +348,9 @@ async def test_questions_reach_the_user(world: World, mode: str) -> None:
 
     async def answer(_context: object, params: mt.ElicitRequestFormParams) -> mt.ElicitResult:
         forms.append((params.message, sorted(params.requested_schema["properties"])))
-        return mt.ElicitResult(action="accept", content={"answer": "yes"} if len(forms) == 1 else {"n": 7})
+        return mt.ElicitResult(
+            action="accept", content={"answer": "yes"} if len(forms) == 1 else {"n": 7}
+        )
 
     async with world.connect(mode, answer) as client:
         assert text(await client.call_tool("ask", {"message": "x"})) == (False, "yes {'n': 7}")
@@ -295,7 +365,10 @@ async def test_a_declined_question_cancels_the_task(world: World, mode: str) -> 
         return mt.ElicitResult(action="decline")
 
     async with world.connect(mode, decline) as client:
-        assert text(await client.call_tool("ask", {"message": "x"})) == (True, "The question was declined, and the task canceled")
+        assert text(await client.call_tool("ask", {"message": "x"})) == (
+            True,
+            "The question was declined, and the task canceled",
+        )
     async with world.connect(mode) as client:
         failed, reason = text(await client.call_tool("ask", {"message": "x"}))
         assert (failed, "this client cannot be asked" in reason) == (True, True)
@@ -307,13 +380,21 @@ async def accept(*_: object) -> mt.ElicitResult:
 
 
 async def test_work_that_takes_long_is_a_task(world: World) -> None:
-    """For a client with the extension: its questions are answered by updates, its end has the result."""
-    answers = [mt.ElicitResult(action="accept", content=content) for content in ({"answer": "no"}, {"n": 3})]
+    """For a client with the extension: its questions are answered by updates, its end has the
+    result.
+    """
+    answers = [
+        mt.ElicitResult(action="accept", content=content)
+        for content in ({"answer": "no"}, {"n": 3})
+    ]
     tasks = Tasks(*answers)
     async with world.connect(STATELESS, accept, tasks=tasks) as client:
         assert text(await client.call_tool("ask", {"message": "x"})) == (False, "no {'n': 3}")
         assert (tasks.seen[0], tasks.seen[-1]) == ("input_required", "completed")
-        assert text(await client.call_tool("shout", {"message": "tea"})) == (False, "TEA")  # it ends soon
+        assert text(await client.call_tool("shout", {"message": "tea"})) == (
+            False,
+            "TEA",
+        )  # it ends soon
         assert text(await client.call_tool("fail", {"message": "x"})) == (True, "No paper")
 
 
@@ -322,7 +403,9 @@ async def test_a_task_can_be_canceled(world: World) -> None:
     async with world.connect(STATELESS, accept, tasks=Tasks(cancel=True)) as client:
         assert text(await client.call_tool("wait", {"message": "x"})) == (True, "cancelled")
         assert [await world.ended.get(), await world.ended.get()] == ["begun", "canceled"]
-    async with world.connect(STATELESS, accept, tasks=Tasks(mt.ElicitResult(action="decline"))) as client:
+    async with world.connect(
+        STATELESS, accept, tasks=Tasks(mt.ElicitResult(action="decline"))
+    ) as client:
         assert text(await client.call_tool("ask", {"message": "x"})) == (True, "cancelled")
 
 
@@ -332,25 +415,37 @@ async def test_the_handle_of_a_task_is_worth_nothing_to_others() -> None:
     async with world.serve(AuthGate(ApiKeyAuthenticator(KEYS))):
         async with world.connect(STATELESS, accept, "k-ada", tasks) as client:
             await client.call_tool("ask", {"message": "x"})
-            described = await client.session.send_request(TaskRequest(method="tasks/get", params=TaskParams(task_id=tasks.handle)), Described)
+            described = await client.session.send_request(
+                TaskRequest(method="tasks/get", params=TaskParams(task_id=tasks.handle)), Described
+            )
             assert described.status == "cancelled"
         async with world.connect(STATELESS, accept, "k-eve") as client:
             for handle in (tasks.handle, "ask/x/y", "nonsense"):
                 with pytest.raises(MCPError, match="Unknown task"):
-                    await client.session.send_request(TaskRequest(method="tasks/get", params=TaskParams(task_id=handle)), Described)
+                    await client.session.send_request(
+                        TaskRequest(method="tasks/get", params=TaskParams(task_id=handle)),
+                        Described,
+                    )
 
 
 async def test_changes_of_the_skills_are_announced(world: World) -> None:
     """To clients that listen."""
-    async with world.connect(STATELESS) as client, client.listen(tools_list_changed=True) as changes:
+    async with (
+        world.connect(STATELESS) as client,
+        client.listen(tools_list_changed=True) as changes,
+    ):
         world.source.remove("crash")
         async for _ in changes:
             break
-        assert "crash" not in [each.name for each in (await client.list_tools(cache_mode="refresh")).tools]
+        assert "crash" not in [
+            each.name for each in (await client.list_tools(cache_mode="refresh")).tools
+        ]
 
 
 async def test_the_gate_admits_callers() -> None:
-    """Each call runs in the name of its caller; a session of another one is not found, and without credentials nothing is."""
+    """Each call runs in the name of its caller; a session of another one is not found, and without
+    credentials nothing is.
+    """
     world = World()
     async with world.serve(AuthGate(ApiKeyAuthenticator(KEYS))):
         for mode in (STATELESS, SESSIONS):
@@ -375,21 +470,39 @@ async def open_session(http: httpx2.AsyncClient, key: str) -> str:
 
 async def initialize(http: httpx2.AsyncClient, key: str) -> httpx2.Response:
     """Send the first request of a session."""
-    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    params = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    }
     body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
-    return await http.post("/mcp", json=body, headers={"x-api-key": key, "accept": "application/json, text/event-stream"})
+    return await http.post(
+        "/mcp",
+        json=body,
+        headers={"x-api-key": key, "accept": "application/json, text/event-stream"},
+    )
 
 
 async def list_tools(http: httpx2.AsyncClient, key: str, session: str) -> httpx2.Response:
     """List the tools within a session."""
-    headers = {"x-api-key": key, "accept": "application/json, text/event-stream", "mcp-session-id": session}
-    return await http.post("/mcp", json={"jsonrpc": "2.0", "id": 2, "method": "tools/list"}, headers=headers)
+    headers = {
+        "x-api-key": key,
+        "accept": "application/json, text/event-stream",
+        "mcp-session-id": session,
+    }
+    return await http.post(
+        "/mcp", json={"jsonrpc": "2.0", "id": 2, "method": "tools/list"}, headers=headers
+    )
 
 
 def test_a_mount_without_an_agent_is_refused() -> None:
     """The message names the agents that there are."""
     agents = [Agent(name, sources=[FunctionSource()]) for name in ("a", "b")]
-    app = create_app(*(Surface(each, path=f"/{each.name}") for each in agents), settings=FAST_SETTINGS, store="memory")
+    app = create_app(
+        *(Surface(each, path=f"/{each.name}") for each in agents),
+        settings=FAST_SETTINGS,
+        store="memory",
+    )
     with pytest.raises(ValueError, match="the app has several agents; pass agent= one of /a, /b"):
         mount_mcp(app)
     with pytest.raises(ValueError, match="no agent at this path; pass agent= one of /a, /b"):

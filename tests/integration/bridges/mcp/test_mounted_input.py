@@ -47,18 +47,31 @@ async def serve(limits: Limits) -> AsyncGenerator[httpx2.AsyncClient]:
 
     app = create_app(Surface(agent, limits=limits), settings=FAST_SETTINGS, store="memory")
     mount_mcp(app)
-    async with serve_app(app, port), httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}", headers=HEADERS) as http, asyncio.timeout(30):
+    async with (
+        serve_app(app, port),
+        httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}", headers=HEADERS) as http,
+        asyncio.timeout(30),
+    ):
         yield http
 
 
 def build_call(arguments: str, **params: str) -> bytes:
     """Write a call of a tool, with arguments that need not be JSON."""
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "shout", **params, "arguments": 0, "_meta": META}})
+    body = json.dumps(
+        {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": "shout", **params, "arguments": 0, "_meta": META},
+        }
+    )
     return body.replace('"arguments": 0', f'"arguments": {arguments}').encode()
 
 
 async def test_bad_input_is_not_an_internal_error(caplog: pytest.LogCaptureFixture) -> None:
-    """Texts that nothing after the library carries, and ids that no task has, are the fault of the client: nothing is logged."""
+    """Texts that nothing after the library carries, and ids that no task has, are the fault of the
+    client: nothing is logged.
+    """
     async with serve(Limits()) as http:
         response = await http.post("/mcp", content=build_call('{"message": "tea"}'))
         assert response.json()["result"]["content"][0]["text"] == "TEA"

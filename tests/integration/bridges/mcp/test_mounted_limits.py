@@ -14,7 +14,9 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_sessions_and_streams_of_a_caller_are_limited() -> None:
-    """With the limit of streams of the agent: 429 beyond, until one is ended; others are not concerned."""
+    """With the limit of streams of the agent: 429 beyond, until one is ended; others are not
+    concerned.
+    """
     world = World()
     async with (
         world.serve(AuthGate(ApiKeyAuthenticator(KEYS)), Limits(streams=2)),
@@ -25,7 +27,10 @@ async def test_sessions_and_streams_of_a_caller_are_limited() -> None:
         assert await open_session(http, "k-eve")
         headers = {"x-api-key": "k-ada", "accept": "text/event-stream", "mcp-session-id": one}
         other = {**headers, "mcp-session-id": two}
-        async with http.stream("GET", "/mcp", headers=headers) as first, http.stream("GET", "/mcp", headers=other) as second:
+        async with (
+            http.stream("GET", "/mcp", headers=headers) as first,
+            http.stream("GET", "/mcp", headers=other) as second,
+        ):
             assert (first.status_code, second.status_code) == (200, 200)
             assert (await http.get("/mcp", headers=headers)).status_code == 429
             assert (await list_tools(http, "k-ada", two)).status_code == 200

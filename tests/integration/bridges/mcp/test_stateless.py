@@ -9,7 +9,18 @@ from typing import Any
 
 import mcp_types as mt
 import pytest
-from integration.bridges.mcp.toolbox import NUMBERS, SUM, Toolbox, agent_of, call, form, http_of, message, outcome, text
+from integration.bridges.mcp.toolbox import (
+    NUMBERS,
+    SUM,
+    Toolbox,
+    agent_of,
+    call,
+    form,
+    http_of,
+    message,
+    outcome,
+    text,
+)
 
 from a2a_contract.errors import InvalidParamsError
 from a2a_contract.v1_0 import TaskState, TaskStatusUpdateEvent
@@ -31,7 +42,9 @@ async def toolbox() -> AsyncGenerator[Toolbox]:
     """A server with one tool."""
     toolbox = Toolbox()
     hints = mt.ToolAnnotations(read_only_hint=True, title="Adder")
-    toolbox.add("add", add, description="Adds.", input_schema=NUMBERS, output_schema=SUM, annotations=hints)
+    toolbox.add(
+        "add", add, description="Adds.", input_schema=NUMBERS, output_schema=SUM, annotations=hints
+    )
     async with toolbox.serve():
         yield toolbox
 
@@ -45,13 +58,18 @@ async def test_the_card_has_what_the_server_lists(toolbox: Toolbox) -> None:
             ("add", "Adder", "Adds."),
             ("plain", "Plain tool", "Plain tool"),
         ]
-        assert card["skills"][0]["extensions"]["mcp"]["annotations"] == {"readOnlyHint": True, "title": "Adder"}
+        assert card["skills"][0]["extensions"]["mcp"]["annotations"] == {
+            "readOnlyHint": True,
+            "title": "Adder",
+        }
         assert (await http.get("/schemas/add/input.json")).json() == NUMBERS
         assert (await http.post("/skills/add", json={"a": 1, "b": 2})).json() == {"sum": 3}
 
 
 async def test_structured_results_are_data_once(toolbox: Toolbox) -> None:
-    """The text that repeats them is left out; input that does not match never reaches the server."""
+    """The text that repeats them is left out; input that does not match never reaches the
+    server.
+    """
     async with agent_of(McpSource(toolbox.url)) as client:
         task = await call(client, "add", {"a": 2, "b": 40})
         assert outcome(task) == ("COMPLETED", {"sum": 42})
@@ -70,7 +88,10 @@ async def test_a_result_that_does_not_match_fails_the_task(toolbox: Toolbox) -> 
 
     toolbox.add("wrong", wrong, output_schema=SUM)
     async with agent_of(McpSource(toolbox.url)) as client:
-        assert outcome(await call(client, "wrong")) == ("FAILED", "The result of the tool does not match its schema")
+        assert outcome(await call(client, "wrong")) == (
+            "FAILED",
+            "The result of the tool does not match its schema",
+        )
 
 
 async def test_contents_are_parts(toolbox: Toolbox) -> None:
@@ -81,9 +102,17 @@ async def test_contents_are_parts(toolbox: Toolbox) -> None:
             mt.TextContent(text="see"),
             mt.ImageContent(data="aWNvbg==", mime_type="image/png"),
             mt.AudioContent(data="dG9uZQ==", mime_type="audio/wav"),
-            mt.EmbeddedResource(resource=mt.TextResourceContents(uri="demo://notes/today.md", text="# today", mime_type="text/markdown")),
-            mt.EmbeddedResource(resource=mt.BlobResourceContents(uri="demo://data", blob="Ynl0ZXM=")),
-            mt.ResourceLink(uri="https://example.com/a.pdf", name="a.pdf", mime_type="application/pdf"),
+            mt.EmbeddedResource(
+                resource=mt.TextResourceContents(
+                    uri="demo://notes/today.md", text="# today", mime_type="text/markdown"
+                )
+            ),
+            mt.EmbeddedResource(
+                resource=mt.BlobResourceContents(uri="demo://data", blob="Ynl0ZXM=")
+            ),
+            mt.ResourceLink(
+                uri="https://example.com/a.pdf", name="a.pdf", mime_type="application/pdf"
+            ),
         ]
         return mt.CallToolResult(content=contents)
 
@@ -130,7 +159,9 @@ async def test_progress_is_status(toolbox: Toolbox) -> None:
         seen = []
         async for event in client.stream(message("work")):
             if isinstance(event, TaskStatusUpdateEvent) and event.status.message:
-                seen.append(((event.metadata or {}).get("progress"), event.status.message.parts[0].text))
+                seen.append(
+                    ((event.metadata or {}).get("progress"), event.status.message.parts[0].text)
+                )
                 reported.set()
     assert seen == [(0.25, "a quarter")]
 
@@ -157,19 +188,30 @@ async def test_a_canceled_task_cancels_the_call(toolbox: Toolbox) -> None:
         assert (await sending).status.state is TaskState.CANCELED
 
 
-async def book(_ctx: object, params: mt.CallToolRequestParams) -> mt.CallToolResult | mt.InputRequiredResult:
+async def book(
+    _ctx: object, params: mt.CallToolRequestParams
+) -> mt.CallToolResult | mt.InputRequiredResult:
     """Ask for a day and a name at once, then for a confirmation."""
     if params.request_state is None:
         questions = {"day": form(day={"type": "string"}), "seats": form(seats={"type": "integer"})}
         return mt.InputRequiredResult(input_requests=questions, request_state="asked")
-    answers = {name: each.content for name, each in (params.input_responses or {}).items() if isinstance(each, mt.ElicitResult)}
+    answers = {
+        name: each.content
+        for name, each in (params.input_responses or {}).items()
+        if isinstance(each, mt.ElicitResult)
+    }
     if params.request_state == "asked":
-        return mt.InputRequiredResult(input_requests={"sure": form(sure={"type": "boolean"})}, request_state=f"{answers['day']} {answers['seats']}")
+        return mt.InputRequiredResult(
+            input_requests={"sure": form(sure={"type": "boolean"})},
+            request_state=f"{answers['day']} {answers['seats']}",
+        )
     return text(f"{params.request_state} {answers['sure']}")
 
 
 async def test_questions_are_durable(toolbox: Toolbox) -> None:
-    """Each is a question to the caller; the call is repeated with the answers and the state that the server has given, also by another process."""
+    """Each is a question to the caller; the call is repeated with the answers and the state that
+    the server has given, also by another process.
+    """
     toolbox.add("book", book)
     async with agent_of(McpSource(toolbox.url)) as client:
         task = await call(client, "book")
@@ -189,17 +231,28 @@ async def test_questions_are_durable(toolbox: Toolbox) -> None:
 async def test_a_caller_may_decline(toolbox: Toolbox) -> None:
     """The server reads that, and decides."""
 
-    async def sign(_ctx: object, params: mt.CallToolRequestParams) -> mt.CallToolResult | mt.InputRequiredResult:
+    async def sign(
+        _ctx: object, params: mt.CallToolRequestParams
+    ) -> mt.CallToolResult | mt.InputRequiredResult:
         if not params.input_responses:
-            return mt.InputRequiredResult(input_requests={"q": form(name={"type": "string"})}, request_state="1")
+            return mt.InputRequiredResult(
+                input_requests={"q": form(name={"type": "string"})}, request_state="1"
+            )
         (answer,) = params.input_responses.values()
         assert isinstance(answer, mt.ElicitResult)
         return text(f"{answer.action} {answer.content}")
 
     toolbox.add("sign", sign)
     async with agent_of(McpSource(toolbox.url)) as client:
-        for said, read in (("decline", "decline None"), ("cancel", "cancel None"), ({"name": "Ada"}, "accept {'name': 'Ada'}")):
-            assert outcome(await call(client, "sign", said, await call(client, "sign"))) == ("COMPLETED", read)
+        for said, read in (
+            ("decline", "decline None"),
+            ("cancel", "cancel None"),
+            ({"name": "Ada"}, "accept {'name': 'Ada'}"),
+        ):
+            assert outcome(await call(client, "sign", said, await call(client, "sign"))) == (
+                "COMPLETED",
+                read,
+            )
 
 
 async def test_the_list_changes_while_the_agent_runs(toolbox: Toolbox) -> None:
@@ -207,7 +260,10 @@ async def test_the_list_changes_while_the_agent_runs(toolbox: Toolbox) -> None:
     async with http_of(McpSource(toolbox.url)) as http, asyncio.timeout(30):
 
         async def skills() -> list[str]:
-            return [each["id"] for each in (await http.get("/.well-known/agent-card.json")).json()["skills"]]
+            return [
+                each["id"]
+                for each in (await http.get("/.well-known/agent-card.json")).json()["skills"]
+            ]
 
         toolbox.add("new", lambda *_: asyncio.sleep(0, text("hi")))
         while await skills() != ["add", "new"]:
@@ -244,7 +300,9 @@ async def test_the_trace_of_a_request_goes_on(toolbox: Toolbox) -> None:
 
 
 async def test_a_restarted_server_is_found_again() -> None:
-    """A call in flight ends with an unknown outcome, or is repeated if that does no harm; later ones work as soon as the server is back."""
+    """A call in flight ends with an unknown outcome, or is repeated if that does no harm; later
+    ones work as soon as the server is back.
+    """
     toolbox, begun = Toolbox(), asyncio.Semaphore(0)
 
     async def wait(*_: object) -> mt.CallToolResult:
@@ -272,15 +330,29 @@ async def test_a_restarted_server_is_found_again() -> None:
 
 async def test_servers_that_cannot_be_used_stop_the_start(toolbox: Toolbox) -> None:
     """Each message names the server, the reason and the cure."""
-    toolbox.add("bad", lambda *_: asyncio.sleep(0, text("")), input_schema={"type": "object", "properties": {"a": {"type": "nonsense"}}})
+    toolbox.add(
+        "bad",
+        lambda *_: asyncio.sleep(0, text("")),
+        input_schema={"type": "object", "properties": {"a": {"type": "nonsense"}}},
+    )
     for source, problem in (
-        (McpSource("http://127.0.0.1:9/mcp"), "cannot be reached: .*; start it, or correct its command or URL"),
-        (McpSource("no-such-command --stdio"), r"MCP server 'no-such-command --stdio': cannot be reached: .*no-such-command"),
+        (
+            McpSource("http://127.0.0.1:9/mcp"),
+            "cannot be reached: .*; start it, or correct its command or URL",
+        ),
+        (
+            McpSource("no-such-command --stdio"),
+            r"MCP server 'no-such-command --stdio': cannot be reached: .*no-such-command",
+        ),
         (McpSource(["false"]), "cannot be reached: Connection closed"),
         (McpSource(toolbox.url, include=["ad"]), "it has no tool ad; its tools: add, bad"),
         (McpSource(toolbox.url), "skill 'bad': its input schema cannot be used"),
     ):
-        with pytest.RaisesGroup(pytest.RaisesExc(SkillSourceError, match=problem), flatten_subgroups=True, allow_unwrapped=True):
+        with pytest.RaisesGroup(
+            pytest.RaisesExc(SkillSourceError, match=problem),
+            flatten_subgroups=True,
+            allow_unwrapped=True,
+        ):
             async with agent_of(source):
                 pass
     sources = [McpSource(toolbox.url, include=["add"]) for _ in range(2)]
@@ -288,8 +360,13 @@ async def test_servers_that_cannot_be_used_stop_the_start(toolbox: Toolbox) -> N
     with pytest.RaisesGroup(twice, flatten_subgroups=True, allow_unwrapped=True):
         async with agent_of(*sources):
             pass
-    async with agent_of(sources[0], McpSource(toolbox.url, exclude=["bad"], prefix="second.")) as client:
-        assert outcome(await call(client, "second.add", {"a": 1, "b": 1})) == ("COMPLETED", {"sum": 2})
+    async with agent_of(
+        sources[0], McpSource(toolbox.url, exclude=["bad"], prefix="second.")
+    ) as client:
+        assert outcome(await call(client, "second.add", {"a": 1, "b": 1})) == (
+            "COMPLETED",
+            {"sum": 2},
+        )
 
 
 @pytest.mark.parametrize(

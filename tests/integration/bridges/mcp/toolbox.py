@@ -1,4 +1,6 @@
-"""Servers of tools: of the official library over HTTP, of npm, and one written by hand that speaks only the protocol of 2025-11-25."""
+"""Servers of tools: of the official library over HTTP, of npm, and one written by hand that speaks
+only the protocol of 2025-11-25.
+"""
 
 from __future__ import annotations
 
@@ -43,13 +45,21 @@ Call = Callable[[Any, mt.CallToolRequestParams], Awaitable[Any]]
 def everything() -> tuple[str, ...]:
     """Return the command of the server from npm."""
     folder = environment("mcp-everything-2026.8.31").interpreter.parent
-    return ("node", str(folder / "node_modules/@modelcontextprotocol/server-everything/dist/index.js"), "stdio")
+    return (
+        "node",
+        str(folder / "node_modules/@modelcontextprotocol/server-everything/dist/index.js"),
+        "stdio",
+    )
 
 
 def form(**properties: object) -> mt.ElicitRequest:
     """Make a question with a form."""
     schema = {"type": "object", "properties": properties, "required": [*properties]}
-    return mt.ElicitRequest(params=mt.ElicitRequestFormParams(message=f"Please give {' and '.join(properties)}", requested_schema=schema))
+    return mt.ElicitRequest(
+        params=mt.ElicitRequestFormParams(
+            message=f"Please give {' and '.join(properties)}", requested_schema=schema
+        )
+    )
 
 
 def text(value: object) -> mt.CallToolResult:
@@ -64,7 +74,12 @@ class Toolbox:
         self._tools: dict[str, tuple[mt.Tool, Call]] = {}
         self._bus = InMemorySubscriptionBus()
         self.calls: list[str] = []
-        self.server = Server("toolbox", on_list_tools=self._list, on_call_tool=self._call, on_subscriptions_listen=ListenHandler(self._bus))
+        self.server = Server(
+            "toolbox",
+            on_list_tools=self._list,
+            on_call_tool=self._call,
+            on_subscriptions_listen=ListenHandler(self._bus),
+        )
         self.port = find_free_port()
 
     @property
@@ -80,11 +95,15 @@ class Toolbox:
         """Say that the list has changed."""
         await self._bus.publish(ToolsListChanged())
 
-    async def _list(self, _ctx: object, params: mt.PaginatedRequestParams | None) -> mt.ListToolsResult:
+    async def _list(
+        self, _ctx: object, params: mt.PaginatedRequestParams | None
+    ) -> mt.ListToolsResult:
         """List one tool on each page."""
         names, at = [*self._tools], int((params and params.cursor) or 0)
         page = [self._tools[name][0] for name in names[at : at + 1]]
-        return mt.ListToolsResult(tools=page, next_cursor=str(at + 1) if at + 1 < len(names) else None)
+        return mt.ListToolsResult(
+            tools=page, next_cursor=str(at + 1) if at + 1 < len(names) else None
+        )
 
     async def _call(self, ctx: Any, params: mt.CallToolRequestParams) -> Any:  # noqa: ANN401 - of the library
         self.calls.append(params.name)
@@ -100,7 +119,11 @@ class Toolbox:
 @asynccontextmanager
 async def serve_app(app: Any, port: int) -> AsyncGenerator[None]:  # noqa: ANN401 - any ASGI app
     """Serve an app over HTTP."""
-    process = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_config=None, timeout_graceful_shutdown=0))
+    process = uvicorn.Server(
+        uvicorn.Config(
+            app, host="127.0.0.1", port=port, log_config=None, timeout_graceful_shutdown=0
+        )
+    )
     serving = asyncio.create_task(process._serve())
     async with asyncio.timeout(30):
         while not process.started:
@@ -125,17 +148,28 @@ async def agent_of(*sources: McpSource) -> AsyncGenerator[A2AClient]:
 async def http_of(*sources: McpSource) -> AsyncGenerator[httpx.AsyncClient]:
     """Serve an agent of sources, and give plain HTTP to it."""
     app = create_app(Agent("toolbox", sources=sources), settings=FAST_SETTINGS, store="memory")
-    async with run_app(app) as transport, httpx.AsyncClient(base_url=URL, transport=transport) as client:
+    async with (
+        run_app(app) as transport,
+        httpx.AsyncClient(base_url=URL, transport=transport) as client,
+    ):
         yield client
 
 
 def message(skill: str, value: object = None, task: Task | None = None) -> Message:
     """Make a message to a skill, or to a task."""
     parts = [Part(data={})] if value is None else to_parts(value)
-    return Message(message_id=f"m-{id(parts)}", role=Role.USER, parts=parts, task_id=task.id if task else None, metadata={"skillId": skill})
+    return Message(
+        message_id=f"m-{id(parts)}",
+        role=Role.USER,
+        parts=parts,
+        task_id=task.id if task else None,
+        metadata={"skillId": skill},
+    )
 
 
-async def call(client: A2AClient, skill: str, value: object = None, task: Task | None = None) -> Task:
+async def call(
+    client: A2AClient, skill: str, value: object = None, task: Task | None = None
+) -> Task:
     """Call a skill, or answer the question of a task."""
     answer = await client.send(message(skill, value, task))
     assert isinstance(answer, Task)
@@ -144,9 +178,19 @@ async def call(client: A2AClient, skill: str, value: object = None, task: Task |
 
 def outcome(task: Task) -> tuple[str, object]:
     """Show the state of a task, and its first output or what its status says."""
-    said = "".join(part.text or "" for part in task.status.message.parts) if task.status.message else None
+    said = (
+        "".join(part.text or "" for part in task.status.message.parts)
+        if task.status.message
+        else None
+    )
     parts = [part for artifact in task.artifacts or [] for part in artifact.parts]
     output: object = said
     if parts:
-        output = parts[0].text if parts[0].text is not None else parts[0].data if parts[0].data is not None else parts[0].raw
+        output = (
+            parts[0].text
+            if parts[0].text is not None
+            else parts[0].data
+            if parts[0].data is not None
+            else parts[0].raw
+        )
     return task.status.state.name.removeprefix("TASK_STATE_"), output
