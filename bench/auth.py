@@ -30,8 +30,10 @@ from a2a_runtime.crypto.keys import SigningKey
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.token_issuer import AUDIENCE, ISSUER, TokenIssuer
 
-ROUNDS, CALLS = 60, 100
-RATIO, KEY_MICROSECONDS = 1.5, 10.0
+ROUNDS = 60
+CALLS = 100
+RATIO = 1.5
+KEY_MICROSECONDS = 10.0
 SECRET = "s" * 32
 USUAL = [
     (b"host", b"agent.example"),

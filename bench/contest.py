@@ -20,7 +20,8 @@ from load import Load, ask, drive
 
 ROOT = Path(__file__).parents[1]
 CARD = b"GET /.well-known/agent-card.json HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n"
-SERVER_CORE, LOAD_CORE = 0, 1
+SERVER_CORE = 0
+LOAD_CORE = 1
 CONTESTANTS = ROOT / "bench" / "contestants"
 _PEERS = ROOT / "tests" / "peers" / "environments.py"
 

@@ -47,14 +47,17 @@ class Load:
 
     def percentile(self, of: list[float], part: int = 99) -> float:
         """Below which so many hundredths of some times are, in milliseconds."""
-        return statistics.quantiles(of, n=100)[part - 1] * 1000 if len(of) > 1 else 0.0
+        if len(of) > 1:
+            return statistics.quantiles(of, n=100)[part - 1] * 1000
+        return 0.0
 
 
 class Line(asyncio.Protocol):
     """One connection."""
 
     def __init__(self, load: Load, over: Sleep) -> None:
-        self._load, self._over = load, over
+        self._load = load
+        self._over = over
         self._parser = httptools.HttpResponseParser(self)
         self._body: list[bytes] = []
         self._asked = self._heard = 0.0
@@ -88,9 +91,12 @@ class Line(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         """Have heard a whole answer, and ask again unless it is enough."""
-        load, now, self._is_accepted = self._load, time.perf_counter(), True
+        load = self._load
+        now = time.perf_counter()
+        self._is_accepted = True
         load.took.append(now - self._asked)
-        body, self._body = b"".join(self._body), []
+        body = b"".join(self._body)
+        self._body = []
         if self._parser.get_status_code() != 200 or b'"error"' in body:  # noqa: PLR2004
             self._over.set_exception(ValueError(body.decode()))
         elif now >= load.end or len(load.took) >= load.most:

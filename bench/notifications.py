@@ -77,7 +77,8 @@ async def measure(url: str, streams: int, notifier: Notifier | None) -> Measured
     async with AsyncExitStack() as stack:
         engines: list[Engine] = []
         for _ in range(2):
-            store, skills = PostgresStore(url), Skills()
+            store = PostgresStore(url)
+            skills = Skills()
             skills.add(SURFACE, Skill("paced", paced))
             options = EngineOptions(Settings(), notifier=notifier or store.notifier())
             engines.append(await stack.enter_async_context(Engine(store, skills, options)))

@@ -20,7 +20,9 @@ from contest import LOAD_CORE, Server, ours, pin
 from load import ask
 from serving import message, post
 
-SECONDS, ROUNDS, MANY = 0.2, 25, 16
+SECONDS = 0.2
+ROUNDS = 25
+MANY = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +53,11 @@ def build_call(skill: str) -> bytes:
 
 def build_comparisons() -> list[Comparison]:
     """Build what is compared; servers that two cases share run once."""
-    plain, metrics, traced = (
-        ours(),
-        Server("metrics", "ours", environment={"A2A_METRICS_PATH": "/metrics"}),
-        Server("traced", "ours_traced"),
-    )
-    bridged, echo = Server("bridged", "bridged"), message("echo")
+    plain = ours()
+    metrics = Server("metrics", "ours", environment={"A2A_METRICS_PATH": "/metrics"})
+    traced = Server("traced", "ours_traced")
+    bridged = Server("bridged", "bridged")
+    echo = message("echo")
     base = Case("send", plain, echo)
     return [
         Comparison(Case("with metrics", metrics, echo), base, 1.10),
@@ -95,7 +96,8 @@ async def main() -> int:
     missed = 0
     print(f"\n{'CPU of the server for a send':34} {'µs':>6} {'ratio':>7} {'quartiles':>14}   goal")
     for each in comparisons:
-        base, case = found[each.base.name], found[each.case.name]
+        base = found[each.base.name]
+        case = found[each.case.name]
         low, _, high = statistics.quantiles(
             [one / other for one, other in zip(case, base, strict=True)], n=4
         )

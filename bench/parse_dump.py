@@ -19,7 +19,8 @@ import orjson
 
 from a2a_contract import v0_3, v1_0
 
-ROUNDS, CALLS = 60, 100
+ROUNDS = 60
+CALLS = 100
 GOAL = 1.5 * 4.5  # times what msgspec takes to read
 
 Json = dict[str, object]
@@ -159,7 +160,9 @@ def older(task: Json) -> Json:
                 "ROLE_AGENT": "agent",
                 "TASK_STATE_COMPLETED": "completed",
             }
-            return words.get(value, value) if isinstance(value, str) else value
+            if isinstance(value, str):
+                return words.get(value, value)
+            return value
         if "text" in value:
             return {"kind": "text", "text": value["text"]}
         if "raw" in value:
@@ -199,7 +202,8 @@ def rivals() -> list[Rival]:
     new, old = (
         json.dumps(each, separators=(",", ":")).encode() for each in (task(), older(task()))
     )
-    decoder, encoder = msgspec.json.Decoder(Task), msgspec.json.Encoder()
+    decoder = msgspec.json.Decoder(Task)
+    encoder = msgspec.json.Encoder()
     return [
         Rival("msgspec structs", new, decoder.decode, encoder.encode),
         Rival(
@@ -248,7 +252,8 @@ def main() -> int:
         f"{'msgspec':>9} {'write':>9} {'msgspec':>9}"
     )
     for each in found:
-        read, write = best[each.name, "read"], best[each.name, "write"]
+        read = best[each.name, "read"]
+        write = best[each.name, "write"]
         ratios = read / best["msgspec structs", "read"], write / best["msgspec structs", "write"]
         print(f"{each.name:52} {read:6.1f} µs {ratios[0]:8.1f}x {write:6.1f} µs {ratios[1]:8.1f}x")
     ratio = statistics.median(

@@ -97,7 +97,8 @@ class WithSqlAlchemy:
 
     async def cycle(self) -> None:
         """Make the three calls."""
-        key, wire_id = self._ids.new(), self._ids.new()
+        key = self._ids.new()
+        wire_id = self._ids.new()
         await self._create(key, wire_id)
         await self._update(key, wire_id, WORKING)
         await self._update(key, wire_id, COMPLETED)

@@ -29,7 +29,10 @@ from a2a_contract import protobuf
 from a2a_contract.protobuf_values import write_message
 from a2a_runtime.protobuf import parse_message
 
-SECONDS, ROUNDS, MANY, CHUNKS = 0.8, 5, 32, 10
+SECONDS = 0.8
+ROUNDS = 5
+MANY = 32
+CHUNKS = 10
 PATH = "/lf.a2a.v1.A2AService/"
 GATES = {"times a2a-sdk over gRPC": 3.4, "of bare gRPC": 0.4}
 Call = Callable[[], Awaitable[object]]
@@ -56,12 +59,11 @@ def say(text: str) -> object:
 
 async def build_calls(channel: Channel) -> dict[str, Call]:
     """Build the calls, after a look at what each of them answers."""
-    send, get = channel.unary_unary(f"{PATH}SendMessage"), channel.unary_unary(f"{PATH}GetTask")
+    send = channel.unary_unary(f"{PATH}SendMessage")
+    get = channel.unary_unary(f"{PATH}GetTask")
     follow = channel.unary_stream(f"{PATH}SendStreamingMessage")
-    hello, chunks = (
-        write("SendMessage", say("echo")),
-        write("SendStreamingMessage", say(f"count {CHUNKS}")),
-    )
+    hello = write("SendMessage", say("echo"))
+    chunks = write("SendStreamingMessage", say(f"count {CHUNKS}"))
     task = json.loads(
         parse_message(protobuf.METHODS[f"{PATH}SendMessage"].response, await send(hello))
     )["task"]
@@ -81,7 +83,9 @@ async def load(server: Server, call: Call, seconds: float) -> tuple[float, float
     """Keep many calls in flight for a while; return calls per second, and the CPU of the server for
     each.
     """
-    ends, count, before = time.perf_counter() + seconds, 0, server.cpu
+    ends = time.perf_counter() + seconds
+    count = 0
+    before = server.cpu
 
     async def ask() -> None:
         nonlocal count
@@ -98,12 +102,12 @@ async def main() -> None:
     """Print the table."""
     pin(os.getpid(), LOAD_CORE)
     bare = Server("bare gRPC", "bare_grpc", grpc=free_address())
-    mine, official, json_rpc = ours(), sdk(), ours()
-    mine.name, official.name, json_rpc.name = (
-        "ours over gRPC",
-        "a2a-sdk over gRPC",
-        "ours over JSON-RPC",
-    )
+    mine = ours()
+    official = sdk()
+    json_rpc = ours()
+    mine.name = "ours over gRPC"
+    official.name = "a2a-sdk over gRPC"
+    json_rpc.name = "ours over JSON-RPC"
     mine.grpc, official.grpc = free_address(), free_address()
     async with AsyncExitStack() as stack:
         servers = [

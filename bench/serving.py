@@ -24,9 +24,14 @@ import uvloop
 from contest import CARD, LOAD_CORE, Server, bare, fasta2a, in_host, ours, pin, sdk
 from load import Load, ask, drive
 
-SECONDS, ROUNDS = 0.8, 5
-MANY, CROWD, TASKS = 32, 100, 10_000
-READERS, CHUNKS, PACE = 50, 10, 0.02
+SECONDS = 0.8
+ROUNDS = 5
+MANY = 32
+CROWD = 100
+TASKS = 10_000
+READERS = 50
+CHUNKS = 10
+PACE = 0.02
 WAIT = 0.05
 Loads = Mapping[str, Sequence[Load]]
 
@@ -144,10 +149,8 @@ def note(what: str, seen: object) -> None:
 def rates(found: Loads) -> None:
     """Print what everybody did."""
     for name in found:
-        rate, cpu = (
-            middle(found, name, lambda load: load.rate),
-            middle(found, name, lambda load: load.cost * 1e6),
-        )
+        rate = middle(found, name, lambda load: load.rate)
+        cpu = middle(found, name, lambda load: load.cost * 1e6)
         p50, p99 = (
             middle(found, name, lambda load, part=part: load.percentile(load.took, part))
             for part in (50, 99)
@@ -396,7 +399,8 @@ async def neighbor() -> None:
 
 async def large() -> None:
     """Messages of a megabyte, and what is held of them."""
-    size, number = 1_000_000, 40
+    size = 1_000_000
+    number = 40
     request = message("echo " + "x" * size)
     async with serving(ours()) as (server,):
         before = server.memory

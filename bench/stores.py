@@ -268,7 +268,9 @@ async def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         kept = [await cycles(folder), await chunks(folder), await memory()]
-    return 0 if all(kept) else 1
+    if all(kept):
+        return 0
+    return 1
 
 
 if __name__ == "__main__":

@@ -34,7 +34,9 @@ from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.testing.embedded_postgres import DatabaseFactory, PostgresServer
 
 SCOPE = TaskScope("/agent", "acme", "ada")
-READERS, EVENTS, PER_SECOND = 50, 2_000, 1_000
+READERS = 50
+EVENTS = 2_000
+PER_SECOND = 1_000
 WANTED_P99_MS = 20.0
 CYCLES = 1_000
 CALLERS = (1, 32)

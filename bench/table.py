@@ -19,7 +19,9 @@ class Row:
     goal: float | None = None
 
     def __str__(self) -> str:
-        median, best, worst = statistics.median(self.seconds), min(self.seconds), max(self.seconds)
+        median = statistics.median(self.seconds)
+        best = min(self.seconds)
+        worst = max(self.seconds)
         goal = (
             ""
             if self.goal is None

@@ -22,7 +22,8 @@ from a2a_contract.translate import mesh as to_mesh
 from a2a_contract.translate import v0_3 as to_v0_3
 from a2a_contract.translate import v0_3_proto as to_v0_3_proto
 
-ROUNDS, CALLS = 40, 200
+ROUNDS = 40
+CALLS = 200
 GOAL = 0.6  # of the time that a model takes
 
 SMALL = {
@@ -57,11 +58,9 @@ def without(value: object, *names: str) -> object:
     """Take away the members that a dialect cannot carry."""
     if isinstance(value, list):
         return [without(each, *names) for each in value]
-    return (
-        {name: without(each, *names) for name, each in value.items() if name not in names}
-        if isinstance(value, dict)
-        else value
-    )
+    if isinstance(value, dict):
+        return {name: without(each, *names) for name, each in value.items() if name not in names}
+    return value
 
 
 def check(dialect: Dialect, task: v1_0.Task) -> None:
@@ -96,7 +95,8 @@ def ways(task: v1_0.Task) -> dict[str, Callable[[], object]]:
     found: dict[str, Callable[[], object]] = {"v1_0: to bytes, as it is": task.to_json}
     for dialect in DIALECTS:
         check(dialect, task)
-        members, body = task.to_dict(), task.to_json()
+        members = task.to_dict()
+        body = task.to_json()
         model = dialect.model.model_validate(dialect.write(members))
         found[f"{dialect.name}: write, to a dict"] = lambda dialect=dialect, members=members: (
             dialect.write(members)

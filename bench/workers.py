@@ -42,7 +42,8 @@ async def note(_ctx: TaskContext) -> None:
 
 def build_engine(url: str, runs_on: str, *, is_worker: bool = False) -> tuple[Engine, Skills]:
     """Build an engine, and its registry."""
-    skills, store = Skills(), PostgresStore(url)
+    skills = Skills()
+    store = PostgresStore(url)
     skills.add(SURFACE, Skill("note", note))
     return Engine(
         store,
@@ -55,7 +56,8 @@ def build_engine(url: str, runs_on: str, *, is_worker: bool = False) -> tuple[En
 
 async def count_calls(call: Callable[[], Awaitable[object]], callers: int) -> float:
     """Call from many tasks for a while, and return the calls per second."""
-    end, count = time.perf_counter() + SECONDS, 0
+    end = time.perf_counter() + SECONDS
+    count = 0
 
     async def repeat() -> None:
         nonlocal count

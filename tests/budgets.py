@@ -45,7 +45,9 @@ def read(file: Path = FILE, table: str = "seconds") -> Mapping[str, float]:
 def suite_of(path: Path) -> str | None:
     """Name the suite that a test file belongs to."""
     parts = path.relative_to(TESTS).parts if path.is_relative_to(TESTS) else ()
-    return parts[0] if len(parts) > 1 else None
+    if len(parts) > 1:
+        return parts[0]
+    return None
 
 
 def whole_suites(paths: Iterable[Path]) -> frozenset[str]:

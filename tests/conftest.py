@@ -97,7 +97,9 @@ def forget_modules_of_temporary_folders(tmp_path_factory: pytest.TempPathFactory
     """Forget what a file of tests has imported from its folders: the next one may have another
     ``handlers.py``.
     """
-    paths, loaded, folder = [*sys.path], {*sys.modules}, tmp_path_factory.getbasetemp()
+    paths = [*sys.path]
+    loaded = {*sys.modules}
+    folder = tmp_path_factory.getbasetemp()
     yield
     sys.path[:] = [each for each in sys.path if each in paths or not each.startswith(str(folder))]
     forget_modules_below(folder, kept=loaded)
@@ -108,19 +110,18 @@ def restore_the_process() -> Iterator[None]:
     """Restore the environment and the loggers, which commands change that run in the process of the
     tests.
     """
-    environment, loggers = (
-        dict(os.environ),
-        [
-            (each, [*each.handlers], each.propagate, each.level)
-            for each in map(logging.getLogger, _LOGGERS)
-        ],
-    )
+    environment = dict(os.environ)
+    loggers = [
+        (each, [*each.handlers], each.propagate, each.level)
+        for each in map(logging.getLogger, _LOGGERS)
+    ]
     yield
     for name in os.environ.keys() - environment.keys():
         del os.environ[name]
     os.environ.update(environment)
     for logger, handlers, propagate, level in loggers:
-        logger.handlers[:], logger.propagate = handlers, propagate
+        logger.handlers[:] = handlers
+        logger.propagate = propagate
         logger.setLevel(level)
 
 

@@ -42,7 +42,9 @@ def is_soak() -> bool:
 def share_of(item: pytest.Item) -> str:
     """Name the share of a test."""
     mark = item.get_closest_marker("soak")
-    return OTHER_TESTS if mark is None else mark.kwargs.get("share", OTHER_TESTS)
+    if mark is None:
+        return OTHER_TESTS
+    return mark.kwargs.get("share", OTHER_TESTS)
 
 
 def show_counts(counts: Mapping[str, int]) -> str:
@@ -60,7 +62,8 @@ def add_run(record: str, row: str) -> str:
     """Add the row of a run to the record, whose total is that of all rows."""
     record = f"{record.rstrip()}\n{row}\n"
     rows = [line for line in record.splitlines() if line.startswith("| 2")]
-    total, minutes = Counter[str](), 0
+    total = Counter[str]()
+    minutes = 0
     for each in rows:
         _, _, _, run_minutes, _, counts, _ = each.split("|")
         total += read_counts(counts.strip())
@@ -74,7 +77,8 @@ class Soak:
     """A plugin that names the share of each test, and adds up what the shares take and check."""
 
     def __init__(self, config: pytest.Config, budgets: Mapping[str, float]) -> None:
-        self._config, self._budgets = config, budgets
+        self._config = config
+        self._budgets = budgets
         self._workers = max(1, len(getattr(config.option, "tx", None) or ()))
         self._began_at = time.monotonic()
         self._minutes: Counter[str] = Counter()
@@ -146,7 +150,8 @@ class Soak:
     def lines(self) -> Iterator[str]:
         """Write a line for each share."""
         for name, minutes in sorted(self._minutes.items()):
-            budget, alone = self._budgets.get(name, 0.0), self._alone[name]
+            budget = self._budgets.get(name, 0.0)
+            alone = self._alone[name]
             busy = f"  (about {alone:.1f} with cores of its own)" if minutes > 1.1 * alone else ""
             fix = (
                 "  more than its budget: try fewer examples, or change the shares in budgets.toml"

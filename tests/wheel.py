@@ -43,7 +43,8 @@ class InstalledProject:
     """A project folder with the commands of an environment that has only the wheel."""
 
     def __init__(self, commands: Path, folder: Path) -> None:
-        self.commands, self.folder = commands, folder
+        self.commands = commands
+        self.folder = folder
 
     def gen(self, *words: str, code: int = 0) -> str:
         """Run ``a2a-gen``."""

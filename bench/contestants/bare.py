@@ -46,7 +46,8 @@ async def app(scope: dict[str, Any], receive: Receive, send: Send) -> None:
 
 def new_task(message: dict[str, Any], state: str = "TASK_STATE_COMPLETED") -> dict[str, Any]:
     """Make the task of a message."""
-    wire_id, context_id = _new(), _new()
+    wire_id = _new()
+    context_id = _new()
     return {
         "id": wire_id,
         "contextId": context_id,

@@ -52,7 +52,8 @@ async def stream(request: Any, _context: object) -> AsyncIterator[Any]:  # noqa:
     yield Event(task=task)  # type: ignore[call-arg]  # as above
     for _ in range(int(request.message.parts[0].text.split()[1])):
         event = Event()
-        event.artifact_update.task_id, event.artifact_update.context_id = task.id, task.context_id
+        event.artifact_update.task_id = task.id
+        event.artifact_update.context_id = task.context_id
         event.artifact_update.artifact.artifact_id = "result"
         event.artifact_update.artifact.parts.add(text="chunk")
         yield event

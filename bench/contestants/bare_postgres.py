@@ -52,8 +52,6 @@ class Pipeline:
         self._is_running = False
 
 
-insert, update = (
-    Pipeline("INSERT INTO tasks VALUES ($1, $2)"),
-    Pipeline("UPDATE tasks SET body = $2 WHERE id = $1"),
-)
+insert = Pipeline("INSERT INTO tasks VALUES ($1, $2)")
+update = Pipeline("UPDATE tasks SET body = $2 WHERE id = $1")
 app = create_app(insert.run, update.run)

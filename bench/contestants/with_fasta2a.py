@@ -19,7 +19,8 @@ class Echo(Worker[list[Message]]):
 
     async def run_task(self, params: TaskSendParams) -> None:
         """Do it."""
-        key, context = params["id"], params["context_id"]
+        key = params["id"]
+        context = params["context_id"]
         text = params["message"]["parts"][0]["text"]
         word, _, number = text.partition(" ")
         await self.storage.update_task(key, state="working")
@@ -47,7 +48,8 @@ class Echo(Worker[list[Message]]):
         return [Artifact(artifact_id=str(uuid.uuid4()), name="result", parts=[{"text": result}])]
 
 
-storage, broker = InMemoryStorage[list[Message]](), InMemoryBroker()
+storage = InMemoryStorage[list[Message]]()
+broker = InMemoryBroker()
 
 
 @asynccontextmanager

@@ -31,7 +31,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return run_command(words)
     except SystemExit as end:
-        return end.code if isinstance(end.code, int) else int(end.code is not None)
+        if isinstance(end.code, int):
+            return end.code
+        return int(end.code is not None)
 
 
 def _find_package_up_to_date() -> str:
@@ -44,7 +46,9 @@ def _find_package_up_to_date() -> str:
         )
     except (GeneratorError, OSError):
         return ""  # the command reports the problem
-    return project.package if is_up_to_date else ""
+    if is_up_to_date:
+        return project.package
+    return ""
 
 
 def _list_inputs(project: Project, old: lock.Lock) -> Iterable[Path]:

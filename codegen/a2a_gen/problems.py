@@ -63,7 +63,9 @@ def has_errors(problems: Iterable[Problem]) -> bool:
 
 def pluralize(number: int, noun: str) -> str:
     """Write a number with its noun."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    if number == 1:
+        return f"{number} {noun}"
+    return f"{number} {noun}s"
 
 
 class GeneratorError(Exception):
@@ -84,7 +86,8 @@ class ProjectError(GeneratorError):
     """The project around the contract is invalid; carries the problem and its cure."""
 
     def __init__(self, text: str, cure: str) -> None:
-        self.text, self.cure = text, cure
+        self.text = text
+        self.cure = cure
         super().__init__(f"{text}\n    fix: {cure}")
 
 

@@ -146,11 +146,9 @@ class SkillDefinition:
     @property
     def streams(self) -> bool:
         """True if the values that the handler yields are chunks of the result."""
-        return (
-            self.skill.handler_kind is HandlerKind.STREAM
-            if self.contract is None
-            else self.contract.streams
-        )
+        if self.contract is None:
+            return self.skill.handler_kind is HandlerKind.STREAM
+        return self.contract.streams
 
     def is_visible_to(self, caller: Caller) -> bool:
         """Return whether a caller may see the skill: one on the extended card only, if
@@ -331,7 +329,9 @@ class Agent:
 
     def find_router(self) -> SkillRouter | None:
         """Return the router; ``None`` without one."""
-        return self._routers[0] if self._routers else None
+        if self._routers:
+            return self._routers[0]
+        return None
 
     def define(
         self, skill_id: str, handler: Callable[..., object], **options: Unpack[SkillOptions]
@@ -343,7 +343,8 @@ class Agent:
                 "URLs, without blanks and slashes"
             )
         _check_options(f"agent {self.name!r}: skill {skill_id!r}", options)
-        description, asks = inspect.getdoc(handler) or "", options.get("asks")
+        description = inspect.getdoc(handler) or ""
+        asks = options.get("asks")
         handler, contract, is_asking = self._read_types(skill_id, handler, options)
         run = Skill(
             skill_id,
@@ -384,7 +385,8 @@ class Agent:
         """
         from a2a_runtime.skills.annotations import build_typed_function, find_input  # noqa: PLC0415 - clients of a surface declare no skills
 
-        contract, asks = options.get("contract"), options.get("asks")
+        contract = options.get("contract")
+        asks = options.get("asks")
         types = () if asks is None or isinstance(asks, bool) else tuple(asks)
         if contract is None and find_input(skill_id, handler) is not None:
             typed = build_typed_function(

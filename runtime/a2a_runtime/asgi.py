@@ -106,7 +106,8 @@ class BelowPath:
     """
 
     def __init__(self, app: AnyApp, path: str) -> None:
-        self._app, self._path = app, path
+        self._app = app
+        self._path = path
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - as above
         """Call the app."""

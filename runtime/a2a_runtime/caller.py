@@ -55,7 +55,9 @@ class TaskScope(NamedTuple):
         """Name whose the tasks of the scope are where nothing but the scope is known, see
         ``Caller.limit_key``.
         """
-        return f"{self.tenant}\0{self.owner}" if self.owner else ""
+        if self.owner:
+            return f"{self.tenant}\0{self.owner}"
+        return ""
 
     def to_text(self) -> str:
         """Serialize the scope, unambiguously: a column of every key in a database."""
@@ -185,11 +187,15 @@ class Caller:
     @property
     def owner(self) -> str:
         """Owner of the caller's tasks: the caller, or their team."""
-        return f"{TEAM_PREFIX}{self.team}" if self.team else self.subject
+        if self.team:
+            return f"{TEAM_PREFIX}{self.team}"
+        return self.subject
 
     def limit_key(self, address: str) -> str:
         """Name whom limits count for: the caller, or the network of an anonymous one."""
-        return f"{self.tenant}\0{self.owner}" if self.team or self.subject else to_network(address)
+        if self.team or self.subject:
+            return f"{self.tenant}\0{self.owner}"
+        return to_network(address)
 
     @property
     def is_individual(self) -> bool:
@@ -205,8 +211,6 @@ def _is_json(value: object) -> bool:
     """Return whether a claim can be stored; a host may have put any object there."""
     if is_json_object(value):
         return all(map(_is_json, value.values()))
-    return (
-        all(map(_is_json, value))
-        if is_json_array(value)
-        else value is None or isinstance(value, str | int | float)
-    )
+    if is_json_array(value):
+        return all(map(_is_json, value))
+    return value is None or isinstance(value, str | int | float)

@@ -17,7 +17,8 @@ from urllib.parse import urljoin, urlsplit
 from a2a_contract.json_types import is_json_array, is_json_object
 
 CATALOG_PATH = "/.well-known/ai-catalog.json"
-CATALOG_TYPE, CARD_TYPE = "application/ai-catalog+json", "application/a2a-agent-card+json"
+CATALOG_TYPE = "application/ai-catalog+json"
+CARD_TYPE = "application/a2a-agent-card+json"
 _VERSION = "1.0"
 _TYPE_MEMBERS = ("type", "mediaType")
 """Names of the member with the type; the second one is that of drafts."""
@@ -52,11 +53,9 @@ def parse_catalog(document: object, url: str) -> list[CatalogEntry] | None:
     ``None``: it is no catalog.
     """
     entries = document.get("entries") if is_json_object(document) else None
-    return (
-        [entry for each in entries if (entry := _read_entry(each, url)) is not None]
-        if is_json_array(entries)
-        else None
-    )
+    if is_json_array(entries):
+        return [entry for each in entries if (entry := _read_entry(each, url)) is not None]
+    return None
 
 
 def _write_entry(entry: CatalogEntry) -> Mapping[str, object]:
@@ -95,4 +94,6 @@ def _read_entry(value: object, base: str) -> CatalogEntry | None:
 
 def _read_text(value: Mapping[str, object], name: str) -> str:
     text = value.get(name)
-    return text if isinstance(text, str) else ""
+    if isinstance(text, str):
+        return text
+    return ""

@@ -34,7 +34,8 @@ class MemoryCounter:
     """
 
     def __init__(self, clock: Clock, capacity: int = _CAPACITY) -> None:
-        self._clock, self._capacity = clock, capacity
+        self._clock = clock
+        self._capacity = capacity
         self._windows: dict[str, tuple[int, float]] = {}
 
     def add(self, key: str, seconds: float) -> WindowCount:
@@ -51,7 +52,9 @@ class MemoryCounter:
         """Read the count of a key."""
         now = self._clock.monotonic()
         number, until = self._windows.get(key, (0, now))
-        return WindowCount(number, until - now) if until > now else WindowCount(0, 0.0)
+        if until > now:
+            return WindowCount(number, until - now)
+        return WindowCount(0, 0.0)
 
     def remove_expired(self) -> None:
         """Remove the keys whose windows have ended."""

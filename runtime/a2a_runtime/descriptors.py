@@ -22,7 +22,9 @@ else:
         limit.
         """
         soft_limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        return None if soft_limit == resource.RLIM_INFINITY else soft_limit
+        if soft_limit == resource.RLIM_INFINITY:
+            return None
+        return soft_limit
 
 
 def take_share(share: float) -> int | None:
@@ -30,4 +32,6 @@ def take_share(share: float) -> int | None:
     is no limit.
     """
     descriptors = count_descriptors()
-    return None if descriptors is None else max(int(descriptors * share), 1)
+    if descriptors is None:
+        return None
+    return max(int(descriptors * share), 1)

@@ -92,14 +92,18 @@ def describe_callers(surface: Surface, *, is_open: bool = False) -> str:
         return "users of the app"
     if isinstance(gate, AuthGate):
         schemes = " or ".join(surface.security_schemes)
-        return f"{schemes}, or without credentials" if gate.can_be_anonymous else schemes
+        if gate.can_be_anonymous:
+            return f"{schemes}, or without credentials"
+        return schemes
     if isinstance(gate, PlatformGate):
         return f"every client that {gate.name} admits"
     if isinstance(gate, PresenceGate):
         return "every client with any token"
     if isinstance(gate, OpenGate) or is_open:
         return "every client"
-    return "every client on this machine" if gate is None else type(gate).__name__
+    if gate is None:
+        return "every client on this machine"
+    return type(gate).__name__
 
 
 def log_callers(surfaces: Sequence[Surface], *, is_open: bool) -> None:

@@ -15,7 +15,8 @@ from a2a_runtime.clock import Clock, SystemClock
 _COUNTER_BITS = 12
 _COUNTER = (1 << _COUNTER_BITS) - 1
 _VARIANT = "8"
-_POOL_BYTES, _RANDOM_DIGITS = 4096, 16
+_POOL_BYTES = 4096
+_RANDOM_DIGITS = 16
 
 
 class IdGenerator:

@@ -125,7 +125,9 @@ class GrpcOptions:
     @classmethod
     def of(cls, options: GrpcOptions | str) -> GrpcOptions:
         """Return options, made from an address if that is all there is."""
-        return cls(options) if isinstance(options, str) else options
+        if isinstance(options, str):
+            return cls(options)
+        return options
 
     def card_address(self, url: str) -> str:
         """Return the address as clients pass it to their library: without a scheme."""
@@ -133,13 +135,11 @@ class GrpcOptions:
             return match["address"]
         host, _, port = self.address.rpartition(":")
         known = urlsplit(url).hostname if host in _ANY_HOST else None
-        return (
-            self.address
-            if known is None
-            else f"[{known}]:{port}"
-            if ":" in known
-            else f"{known}:{port}"
-        )
+        if known is None:
+            return self.address
+        if ":" in known:
+            return f"[{known}]:{port}"
+        return f"{known}:{port}"
 
     def card_url(self, url: str) -> str:
         """Return the address for clients of 0.3; with ``url_on_card`` as a URL."""
@@ -154,7 +154,9 @@ class GrpcOptions:
             else "https"
         )
         address = self.card_address(url)
-        return address if address.startswith("unix:") else f"{scheme}://{address}"
+        if address.startswith("unix:"):
+            return address
+        return f"{scheme}://{address}"
 
 
 def has_grpc(dialect: str) -> bool:

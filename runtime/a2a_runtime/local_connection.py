@@ -29,20 +29,25 @@ class LocalConnection(ClientConnection):
     """Connection to a surface of this process."""
 
     def __init__(self, plugin: A2APlugin, surface: Surface, caller: Caller) -> None:
-        self._plugin, self._surface, self._caller = plugin, surface, caller
+        self._plugin = plugin
+        self._surface = surface
+        self._caller = caller
 
     async def execute(
         self, operation: Operation, request: WireModel, idempotency_key: str | None = None
     ) -> WireModel | None:
         """Run an operation and return its result, which may be empty."""
-        method, context = self._get_method(operation), self._build_context(idempotency_key)
+        method = self._get_method(operation)
+        context = self._build_context(idempotency_key)
         outer = current_origin.get()
         current_origin.set(self._find_origin(context))
         try:
             result = await method(request, context)
         finally:
             current_origin.set(outer)
-        return None if result is None else result.model
+        if result is None:
+            return None
+        return result.model
 
     async def get_card(self, *, refresh: bool = False) -> AgentCard:  # noqa: ARG002 - it is always the present one
         """Build the card; without a configured address its URL is the path."""

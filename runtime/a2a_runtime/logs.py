@@ -38,7 +38,8 @@ from a2a_runtime.origin import current_origin
 
 MAX_LENGTH = 1000
 _PACKAGE = str(Path(__file__).parent)
-JSON_FORMAT, TEXT_FORMAT = "json", "text"
+JSON_FORMAT = "json"
+TEXT_FORMAT = "text"
 request_log = logging.getLogger("a2a_runtime.calls")
 audit_log = logging.getLogger("a2a_runtime.audit")
 access_log = logging.getLogger("a2a_runtime.access")
@@ -153,7 +154,9 @@ def add_origin(record: logging.LogRecord) -> bool:
 
 def build_formatter(log_format: str) -> logging.Formatter:
     """Build the formatter of a format."""
-    return JsonFormatter() if log_format == JSON_FORMAT else TextFormatter()
+    if log_format == JSON_FORMAT:
+        return JsonFormatter()
+    return TextFormatter()
 
 
 def configure_logging(level: str, log_format: str) -> None:
@@ -168,7 +171,8 @@ def configure_logging(level: str, log_format: str) -> None:
         "uvicorn",
     ):  # with a handler of their own: an app may replace those of the root
         logger = logging.getLogger(name)
-        logger.handlers, logger.propagate = [handler], False
+        logger.handlers = [handler]
+        logger.propagate = False
         logger.setLevel(level.upper())
 
 
@@ -194,7 +198,8 @@ class OutageLog:
     __slots__ = ("_began_at", "_calm_seconds", "_failed_at", "_name", "is_open")
 
     def __init__(self, name: str, *, calm_seconds: float = 1.0) -> None:
-        self._name, self._calm_seconds = name, calm_seconds
+        self._name = name
+        self._calm_seconds = calm_seconds
         self._began_at = self._failed_at = 0.0
         self.is_open = False
         """Set during an outage: only then a success is of interest."""

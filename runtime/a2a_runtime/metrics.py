@@ -71,7 +71,9 @@ _LAG_INTERVAL = 1.0
 
 def spell_dialect(name: str) -> str:
     """Return the name of a dialect in labels, ``1.0`` as in settings; empty before it is known."""
-    return DIALECTS[name].spelling if name else ""
+    if name:
+        return DIALECTS[name].spelling
+    return ""
 
 
 class ConsumptionReport(Protocol):

@@ -55,7 +55,9 @@ _TRACE_PARENT = re.compile(
     r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?"
 )
 _TRACE_STATE = re.compile(r"[\x20-\x7e]{1,512}")
-_MAX_AGENTS, _MAX_NAME_CHARS, _MAX_DEPTH_DIGITS = 64, 100, 6
+_MAX_AGENTS = 64
+_MAX_NAME_CHARS = 100
+_MAX_DEPTH_DIGITS = 6
 _TRACE_ID = slice(3, 35)
 _MAX_TIMEOUT_SECONDS = 1e9
 """About 32 years: longer times have no end that a date can name."""
@@ -168,7 +170,8 @@ class Origin:
         known.
         """
         origin = cls()
-        origin.agent, origin.is_stored = agent, True
+        origin.agent = agent
+        origin.is_stored = True
         for name in ("given_id", "traceparent", "tracestate", "depth"):
             if name in record:
                 setattr(origin, name, record[name])
@@ -215,7 +218,9 @@ class Origin:
         """The metadata of the task that the request begins: where traces are on, webhooks find the
         trace there, also after the end of the task.
         """
-        return {TRACE_MEMBER: self.traceparent} if self.is_traced else {}
+        if self.is_traced:
+            return {TRACE_MEMBER: self.traceparent}
+        return {}
 
     def _make_id(self) -> str:
         if not self._made_id:
@@ -243,13 +248,12 @@ class Origin:
     def call_next(self, agent: str) -> Origin:
         """Build the origin of a call that this agent makes."""
         following = Origin()
-        following.agent, following.given_id, following.traceparent, following.tracestate = (
-            agent,
-            self.request_id,
-            self.traceparent,
-            self.tracestate,
-        )
-        following.agents, following.depth = self._extend_chain(), self.depth + 1
+        following.agent = agent
+        following.given_id = self.request_id
+        following.traceparent = self.traceparent
+        following.tracestate = self.tracestate
+        following.agents = self._extend_chain()
+        following.depth = self.depth + 1
         return following
 
     def to_headers(self, *, is_message: bool, now_millis: int, is_waiting: bool) -> dict[str, str]:
@@ -275,7 +279,9 @@ class Origin:
         return min(left, deadline - now())
 
     def _extend_chain(self) -> tuple[str, ...]:
-        return (*self.agents, self.agent) if self.agent else self.agents
+        if self.agent:
+            return (*self.agents, self.agent)
+        return self.agents
 
 
 DEADLINE = "deadline"
@@ -323,4 +329,6 @@ def _parse_seconds(text: str) -> float | None:
         seconds = float(text)
     except ValueError:
         return None
-    return min(seconds, _MAX_TIMEOUT_SECONDS) if isfinite(seconds) and seconds > 0 else None
+    if isfinite(seconds) and seconds > 0:
+        return min(seconds, _MAX_TIMEOUT_SECONDS)
+    return None

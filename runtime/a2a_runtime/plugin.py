@@ -72,7 +72,10 @@ if TYPE_CHECKING:
 AGENT_PATH = "/agent"
 """Path of an agent in an app of a host, which keeps its root."""
 
-LIVE_PATH, READYZ_PATH, READY_PATH, HEALTH_PATH = "/livez", "/readyz", "/ready", "/health"
+LIVE_PATH = "/livez"
+READYZ_PATH = "/readyz"
+READY_PATH = "/ready"
+HEALTH_PATH = "/health"
 
 
 class HostedOptions(TypedDict, total=False):
@@ -258,7 +261,8 @@ class A2APlugin(InitPlugin, CLIPlugin):
         async with AgentRuntime(
             self.surfaces, self._store, self.settings, keys=self._keys
         ) as runtime:
-            self.runtime, self._app = runtime, app
+            self.runtime = runtime
+            self._app = app
             if runtime.metrics is not None:
                 runtime.metrics.count_streams = lambda: sum(
                     each.dispatcher.open_streams for each in self._endpoints
@@ -289,18 +293,17 @@ class A2APlugin(InitPlugin, CLIPlugin):
 
     def list_health_checks(self) -> Mapping[str, HealthCheck]:
         """Return the probes of the process by path; they need no credentials."""
-        health, prefix = self._health, self.settings.health_path
+        health = self._health
+        prefix = self.settings.health_path
         checks = {
             LIVE_PATH: health.check_live,
             READYZ_PATH: health.check_ready,
             READY_PATH: health.check_ready,
             HEALTH_PATH: health.check_health,
         }
-        return (
-            {}
-            if prefix == OFF
-            else {prefix.rstrip("/") + path: check for path, check in checks.items()}
-        )
+        if prefix == OFF:
+            return {}
+        return {prefix.rstrip("/") + path: check for path, check in checks.items()}
 
     def _register_metrics(self, app: Litestar) -> None:
         path = self.settings.metrics_path
@@ -318,13 +321,13 @@ class A2APlugin(InitPlugin, CLIPlugin):
         )
 
     def _start(self, endpoints: SurfaceEndpoints, runtime: AgentRuntime) -> None:
-        endpoints.dispatcher.metrics, endpoints.dispatcher.tracing = (
-            runtime.metrics,
-            runtime.tracing,
-        )
+        endpoints.dispatcher.metrics = runtime.metrics
+        endpoints.dispatcher.tracing = runtime.tracing
         services = runtime.build_services(endpoints.dispatcher.surface)
-        cors, settings = None if self._app is None else self._app.cors_config, self.settings
-        hosts, max_streams = settings.allowed_hosts, settings.max_caller_streams
+        cors = None if self._app is None else self._app.cors_config
+        settings = self.settings
+        hosts = settings.allowed_hosts
+        max_streams = settings.max_caller_streams
         endpoints.dispatcher.start(
             Backend(
                 *services,
@@ -428,7 +431,9 @@ class A2APlugin(InitPlugin, CLIPlugin):
     def store_url(self) -> str | None:
         """The URL of the store; ``None`` for a store that the app has made itself."""
         url = self.settings.store if self._store is None else self._store
-        return url if isinstance(url, str) else None
+        if isinstance(url, str):
+            return url
+        return None
 
     @property
     def has_shared_store(self) -> bool:
@@ -476,11 +481,9 @@ class A2APlugin(InitPlugin, CLIPlugin):
 
     def _read_mesh_config(self) -> MeshConfig:
         try:
-            return (
-                MeshConfig.from_environment(os.environ)
-                if self._mesh_config is None
-                else self._mesh_config
-            )
+            if self._mesh_config is None:
+                return MeshConfig.from_environment(os.environ)
+            return self._mesh_config
         except ValueError as error:
             raise ImproperlyConfiguredException(str(error)) from error
 

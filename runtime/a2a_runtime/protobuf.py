@@ -212,7 +212,9 @@ def read_event_cursor(message: bytes) -> str | None:
         return None
     number, end = found
     marked = _read_varint(message, end, _EVENT_MARK_TAG)
-    return str(number) if marked is None else f"{number}-{marked[0]:x}"
+    if marked is None:
+        return str(number)
+    return f"{number}-{marked[0]:x}"
 
 
 def _read_varint(message: bytes, start: int, tag: bytes) -> tuple[int, int] | None:
@@ -221,7 +223,8 @@ def _read_varint(message: bytes, start: int, tag: bytes) -> tuple[int, int] | No
     """
     if not message.startswith(tag, start):
         return None
-    value, begin = 0, start + len(tag)
+    value = 0
+    begin = start + len(tag)
     for place, byte in enumerate(message[begin : begin + _MAX_VARINT_BYTES]):
         value |= (byte & 0x7F) << (7 * place)
         if byte < 0x80:  # noqa: PLR2004 - the last byte of a varint
@@ -230,8 +233,6 @@ def _read_varint(message: bytes, start: int, tag: bytes) -> tuple[int, int] | No
 
 
 def _list_entries(metadata: object) -> list[Mapping[str, object]]:
-    return (
-        [{"key": key, "value": value} for key, value in metadata.items()]
-        if is_json_object(metadata)
-        else []
-    )
+    if is_json_object(metadata):
+        return [{"key": key, "value": value} for key, value in metadata.items()]
+    return []

@@ -181,11 +181,10 @@ class AgentRuntime:
         for surface in surfaces:
             _check_task_ids(self.store, surface)
         self._http_client = LazyHttpClient(settings)
-        self._settings, self._keys = settings, keys
-        self._has_push_sender, self._push_surfaces = (
-            False,
-            {surface.storage_key for surface in surfaces},
-        )
+        self._settings = settings
+        self._keys = keys
+        self._has_push_sender = False
+        self._push_surfaces = {surface.storage_key for surface in surfaces}
         self._dependencies = {
             surface.agent: surface.agent.build_dependencies() for surface in surfaces
         }
@@ -468,7 +467,8 @@ class LazyHttpClient:
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._policy, self._settings = OutboundPolicy.from_settings(settings), settings
+        self._policy = OutboundPolicy.from_settings(settings)
+        self._settings = settings
 
     @cached_property
     def client(self) -> GuardedHttpClient:

@@ -87,7 +87,9 @@ def find_given(environment: Mapping[str, str], name: str) -> GivenSetting | None
     variable = to_variable(name)
     at_file = variable + FILE_SUFFIX
     if not is_secret(name) or at_file not in environment:
-        return GivenSetting(environment[variable], variable) if variable in environment else None
+        if variable in environment:
+            return GivenSetting(environment[variable], variable)
+        return None
     if variable in environment:
         raise ValueError(f"{at_file} is set too; unset one of them")
     try:
@@ -184,7 +186,9 @@ def _parse(text: str, facts: Mapping[str, Any]) -> Value:
         raise ValueError(
             f"{text!r} is not {f'a list of {noun}s' if is_list else f'{article} {noun}'}"
         ) from None
-    return values if is_list else values[0]
+    if is_list:
+        return values
+    return values[0]
 
 
 def _parse_integer(text: str) -> int:

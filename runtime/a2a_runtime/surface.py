@@ -88,7 +88,8 @@ def invalid_numbers(values: DataclassInstance) -> Iterator[tuple[str, str]]:
     field, each with its problem.
     """
     for each in fields(values):
-        number, is_positive = getattr(values, each.name), each.metadata.get(_POSITIVE, False)
+        number = getattr(values, each.name)
+        is_positive = each.metadata.get(_POSITIVE, False)
         if isinstance(number, bool) or not isinstance(number, int | float):
             continue
         if not isfinite(number) or number < 0 or (number == 0 and is_positive):
@@ -102,7 +103,9 @@ def find_lowest_limit(limit: int | None, setting: int) -> int | None:
     """Return the lower one of the limit of a surface and a setting of the operator, which is none
     when it is 0.
     """
-    return min(limit or setting, setting) if setting else limit
+    if setting:
+        return min(limit or setting, setting)
+    return limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,11 +368,9 @@ class Surface:
         if self.agent.sources:
             raise UnavailableError(f"{self}: its sources of skills are not open")
         offered = self._select_skills(self.agent.skills)
-        return (
-            offered
-            if self.override is None
-            else {key: self.override.apply(skill) for key, skill in offered.items()}
-        )
+        if self.override is None:
+            return offered
+        return {key: self.override.apply(skill) for key, skill in offered.items()}
 
     def replace_skills(self, skills: Mapping[str, SkillDefinition] | None) -> None:
         """Replace the skills at once by those that sources offer now; ``None``: the sources are
@@ -402,7 +403,9 @@ class Surface:
         """Gate that admits the callers; ``None`` if every caller is anonymous."""
         if self.caller is not None:
             return AuthGate(HostAuthenticator(self.caller, self.agent.security_schemes))
-        return None if isinstance(self.gate, OpenGate) else self.gate
+        if isinstance(self.gate, OpenGate):
+            return None
+        return self.gate
 
     @cached_property
     def storage_key(self) -> str:
@@ -414,9 +417,9 @@ class Surface:
         """Name of the agent in a chain of calls, with its URL if one is configured: agents of
         others may have the same name.
         """
-        return (
-            f"{self.agent.name} ({self.configured_url})" if self.configured_url else self.agent.name
-        )
+        if self.configured_url:
+            return f"{self.agent.name} ({self.configured_url})"
+        return self.agent.name
 
     @cached_property
     def required_extensions(self) -> frozenset[str]:
@@ -429,11 +432,11 @@ class Surface:
     def is_streaming(self) -> bool:
         """True if the card says that the agent streams."""
         declared = self.agent.capabilities.streaming
-        return (
-            any(each.skill.handler_kind is HandlerKind.STREAM for each in self.skills.values())
-            if declared is None
-            else declared
-        )
+        if declared is None:
+            return any(
+                each.skill.handler_kind is HandlerKind.STREAM for each in self.skills.values()
+            )
+        return declared
 
     @property
     def configured_url(self) -> str | None:
@@ -442,32 +445,32 @@ class Surface:
         """
         if self.public_url:
             return self.public_url.rstrip("/")
-        return self.agent.url.rstrip("/") + self.path if self.agent.url else None
+        if self.agent.url:
+            return self.agent.url.rstrip("/") + self.path
+        return None
 
     @property
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
         """Security schemes of the gate, or those that the agent declares for a gate that cannot
         describe itself.
         """
-        return (
-            self.gate.security_schemes()
-            if isinstance(self.gate, DescribableGate)
-            else self.agent.security_schemes
-        )
+        if isinstance(self.gate, DescribableGate):
+            return self.gate.security_schemes()
+        return self.agent.security_schemes
 
     @property
     def security_requirements(self) -> Sequence[SecurityRequirement]:
         """Alternatives of what a caller has to present."""
-        return (
-            self.gate.security_requirements()
-            if isinstance(self.gate, DescribableGate)
-            else self.agent.security_requirements
-        )
+        if isinstance(self.gate, DescribableGate):
+            return self.gate.security_requirements()
+        return self.agent.security_requirements
 
     @property
     def authorization_servers(self) -> Sequence[str]:
         """Issuers of the tokens that callers may present."""
-        return self.gate.authorization_servers if isinstance(self.gate, AuthGate) else ()
+        if isinstance(self.gate, AuthGate):
+            return self.gate.authorization_servers
+        return ()
 
     def _check_dependencies(self) -> None:
         try:

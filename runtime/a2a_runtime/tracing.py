@@ -35,23 +35,23 @@ if TYPE_CHECKING:
     from opentelemetry.context import Context
 
 _NAME = "a2a_runtime"
-_OPERATION, _AGENT, _CONVERSATION = (
-    "gen_ai.operation.name",
-    "gen_ai.agent.name",
-    "gen_ai.conversation.id",
-)
-_INPUT_TOKENS, _OUTPUT_TOKENS = "gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens"
+_OPERATION = "gen_ai.operation.name"
+_AGENT = "gen_ai.agent.name"
+_CONVERSATION = "gen_ai.conversation.id"
+_INPUT_TOKENS = "gen_ai.usage.input_tokens"
+_OUTPUT_TOKENS = "gen_ai.usage.output_tokens"
 _INVOKE = "invoke_agent"
-_RPC_SYSTEM, _RPC_METHOD, _ERROR = "rpc.system.name", "rpc.method", "error.type"
-_HOST, _PORT = "server.address", "server.port"
+_RPC_SYSTEM = "rpc.system.name"
+_RPC_METHOD = "rpc.method"
+_ERROR = "error.type"
+_HOST = "server.address"
+_PORT = "server.port"
 _SYSTEMS = {"JSONRPC": "jsonrpc", "GRPC": "grpc"}
-_TASK, _SKILL, _DIALECT, _ATTEMPT, _END = (
-    "a2a.task.id",
-    "a2a.skill.id",
-    "a2a.dialect",
-    "a2a.run.attempt",
-    "a2a.run.end",
-)
+_TASK = "a2a.task.id"
+_SKILL = "a2a.skill.id"
+_DIALECT = "a2a.dialect"
+_ATTEMPT = "a2a.run.attempt"
+_END = "a2a.run.end"
 _FAILURES = (InternalError, UnavailableError, InvalidAgentResponseError)
 
 
@@ -104,7 +104,9 @@ class Tracing:
         """Run a handler in a span: below the request that has begun it, also if that was in another
         process.
         """
-        stored, origin, current = run.writer.stored, current_origin.get(), trace.get_current_span()
+        stored = run.writer.stored
+        origin = current_origin.get()
+        current = trace.get_current_span()
         has_current = current.get_span_context().is_valid
         parent = None if has_current else _read_trace(origin)
         is_left_out = not has_current and parent is None and origin is not None and origin.is_stored
@@ -156,11 +158,9 @@ class Tracing:
 
         @wraps(call)
         def traced(*args: Any, **kwargs: Any) -> Awaitable[Any]:  # noqa: ANN401 - passed on
-            return (
-                record(*args, **kwargs)
-                if trace.get_current_span().is_recording()
-                else call(*args, **kwargs)
-            )
+            if trace.get_current_span().is_recording():
+                return record(*args, **kwargs)
+            return call(*args, **kwargs)
 
         async def record(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - passed on
             with self._start(f"store {name}", SpanKind.CLIENT, None, {}) as span:
@@ -235,7 +235,8 @@ async def _record_request(
     handling: Awaitable[None],
 ) -> None:
     """Handle a request whose span is recorded."""
-    request.origin, origin.is_traced = origin, True
+    request.origin = origin
+    origin.is_traced = True
     try:
         await handling
     except Exception as error:
@@ -280,4 +281,6 @@ def _record_error(span: Span, error: Exception) -> None:
 
 def build_tracing(mode: str) -> Tracing | None:
     """Build the traces of a process, as the setting has it."""
-    return Tracing() if mode == "on" or has_provider() else None
+    if mode == "on" or has_provider():
+        return Tracing()
+    return None

@@ -9,7 +9,8 @@ from typing import Any
 from browser.chromium import DEADLINE_MILLISECONDS, read_axe
 from playwright.sync_api import Browser, Dialog, Locator, Page, Request, expect
 
-WIDE, NARROW = (1360, 900), (390, 844)
+WIDE = (1360, 900)
+NARROW = (390, 844)
 expect.set_options(timeout=DEADLINE_MILLISECONDS)
 
 

@@ -134,11 +134,9 @@ def picture(width: int = 240, height: int = 120) -> bytes:
     def color(x: int, y: int) -> bytes:
         if (x - 170) ** 2 + (y - 42) ** 2 < 460:
             return bytes((255, 214, 120))
-        return (
-            bytes((246 - y, 150 - y // 2, 110 + y))
-            if y < 72
-            else bytes((28, 70 + y // 3, 120 + (x * 7 + y * 13) % 9))
-        )
+        if y < 72:
+            return bytes((246 - y, 150 - y // 2, 110 + y))
+        return bytes((28, 70 + y // 3, 120 + (x * 7 + y * 13) % 9))
 
     rows = b"".join(b"\0" + b"".join(color(x, y) for x in range(width)) for y in range(height))
     chunks = (

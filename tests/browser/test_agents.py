@@ -20,7 +20,9 @@ from a2a_runtime.interfaces import GrpcOptions
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.ports import find_free_port
 
-SKILL, TEXT, RESULT = "Ask about a place", "Faro", "You asked: Faro"
+SKILL = "Ask about a place"
+TEXT = "Faro"
+RESULT = "You asked: Faro"
 
 
 @contextmanager

@@ -142,7 +142,8 @@ def app_under_test(
 
     Each of these surfaces has a port for gRPC.
     """
-    agent, gate = agent_under_test(), NameGate()
+    agent = agent_under_test()
+    gate = NameGate()
     required = Capabilities(
         extensions=(AgentExtension(uri=EXTENSION), AgentExtension(uri=STRICT, required=True))
     )

@@ -101,7 +101,9 @@ class AgentClient(DialectClient):
         body = response.json()
         assert response.is_success, body
         assert not (self.dialect_binding.is_jsonrpc and "error" in body), body
-        return body["result"] if self.dialect_binding.is_jsonrpc else body
+        if self.dialect_binding.is_jsonrpc:
+            return body["result"]
+        return body
 
     def stream_wire(
         self, operation: Operation, request: WireModel, **headers: str
@@ -148,7 +150,8 @@ class AgentClient(DialectClient):
 
 def assert_error(response: httpx.Response, binding: DialectBinding, name: str) -> None:
     """See that an answer is the error of this name."""
-    row, body = ERROR_ROWS[name], parse_body(response)
+    row = ERROR_ROWS[name]
+    body = parse_body(response)
     assert response.headers["content-type"].startswith(("application/json", "text/event-stream"))
     if binding.is_grpc:
         error = body.get("error", body)

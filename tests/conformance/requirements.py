@@ -42,7 +42,9 @@ class Evidence:
 
     def __str__(self) -> str:
         link = f"[{self.path.removeprefix('tests/')}](../../{self.path})"
-        return f"`{self.name}` ({link})" if self.name else f"all tests of {link}"
+        if self.name:
+            return f"`{self.name}` ({link})"
+        return f"all tests of {link}"
 
 
 @dataclass(frozen=True)
@@ -114,9 +116,11 @@ def find_marks(folder: Path = ROOT / "tests") -> list[Mark]:
 
 def _read_marks(body: Sequence[ast.stmt]) -> Iterator[tuple[str, str, str]]:
     for node in body:
-        name, expressions = "", []
+        name = ""
+        expressions = []
         if isinstance(node, Definition):
-            name, expressions = node.name, node.decorator_list
+            name = node.name
+            expressions = node.decorator_list
             if isinstance(node, ast.ClassDef):
                 yield from _read_marks(node.body)
         elif (
@@ -158,16 +162,12 @@ def find_problems(tables: Sequence[Table], marks: Sequence[Mark]) -> list[str]:
 
 
 def _find_problems_of(table: Table, marks: Sequence[Mark]) -> Iterator[str]:
-    shipped, marked = (
-        find_shipped_tests(),
-        {mark.requirement for mark in marks if mark.source == table.name},
-    )
+    shipped = find_shipped_tests()
+    marked = {mark.requirement for mark in marks if mark.source == table.name}
     counts = Counter(row.id for row in table.rows)
     for row in table.rows:
-        place, has_tests = (
-            f"{table.path.name}: {row.id}",
-            bool(row.tests) or row.id in marked or bool(row.elsewhere),
-        )
+        place = f"{table.path.name}: {row.id}"
+        has_tests = bool(row.tests) or row.id in marked or bool(row.elsewhere)
         if counts[row.id] > 1:
             yield f"{place}: {counts[row.id]} rows with this id; give each its own"
         if row.level not in LEVELS:
@@ -232,7 +232,8 @@ def _escape(text: str) -> str:
 
 def main() -> None:
     """Write the pages, or check them."""
-    tables, marks = read_tables(), find_marks()
+    tables = read_tables()
+    marks = find_marks()
     if "--check" not in sys.argv[1:]:
         PAGES.mkdir(exist_ok=True)
         for table in tables:

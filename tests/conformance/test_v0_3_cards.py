@@ -85,7 +85,8 @@ def test_v0_3_5_6_1_the_main_address_speaks_the_preferred_transport(
 @pytest.mark.requirement("0.3", "5.5")
 def test_v0_3_5_5_the_card_declares_what_there_is(agent_place: httpx.Client) -> None:
     """Capabilities, schemes, and whether there is an extended card."""
-    full, plain = card(agent_place), card(agent_place, "/plain")
+    full = card(agent_place)
+    plain = card(agent_place, "/plain")
     assert (full["capabilities"]["streaming"], full["capabilities"]["pushNotifications"]) == (
         True,
         True,

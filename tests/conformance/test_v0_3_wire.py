@@ -323,7 +323,8 @@ def test_v0_3_7_4_lists_look_like_those_of_1_0(agent_place: httpx.Client) -> Non
             {"status": "running"},
             {"lastUpdatedAfter": "x"},
         ),
-        *({"historyLength": 2**31}, {"contextId": "a\0b"}),
+        {"historyLength": 2**31},
+        {"contextId": "a\0b"},
     ],
 )
 def test_v0_3_7_4_wrong_filters_are_invalid_params(

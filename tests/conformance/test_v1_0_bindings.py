@@ -38,10 +38,8 @@ def called(
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_9_1_answers_are_those_of_json_rpc(agent_place: httpx.Client) -> None:
     """With the version, the id of the call, and a result or an error but never both."""
-    good, bad = (
-        called(agent_place, "SendMessage", {"message": MESSAGE}, "r-1"),
-        called(agent_place, "GetTask", {"id": "unknown"}, "r-2"),
-    )
+    good = called(agent_place, "SendMessage", {"message": MESSAGE}, "r-1")
+    bad = called(agent_place, "GetTask", {"id": "unknown"}, "r-2")
     assert (set(good), good["jsonrpc"], good["id"]) == ({"jsonrpc", "id", "result"}, "2.0", "r-1")
     assert (set(bad), bad["jsonrpc"], bad["id"]) == ({"jsonrpc", "id", "error"}, "2.0", "r-2")
 

@@ -109,7 +109,8 @@ def test_v1_0_3_4_3_tasks_that_a_message_refers_to_can_be_read(client: AgentClie
     """By the handler, as far as they are the caller's."""
     if client.dialect_binding.dialect == V0_3_PROTO.name:
         pytest.skip("messages of the ProtoJSON form of 0.3 have no references")
-    mine, theirs = client.task("mine"), client.bob.task("theirs")
+    mine = client.task("mine")
+    theirs = client.bob.task("theirs")
     assert said(
         client.task("x", skill="recall", reference_task_ids=[mine.id, theirs.id, "unknown"])
     ) == ["mine"]
@@ -163,7 +164,8 @@ def test_v1_0_7_6_1_a_subscription_stays_open_while_the_task_waits(
     client_1_0: AgentClient, skill: str
 ) -> None:
     """And brings what comes after the caller has answered."""
-    waiting, states = client_1_0.task("x", skill=skill), []
+    waiting = client_1_0.task("x", skill=skill)
+    states = []
     for _, event in client_1_0.subscribe(waiting.id):
         if event.task is not None:
             assert event.task.status.state in WAITING

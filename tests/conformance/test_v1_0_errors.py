@@ -81,10 +81,8 @@ def test_v1_0_3_3_2_a_task_of_another_owner_does_not_exist(client: AgentClient) 
         (CANCEL_TASK, CancelTaskRequest),
         (SUBSCRIBE_TO_TASK, SubscribeToTaskRequest),
     ):
-        theirs, nobodys = (
-            client.bob.call_raw(operation, make(id=task.id)),
-            client.bob.call_raw(operation, make(id="unknown")),
-        )
+        theirs = client.bob.call_raw(operation, make(id=task.id))
+        nobodys = client.bob.call_raw(operation, make(id="unknown"))
         assert theirs.status_code == nobodys.status_code
         assert theirs.text.replace(task.id, "unknown") == nobodys.text
         assert_error(theirs, client.dialect_binding, "TaskNotFoundError")

@@ -64,7 +64,8 @@ def test_v1_0_3_5_2_all_streams_of_a_task_bring_the_same(client: AgentClient) ->
     released.set()
     for thread in threads:
         thread.join(30)
-    one, other = events[1], events[2]
+    one = events[1]
+    other = events[2]
     common = {number for number, _ in one[1:]} & {number for number, _ in other[1:]}
     assert len(common) >= 12
     assert [each for each in one[1:] if each[0] in common] == [

@@ -176,11 +176,9 @@ def test_v1_0_5_1_every_way_of_talking_does_the_same(agent_place: httpx.Client) 
 
 
 def _scenario(talker: DialectClient) -> list[object]:
-    done, failed, refused = (
-        talker.task("hello"),
-        talker.task("x", skill="break"),
-        talker.task("x", skill="refuse"),
-    )
+    done = talker.task("hello")
+    failed = talker.task("x", skill="break")
+    refused = talker.task("x", skill="refuse")
     asking = talker.task("hi", skill="ask")
     answered = talker.task("yes", task_id=asking.id, message_id="m-2")
     results = [

@@ -51,7 +51,8 @@ async def innocent(_ctx: TaskContext) -> str:
 
 async def main() -> None:
     """Do what the command line says."""
-    url, tasks = sys.argv[1], int(sys.argv[2])
+    url = sys.argv[1]
+    tasks = int(sys.argv[2])
     logging.basicConfig(level=logging.WARNING)
     skills = Skills(
         Skill("blocks", blocks, max_restarts=1), Skill("innocent", innocent, max_restarts=0)

@@ -49,7 +49,8 @@ class LostAnswers:
         result = await super().update_task(scope, key, change)  # type: ignore[misc]  # the class beside it has it
         if self.before_retry is None or change.epoch is None:
             return result
-        happening, self.before_retry = self.before_retry, None
+        happening = self.before_retry
+        self.before_retry = None
         await happening()
         raise StoreUnavailableError("the connection ended before the answer")
 

@@ -87,7 +87,8 @@ async def drive(engine: Engine, wire_id: str, skill: str) -> None:
         )
     except TaskIdInUseError:
         say("found")
-    cursor, answered = 0, 0
+    cursor = 0
+    answered = 0
     while True:
         async with aclosing(await engine.follow(SCOPE, wire_id, cursor, SETTLED)) as events:
             async for event in events:

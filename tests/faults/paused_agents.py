@@ -109,7 +109,9 @@ class Stream:
     """
 
     def __init__(self, *bursts: int, later: Sequence[int] = (), name: str = "") -> None:
-        self._bursts, self._later, self._name = bursts, later or bursts, name
+        self._bursts = bursts
+        self._later = later or bursts
+        self._name = name
         self.pauses = [Pause() for _ in bursts[1:]]
         self.runs = 0
 

@@ -37,13 +37,16 @@ class Pooler:
     """A pooler that runs."""
 
     def __init__(self, url: str, config: Path, process: subprocess.Popen[bytes]) -> None:
-        self.url, self._config, self._process = url, config, process
+        self.url = url
+        self._config = config
+        self._process = process
 
     def turn_to(self, url: str) -> None:
         """Send the statements of all clients, which stay connected, to another server from now
         on.
         """
-        old, new = self._config.read_text(encoding="utf-8"), urlsplit(url)
+        old = self._config.read_text(encoding="utf-8")
+        new = urlsplit(url)
         self._config.write_text(
             re.sub(r"host=\S+ port=\d+", f"host={new.hostname} port={new.port}", old),
             encoding="utf-8",
@@ -63,7 +66,8 @@ def run_pgbouncer(url: str) -> Iterator[str]:
 @contextmanager
 def run_pooler(url: str) -> Iterator[Pooler]:
     """The same, to turn it to another server."""
-    root, target = unpack("usr/sbin/pgbouncer", *PACKAGES), urlsplit(url)
+    root = unpack("usr/sbin/pgbouncer", *PACKAGES)
+    target = urlsplit(url)
     listen_port = find_free_port()
     with TemporaryDirectory() as folder:
         config = Path(folder) / "pgbouncer.ini"

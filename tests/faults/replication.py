@@ -21,7 +21,8 @@ class Replicated:
     """A primary and its standby."""
 
     def __init__(self, primary: PostgresServer, standby: PostgresServer) -> None:
-        self.primary, self.standby = primary, standby
+        self.primary = primary
+        self.standby = standby
         hosts = ",".join(f"127.0.0.1:{server.port}" for server in (primary, standby))
         self.url = f"postgresql://postgres@{hosts}/postgres?target_session_attrs=read-write"
 

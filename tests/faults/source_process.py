@@ -84,7 +84,9 @@ class Append:
     output_schema: Any = {"type": "object"}  # noqa: RUF012 - as above
 
     def __init__(self, file: Path, annotations: object, *, returns: bool) -> None:
-        self.annotations, self._file, self._returns = annotations, file, returns
+        self.annotations = annotations
+        self._file = file
+        self._returns = returns
 
     async def execute(self, inputs: dict[str, Any], context: object) -> dict[str, Any]:
         """Append."""

@@ -271,7 +271,8 @@ async def test_a_lost_claim(postgres_url: str) -> None:
     result.
     """
     database = FallibleServer(postgres_url)
-    first, second = Stream(2, 2, 2, name="first "), Stream(2, 2, 2, name="second ")
+    first = Stream(2, 2, 2, name="first ")
+    second = Stream(2, 2, 2, name="second ")
     store = database.make_store()
     await store.open()
     new = NewTask("c-1", build_user_message("go"), "stream", CANONICAL.name)

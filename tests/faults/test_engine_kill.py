@@ -39,11 +39,9 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(params=["sqlite", "postgres"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The store that the processes share."""
-    return (
-        str(tmp_path / "tasks.db")
-        if request.param == "sqlite"
-        else request.getfixturevalue("postgres_url")
-    )
+    if request.param == "sqlite":
+        return str(tmp_path / "tasks.db")
+    return request.getfixturevalue("postgres_url")
 
 
 def started(url: str, *what: str, fault: str = "", pace: float = 0) -> subprocess.Popen[str]:
@@ -74,16 +72,14 @@ def finished(process: subprocess.Popen[str], returncode: int = 0) -> list[str]:
 
 def seen(lines: Iterable[str]) -> dict[int, str]:
     """Read which events a process has seen."""
-    return (
-        {
+    if lines:
+        return {
             int(seq): digest
             for kind, seq, digest in (
                 line.split(" ", 2) for line in lines if line.startswith("event ")
             )
         }
-        if lines
-        else {}
-    )
+    return {}
 
 
 def truth(url: str, wire_id: str) -> tuple[StoredTask, list[LoggedEvent]]:

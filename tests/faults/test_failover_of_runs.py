@@ -30,8 +30,10 @@ pytestmark = [pytest.mark.anyio, pytest.mark.soak(share="drills"), pytest.mark.s
 
 STREAMS = 8
 CHUNKS = 400
-MANY, FEW = 60, 3
-BEFORE, LOST = 40, 30
+MANY = 60
+FEW = 3
+BEFORE = 40
+LOST = 30
 """Events that a reader has when the standby stops receiving, and those that it gets after it: they
 are lost.
 """
@@ -100,7 +102,8 @@ async def test_runs_and_readers_survive_a_failover(
     """A lost task is an error for its readers; every other one ends with what one run wrote, and so
     do those who follow it to its end.
     """
-    one, other = deployment.one, deployment.other
+    one = deployment.one
+    other = deployment.other
     async with asyncio.timeout(120):
         started = [
             await one.start("go", skill="count", context_id=f"c-{number}")

@@ -59,7 +59,9 @@ class Victims:
     """The faults of a deployment on Postgres, those of the database and of the clock among them."""
 
     def __init__(self, deck: FaultDeck, server: PostgresServer, clock: Path) -> None:
-        self.deck, self._server, self._clock = deck, server, clock
+        self.deck = deck
+        self._server = server
+        self._clock = clock
 
     def kill_database(self) -> None:
         """Kill the database, and start it again."""

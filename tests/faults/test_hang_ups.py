@@ -48,11 +48,9 @@ HEADERS = {"A2A-Version": "1.0", "X-API-Key": "k", "Content-Type": "application/
 @pytest.fixture(params=["sqlite", "postgres"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The store of the server."""
-    return (
-        f"sqlite:///{tmp_path / 'tasks.db'}"
-        if request.param == "sqlite"
-        else request.getfixturevalue("postgres_url")
-    )
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'tasks.db'}"
+    return request.getfixturevalue("postgres_url")
 
 
 @contextmanager

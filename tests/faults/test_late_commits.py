@@ -61,7 +61,8 @@ async def test_a_chunk_that_waits_for_a_lock_lands_once(postgres_url: str) -> No
     the first one.
     """
     store = PostgresStore(postgres_url)
-    is_locked, go = asyncio.Event(), asyncio.Event()
+    is_locked = asyncio.Event()
+    go = asyncio.Event()
 
     async def work(ctx: TaskContext) -> str:
         async with ctx.artifact("log") as log:

@@ -78,7 +78,8 @@ def test_the_guide_runs(tmp_path: Path) -> None:
     """From the first command to the last: deployment, restart under load, outage, upgrade, new
     keys.
     """
-    control, answer = tmp_path / "control", tmp_path / "answer"
+    control = tmp_path / "control"
+    answer = tmp_path / "answer"
     os.mkfifo(control)
     os.mkfifo(answer)
     with PostgresServer() as postgres:

@@ -34,7 +34,8 @@ from a2a_runtime.testing.webhook_receiver import WebhookReceiver, WebhookRequest
 pytestmark = pytest.mark.anyio
 
 SENDER = Path(__file__).with_name("push_sender.py")
-TASKS, CHUNKS = 4, 10
+TASKS = 4
+CHUNKS = 10
 EVENTS = CHUNKS + 2
 CONCURRENCY = 8
 SECONDS = 180
@@ -44,11 +45,9 @@ SECONDS = 180
 @pytest.fixture(params=["sqlite", "postgres"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Name a store that outlives its process."""
-    return (
-        f"sqlite:///{tmp_path}/tasks.db"
-        if request.param == "sqlite"
-        else request.getfixturevalue("postgres_url")
-    )
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/tasks.db"
+    return request.getfixturevalue("postgres_url")
 
 
 @contextmanager
@@ -130,7 +129,8 @@ class KillingReceiver:
     def __init__(self, url: str, every: int, count: int) -> None:
         self.kills = 0
         self._every = self._next = every
-        self._url, self._count = url, count
+        self._url = url
+        self._count = count
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def __call__(self, call: WebhookRequest) -> WebhookResponse:

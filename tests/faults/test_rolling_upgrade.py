@@ -114,7 +114,8 @@ class OldWriter:
     ) -> None:
         at = _CLOCK.millis()
         new = changes.build_change_rows(change, rows.ids, at)
-        state, events = change.state, new.encode_events()
+        state = change.state
+        events = new.encode_events()
         updated = await connection.fetchrow(
             _OLD["update_task"],
             *(
@@ -128,10 +129,17 @@ class OldWriter:
                 1,
                 state is State.COMPLETED,
             ),
-            *(None if state is None else state is State.WORKING, False, None),
-            *([each.artifact_id for each in new.chunks], [each.replaces for each in new.chunks]),
-            *([each.chunk.facts for each in new.chunks], [each.chunk.parts for each in new.chunks]),
-            *(None, [body for body, _ in events], [each for _, each in events], *(None,) * 7),
+            None if state is None else state is State.WORKING,
+            False,
+            None,
+            [each.artifact_id for each in new.chunks],
+            [each.replaces for each in new.chunks],
+            [each.chunk.facts for each in new.chunks],
+            [each.chunk.parts for each in new.chunks],
+            None,
+            [body for body, _ in events],
+            [each for _, each in events],
+            *(None,) * 7,
         )
         assert updated["version"] is not None
 

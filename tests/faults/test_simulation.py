@@ -101,7 +101,8 @@ class Simulation:
             await self._make_call(kind, number)
 
     async def _make_call(self, kind: str, number: int) -> None:
-        one, context_id = self.one, f"c-{number % 1000}"
+        one = self.one
+        context_id = f"c-{number % 1000}"
         key = IdempotencyKey(f"k-{number}", b"hash")
         new = NewTask(
             context_id,
@@ -149,7 +150,8 @@ class Simulation:
     def find_rates(self) -> tuple[float, float]:
         """Return the calls per second in the second and in the last tenth."""
         tenth = self.tasks // 10
-        first, last = self.began[tenth : 2 * tenth], self.began[-tenth:]
+        first = self.began[tenth : 2 * tenth]
+        last = self.began[-tenth:]
         return tenth / (first[-1] - first[0]), tenth / (last[-1] - last[0])
 
     def find_costs(self) -> tuple[float, float]:

@@ -72,7 +72,8 @@ def test_side_effects_are_not_repeated(
     The same goes for modules, for the tools of a server, and for a call that was open for the
     answer to a question.
     """
-    store, file = str(tmp_path / "tasks.db"), tmp_path / "file"
+    store = str(tmp_path / "tasks.db")
+    file = tmp_path / "file"
     process = started(store, str(file), "start", *words)
     assert process.stdout is not None
     said = {process.stdout.readline().strip() for _ in range(2)}

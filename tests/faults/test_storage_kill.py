@@ -60,7 +60,8 @@ def test_a_killed_process_loses_no_task(tmp_path: Path, fault: str) -> None:
     lines = run(file, "start", fault=fault, returncode=-signal.SIGKILL)
     acknowledged = select(lines, "task")
     after = run(file, "read", *acknowledged)
-    found, answered = select(after, "found"), select(after, "answered")
+    found = select(after, "found")
+    answered = select(after, "answered")
     assert found.keys() == acknowledged.keys()
     assert {found[task_id] for task_id in select(lines, "end")} <= {
         "COMPLETED done",

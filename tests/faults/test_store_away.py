@@ -35,7 +35,9 @@ class Outage:
     def __init__(
         self, store: Store, server: PostgresServer | None = None, path: Path | None = None
     ) -> None:
-        self.store, self._server, self._path = store, server, path
+        self.store = store
+        self._server = server
+        self._path = path
 
     async def begin(self) -> None:
         """Kill the server, or move the file away."""
@@ -77,7 +79,8 @@ async def test_tasks_outlast_an_outage(outage: Outage, caplog: pytest.LogCapture
     """
     caplog.set_level(logging.INFO)
     attempts: list[int] = []
-    has_begun, may_go_on = asyncio.Event(), asyncio.Event()
+    has_begun = asyncio.Event()
+    may_go_on = asyncio.Event()
 
     async def works(ctx: TaskContext) -> str:
         attempts.append(ctx.attempt)
@@ -119,7 +122,8 @@ async def test_a_stream_outlasts_an_outage(outage: Outage) -> None:
     and the artifact has each chunk once.
     """
     attempts: list[int] = []
-    has_begun, may_go_on = asyncio.Event(), asyncio.Event()
+    has_begun = asyncio.Event()
+    may_go_on = asyncio.Event()
 
     async def stream(ctx: TaskContext) -> AsyncGenerator[str, None]:
         attempts.append(ctx.attempt)

@@ -46,7 +46,9 @@ class CallError(Exception):
 
     def __init__(self, status: int, code: object, body: Mapping[str, Any]) -> None:
         super().__init__(f"{status} {code} {body}")
-        self.status, self.code, self.body = status, code, body
+        self.status = status
+        self.code = code
+        self.body = body
 
 
 @dataclass(frozen=True)
@@ -98,11 +100,9 @@ class DialectBinding:
     def has(self, operation: Operation) -> bool:
         """Return whether the dialect has an operation over the binding."""
         if self.is_grpc:
-            return (
-                operation.calls[self.dialect].grpc is not None
-                if self.dialect in operation.calls
-                else False
-            )
+            if self.dialect in operation.calls:
+                return operation.calls[self.dialect].grpc is not None
+            return False
         if self.is_jsonrpc:
             return any(each.operation is operation for each in METHODS[self.dialect].values())
         return self.path_builder.find_binding(operation) is not None
@@ -299,4 +299,6 @@ def parse_sse(lines: Iterator[str]) -> Iterator[tuple[str | None, str, str]]:
 
 def _error_code(body: Mapping[str, Any]) -> object:
     error = body.get("error", body)
-    return error.get("code") if isinstance(error, dict) else None
+    if isinstance(error, dict):
+        return error.get("code")
+    return None

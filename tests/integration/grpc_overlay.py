@@ -101,7 +101,8 @@ class GrpcOverlay(httpx.BaseTransport):
     """The calls of surfaces with a port, by their paths, before another transport."""
 
     def __init__(self, below: httpx.BaseTransport, addresses: Mapping[str, str]) -> None:
-        self._below, self._addresses = below, addresses
+        self._below = below
+        self._addresses = addresses
         self._channels: dict[str, grpc.Channel] = {}
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -186,7 +187,8 @@ def build_error_response(error: Any) -> httpx.Response:  # noqa: ANN401 - both a
     """Build the HTTP+JSON of an error: with typed details, or in 0.3 by the name at the beginning
     of its text.
     """
-    name, text = error.code().name, error.details()
+    name = error.code().name
+    text = error.details()
     status = STATUSES[name]
     trailers = dict(error.trailing_metadata() or ())
     headers = {key: value for key, value in trailers.items() if isinstance(value, str)}

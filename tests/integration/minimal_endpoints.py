@@ -52,7 +52,9 @@ class RecordingService:
     def __getattr__(self, name: str) -> Callable[[WireModel, None], ServiceResult]:
         def operation(request: WireModel, _call: None) -> ServiceResult:
             self.calls.append((name, request))
-            return self._return_result(name) if name in self.results else self._yield_events()
+            if name in self.results:
+                return self._return_result(name)
+            return self._yield_events()
 
         return operation
 
@@ -70,7 +72,8 @@ class MinimalEndpoints:
     """
 
     def __init__(self, service: object, *dialects: str) -> None:
-        self.service, self.dialects = service, dialects
+        self.service = service
+        self.dialects = dialects
         self._parser = JsonRpcParser(
             [METHODS[dialect] for dialect in dialects if dialect in METHODS] or METHODS.values()
         )
@@ -178,11 +181,13 @@ class MinimalEndpoints:
 
 
 async def _read_body(receive: Receive) -> bytes:
-    body, more = b"", True
+    body = b""
+    more = True
     while more:
         message = await receive()
         assert message["type"] == "http.request"
-        body, more = body + message["body"], message.get("more_body", False)
+        body = body + message["body"]
+        more = message.get("more_body", False)
     return body
 
 

@@ -110,7 +110,9 @@ async def refusing_app(settings: Settings) -> AsyncGenerator[Litestar, None]:
     """Serve agents of every dialect, one that takes little, one that takes nothing, and one that
     breaks.
     """
-    agent, breaking, single = build_test_agent(), Agent("breaking"), Agent("single")
+    agent = build_test_agent()
+    breaking = Agent("breaking")
+    single = Agent("single")
     breaking.add("break", broken, answers="message")
     single.add("echo", echo)
     yield create_app(

@@ -494,4 +494,6 @@ def _result(response: httpx.Response) -> Json:
         return {}
     body = response.json()
     said = body.get("result", body) if isinstance(body, dict) else body
-    return said if isinstance(said, dict) else {}
+    if isinstance(said, dict):
+        return said
+    return {}

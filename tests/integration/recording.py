@@ -83,10 +83,14 @@ def fixed_inputs(name: str) -> Iterator[FixedTime]:
     Each recording has a day of its own, later than any real one: ids that the process has made
     before do not come out greater.
     """
-    clock, numbers, real = FixedTime(crc32(name.encode()) % _DAYS), count(1), os.urandom
+    clock = FixedTime(crc32(name.encode()) % _DAYS)
+    numbers = count(1)
+    real = os.urandom
 
     def random_bytes(size: int) -> bytes:
-        return next(numbers).to_bytes(size) if size in _RANDOM_BYTES_OF_AN_ID else real(size)
+        if size in _RANDOM_BYTES_OF_AN_ID:
+            return next(numbers).to_bytes(size)
+        return real(size)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(time, "time_ns", clock)

@@ -564,7 +564,8 @@ def test_a_start_that_fails_is_one_line_and_an_exit_code(
         socket.create_server(("127.0.0.1", 0)) as taken,
         socket.create_server(("127.0.0.1", 0)) as other,
     ):
-        port, free = str(taken.getsockname()[1]), str(other.getsockname()[1])
+        port = str(taken.getsockname()[1])
+        free = str(other.getsockname()[1])
         other.close()
         arguments = [word.format(taken=port) for word in words]
         server = run(

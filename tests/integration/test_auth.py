@@ -138,7 +138,8 @@ def test_a_hidden_skill_does_not_exist_for_others(
     client: httpx.Client, binding: DialectBinding
 ) -> None:
     """It answers like an unknown name, and is on no card."""
-    outsider, auditor = person(client, binding), person(client, binding, "tasks audit")
+    outsider = person(client, binding)
+    auditor = person(client, binding, "tasks audit")
     refused = [
         outsider.call_raw(SEND_MESSAGE, build_send_request("x", skill=name, message_id="m"))
         for name in ("audit", "nope!")
@@ -236,7 +237,8 @@ def test_no_token_is_in_a_log(
 ) -> None:
     """For any error, at any level."""
     caplog.set_level(logging.DEBUG)
-    good, bad = ISSUER.issue_token("ada", scope="tasks"), ISSUER.issue_token(exp=1)
+    good = ISSUER.issue_token("ada", scope="tasks")
+    bad = ISSUER.issue_token(exp=1)
     for token in (good, bad, "not-even-a-token"):
         AuthenticatedClient(client, binding, token=token).call_raw(
             SEND_MESSAGE, build_send_request("x")
@@ -252,7 +254,9 @@ class KeyServer:
     """Publishes an issuer's keys on a real socket, while it is available."""
 
     def __init__(self, issuer: TokenIssuer) -> None:
-        self.issuer, self.is_available, self.request_count = issuer, True, 0
+        self.issuer = issuer
+        self.is_available = True
+        self.request_count = 0
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
 
@@ -273,11 +277,9 @@ class KeyServer:
 
     def _answer(self, _call: WebhookRequest) -> WebhookResponse:
         self.request_count += 1
-        return (
-            WebhookResponse(200, body=self.issuer.jwks())
-            if self.is_available
-            else WebhookResponse(503)
-        )
+        if self.is_available:
+            return WebhookResponse(200, body=self.issuer.jwks())
+        return WebhookResponse(503)
 
 
 def test_keys_are_fetched_over_http_and_rotated() -> None:

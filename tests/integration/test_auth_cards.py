@@ -29,7 +29,8 @@ from a2a_runtime.testing.agent import FAST_SETTINGS
 
 pytestmark = pytest.mark.anyio
 
-KEY, OTHER = SigningKey.generate(), SigningKey.generate()
+KEY = SigningKey.generate()
+OTHER = SigningKey.generate()
 TRUST, OTHER_TRUST = (TrustStore(keys_from_jwks([key.to_jwk()])) for key in (KEY, OTHER))
 BASE = "http://testserver.local"
 

@@ -23,7 +23,8 @@ from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS, artifact_texts, build_user_message
 
-ADA, EVE = ISSUER.issue_token("ada", org="acme"), ISSUER.issue_token("eve", org="acme")
+ADA = ISSUER.issue_token("ada", org="acme")
+EVE = ISSUER.issue_token("eve", org="acme")
 
 
 @dataclass

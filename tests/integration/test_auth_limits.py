@@ -36,7 +36,8 @@ from a2a_runtime.testing.clock import FakeClock
 
 RPC = DialectBinding(V1_0.name, is_jsonrpc=True)
 MESH_BINDING = DialectBinding(MESH.name, is_jsonrpc=True)
-ADA, EVE = ISSUER.issue_token("ada", org="acme"), ISSUER.issue_token("eve", org="acme")
+ADA = ISSUER.issue_token("ada", org="acme")
+EVE = ISSUER.issue_token("eve", org="acme")
 
 
 @contextmanager

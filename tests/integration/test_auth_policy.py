@@ -197,7 +197,8 @@ def test_a_total_counts_what_the_policy_permits(page_size: int) -> None:
         ada = DialectClient(client, RPC)
         for number in range(11):
             ada.send(str(number), message_id=f"m-{number}")
-        found, token = list[str](), ""
+        found = list[str]()
+        token = ""
         while True:
             page = ada.list(page_size=page_size, page_token=token)
             assert page.total_size == 6
@@ -253,10 +254,8 @@ def test_a_handler_sees_only_readable_tasks(
 ) -> None:
     """Neither by the context of a message nor by its references; readable tasks stay visible."""
     ada, bob = shared
-    secret, plain = (
-        ada.task("SECRET", skill="act"),
-        ada.task("plain", skill="act", message_id="m-2"),
-    )
+    secret = ada.task("SECRET", skill="act")
+    plain = ada.task("plain", skill="act", message_id="m-2")
     for send in (bob.send, bob.stream):
         with pytest.raises(CallError) as refused:
             send("x", skill="act", message_id="m-3", context_id=secret.context_id)
@@ -330,7 +329,8 @@ def test_messages_of_deleted_tasks_need_permission() -> None:
             Surface(guarded_agent(), gate=gate, policy=private), store=store, settings=FAST_SETTINGS
         )
     ) as client:
-        ada, bob = member(client, "ada"), member(client, "bob")
+        ada = member(client, "ada")
+        bob = member(client, "bob")
         secret = ada.task("SECRET", skill="echo")
         clock.advance(61)
         asyncio.run(store.delete_expired())

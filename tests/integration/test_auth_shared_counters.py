@@ -23,17 +23,16 @@ from a2a_runtime.testing.agent import FAST_SETTINGS
 
 pytestmark = pytest.mark.anyio
 
-SENT, ALLOWED = 400, 150
+SENT = 400
+ALLOWED = 150
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The address of an empty database."""
-    return (
-        str(request.getfixturevalue("postgres_url"))
-        if request.param == "postgres"
-        else f"sqlite:///{tmp_path}/tasks.db"
-    )
+    if request.param == "postgres":
+        return str(request.getfixturevalue("postgres_url"))
+    return f"sqlite:///{tmp_path}/tasks.db"
 
 
 @pytest.fixture
@@ -89,7 +88,8 @@ def test_shared_limits_are_counted_in_the_store(tmp_path: Path) -> None:
 
 def test_a_limiter_has_one_counter() -> None:
     """A counter of its own and the store exclude each other; a local limiter ignores the store."""
-    rates, store = RateLimiter({}), create_store("memory")
+    rates = RateLimiter({})
+    store = create_store("memory")
     with pytest.raises(ValueError, match="leave out count or shared=True"):
         RateLimiter({}, store.count, shared=True)
     assert rates.with_store(store) is rates

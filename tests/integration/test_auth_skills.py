@@ -113,7 +113,8 @@ def test_tasks_need_the_permissions_of_their_skill(
     """A token without the permission of a skill cannot use its tasks, even of the same owner;
     without visibility it finds none.
     """
-    rich, poor = person(client, binding, "tasks pay audit"), person(client, binding)
+    rich = person(client, binding, "tasks pay audit")
+    poor = person(client, binding)
     paid, audited, plain = (
         rich.task("x", skill=name, message_id=name) for name in ("pay", "audit", "who")
     )
@@ -158,7 +159,8 @@ def test_a_hidden_skill_does_not_change_the_total_of_a_list(
     if not binding.has(LIST_TASKS):
         pytest.skip(f"{binding} has no {LIST_TASKS.name}")
     context_id = f"c-{binding}"
-    rich, poor = person(client, binding, "tasks pay audit"), person(client, binding)
+    rich = person(client, binding, "tasks pay audit")
+    poor = person(client, binding)
     for number in range(9):
         skill = ("who", "pay", "who", "audit")[number % 4]
         rich.task("x", skill=skill, message_id=f"m-{number}", context_id=context_id)
@@ -226,7 +228,8 @@ def test_a_handler_reads_of_a_conversation_what_its_caller_may_read(
             conversing(), store=store, settings=replace(FAST_SETTINGS, cleanup_interval=3600)
         )
     ) as client:
-        rich, poor = person(client, binding, "tasks pay audit"), person(client, binding)
+        rich = person(client, binding, "tasks pay audit")
+        poor = person(client, binding)
         for skill in ("pay", "audit"):
             context_id = rich.task("my secret", skill=skill, message_id=skill).context_id
             for has_expired in (False, True):
@@ -264,7 +267,8 @@ def test_an_answer_shows_its_sender_no_more_than_it_may_read(binding: DialectBin
     A sender who may read less of it is refused.
     """
     with TestClient(create_app(conversing(), store="memory", settings=FAST_SETTINGS)) as client:
-        rich, poor = person(client, binding, "tasks pay audit"), person(client, binding)
+        rich = person(client, binding, "tasks pay audit")
+        poor = person(client, binding)
         harmless = rich.task("ask", skill="recall", message_id="m-0")
         assert (
             poor.task(

@@ -362,7 +362,8 @@ def test_any_time_above_zero_is_one(seconds: str) -> None:
 
 async def test_agents_of_one_process_are_a_chain_too() -> None:
     """``local.connect`` carries the chain without headers, over single calls and streams."""
-    first, second = Agent("first"), Agent("second")
+    first = Agent("first")
+    second = Agent("second")
     app = None
 
     async def relay(ctx: TaskContext) -> str:

@@ -77,7 +77,8 @@ def test_a_later_run_knows_the_caller(name: str, tmp_path: Path) -> None:
     """With scopes, roles, team and claims, also after a restart; without a token, which is never
     stored.
     """
-    identity, store = CALLERS[name], f"sqlite:///{tmp_path}/tasks.db"
+    identity = CALLERS[name]
+    store = f"sqlite:///{tmp_path}/tasks.db"
 
     def build_app() -> object:
         gate = AuthGate(ApiKeyAuthenticator({digest_key("k" * 32): identity}))

@@ -168,7 +168,8 @@ def test_every_row_reaches_its_operation(row: Row) -> None:
     """The service gets the operation of the row with the request of the client, and the result has
     the dialect's type.
     """
-    service, binding = RecordingService(ANSWERS, EVENTS), find_binding(row)
+    service = RecordingService(ANSWERS, EVENTS)
+    binding = find_binding(row)
     with TestClient(app_of(service, row.dialect)) as client:
         answers, carried = send(client, row, find_example(row))
     expected = binding.parse(binding.request.model_validate_json(json.dumps(carried)))
@@ -183,11 +184,9 @@ def without_fresh_ids(request: WireModel) -> Object:
     """Remove the generated identifier of a message in a dialect without one."""
     members = request.to_dict()
     message = members.get("message")
-    return (
-        {**members, "message": {**message, "messageId": ""}}
-        if isinstance(message, dict)
-        else members
-    )
+    if isinstance(message, dict):
+        return {**members, "message": {**message, "messageId": ""}}
+    return members
 
 
 class Idle(AgentService[None]):

@@ -85,7 +85,8 @@ def test_a_stream_ends_when_its_token_expires(
     """The last event is an error; a new token resumes the stream after its last event."""
     seen, error = expired[str(binding)]
     assert "expired" in error
-    (_, task_id), (cursor, _) = seen[0], seen[-1]
+    (_, task_id) = seen[0]
+    (cursor, _) = seen[-1]
     again = AuthenticatedClient(client, DIALECT_BINDINGS[0], token=ISSUER.issue_token("ada"))
     rest = again.subscribe(task_id, last_event_id=cursor or "")
     again.cancel(task_id)

@@ -29,7 +29,9 @@ from a2a_runtime.testing.store_contract.case import (
     replace_artifact,
 )
 
-OWNER, SECRET, KEPT = "ada-lovelace", "analytical-engine", "flying-machine"
+OWNER = "ada-lovelace"
+SECRET = "analytical-engine"
+KEPT = "flying-machine"
 SURFACES = ("/agent", "/other")
 
 

@@ -35,7 +35,8 @@ class Pool:
     """Something of the process."""
 
     def __init__(self, log: list[str], name: str = "pool") -> None:
-        self._log, self.name = log, name
+        self._log = log
+        self.name = name
 
     async def __aenter__(self) -> Self:
         self._log.append(f"+{self.name}")
@@ -235,7 +236,8 @@ async def test_a_generator_of_a_canceled_run_sees_a_cancellation(skill: str) -> 
 
 async def test_a_generator_of_a_run_that_was_replaced_sees_a_cancellation() -> None:
     """The signal of the runtime is none of its business; the task is left to the other run."""
-    log, closed = list[str](), asyncio.Event()
+    log = list[str]()
+    closed = asyncio.Event()
     async with running(build_session_agent(log, closed)) as caller:
         await caller.start("ada", skill="loses")
         async with asyncio.timeout(30):
@@ -266,7 +268,8 @@ async def test_another_process_opens_the_dependencies_by_itself(tmp_path: Path) 
     """There is no app and no request there: a task that asked a question goes on with a pool of the
     new process.
     """
-    path, log = tmp_path / "tasks.db", list[str]()
+    path = tmp_path / "tasks.db"
+    log = list[str]()
     async with running(build_session_agent(log), SqliteStore(path)) as caller:
         task = await caller.send("ada", skill="asks")
     async with running(build_session_agent(log), SqliteStore(path)) as caller:
@@ -320,7 +323,8 @@ class Greeter:
 async def test_a_service_that_is_a_context_manager_is_entered_once() -> None:
     """However many of its methods are skills."""
     log: list[str] = []
-    agent, greeter = Agent("a"), Greeter(log)
+    agent = Agent("a")
+    greeter = Greeter(log)
     agent.add("greet", greeter.greet)
     agent.add("part", greeter.part)
     async with running(agent) as caller:
@@ -343,11 +347,10 @@ class TypedService:
 
 async def test_methods_of_a_service_take_dependencies_too() -> None:
     """Behind the input and the context."""
-    service, agent = TypedService(), Agent("a")
-    tell, spell = (
-        SkillContract("tell", TEXT, TEXT),
-        SkillContract("spell", TEXT, TEXT, streams=True),
-    )
+    service = TypedService()
+    agent = Agent("a")
+    tell = SkillContract("tell", TEXT, TEXT)
+    spell = SkillContract("spell", TEXT, TEXT, streams=True)
     agent.provide(name=lambda: "Momo")
     agent.add("tell", UnaryHandler(tell, service.tell), contract=tell)
     agent.add("spell", StreamingHandler(spell, service.spell), contract=spell)

@@ -133,7 +133,8 @@ def test_commands_have_options_of_ours() -> None:
         command = groups[name]
         options = words
         if isinstance(command, click.Group):
-            command, options = command.commands[words[0]], words[1:]
+            command = command.commands[words[0]]
+            options = words[1:]
         command.make_parser(click.Context(command, help_option_names=["-h", "--help"])).parse_args(
             [*options]
         )
@@ -239,7 +240,8 @@ def test_workers_are_scaled_by_a_query_that_runs(postgres_url: str) -> None:
 @contextmanager
 def run_caddy(folder: Path, *ports: int) -> Iterator[httpx.Client]:
     """Run the proxy of the example in front of agents on this machine."""
-    own, admin = find_free_port(), find_free_port()
+    own = find_free_port()
+    admin = find_free_port()
     environment = {
         **os.environ,
         "PUBLIC_HOST": f"http://127.0.0.1:{own}",

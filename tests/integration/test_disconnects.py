@@ -40,7 +40,8 @@ class CancelAtStep:
     """Runs an awaitable, and cancels it where it waits for the n-th time."""
 
     def __init__(self, awaitable: Awaitable[None], step: int) -> None:
-        self._awaitable, self._step = awaitable, step
+        self._awaitable = awaitable
+        self._step = step
         self.is_canceled = False
 
     def __await__(self) -> Generator[object, object, None]:

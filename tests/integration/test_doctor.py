@@ -50,7 +50,9 @@ class Deployment:
     """A folder with a project, and the environment of its service."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, url: str) -> None:
-        self.folder, self._monkeypatch, self.url = folder, monkeypatch, url
+        self.folder = folder
+        self._monkeypatch = monkeypatch
+        self.url = url
         (folder / "greeting_of_doctor.py").write_text(HANDLER)
         self.write(PROJECT.format(url=url))
         key = folder / "key.pem"

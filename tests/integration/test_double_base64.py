@@ -27,7 +27,9 @@ from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.interfaces import GrpcOptions
 from a2a_runtime.surface import Surface
 
-CONTENT, ONCE, TWICE = b"\xff\xfe\x00", "//4A", "Ly80QQ=="
+CONTENT = b"\xff\xfe\x00"
+ONCE = "//4A"
+TWICE = "Ly80QQ=="
 AS_03 = Pin("v0_3_proto", HTTP_JSON)
 PINS = [
     AS_03,
@@ -87,7 +89,8 @@ def test_files_of_the_sdks_clients(urls: tuple[str, str], name: str) -> None:
     right for the SDK for Python only.
     """
     distribution, file, arguments = CLIENTS[name]
-    script, place = str(Path(__file__).parents[1] / "peers" / file), interpreter(distribution)
+    script = str(Path(__file__).parents[1] / "peers" / file)
+    place = interpreter(distribution)
     command = ["node", script, str(place.parent)] if file.endswith(".mjs") else [str(place), script]
     environment = {**os.environ, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
     done = subprocess.run(
@@ -134,11 +137,9 @@ async def list_ways(url: str, *, has_http: bool) -> Mapping[str, ClientOptions]:
         interfaces = (await client.get_card()).supported_interfaces
     address = next(each.url for each in interfaces if each.protocol_binding == GRPC.value)
     calls = ClientOptions(pin=Pin("0.3"), interface_url=f"grpc://{address}", double_base64=True)
-    return (
-        {"HTTP+JSON": ClientOptions(pin=AS_03, double_base64=True), "GRPC": calls}
-        if has_http
-        else {"GRPC": calls}
-    )
+    if has_http:
+        return {"HTTP+JSON": ClientOptions(pin=AS_03, double_base64=True), "GRPC": calls}
+    return {"GRPC": calls}
 
 
 @pytest.mark.anyio

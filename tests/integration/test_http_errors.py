@@ -360,7 +360,8 @@ def test_a_head_request_gets_the_headers_of_a_get(client: httpx.Client) -> None:
     """For cards and for tasks."""
     task = client.post("/message:send", json={"message": MESSAGE}).json()["task"]
     for path in (f"/tasks/{task['id']}", "/.well-known/agent-card.json"):
-        head, get = client.head(path), client.get(path)
+        head = client.head(path)
+        get = client.get(path)
         assert head.status_code == 200
         assert head.headers["content-length"] == get.headers["content-length"]
 

@@ -64,16 +64,17 @@ class Contract:
         }
 
     def _reference(self) -> Schema:
-        return (
-            {"part": {"$ref": f"{self.random.choice([*self.shared])}.json"}}
-            if self.shared and self.random.random() < 0.7
-            else {}
-        )
+        if self.shared and self.random.random() < 0.7:
+            return {"part": {"$ref": f"{self.random.choice([*self.shared])}.json"}}
+        return {}
 
     def edit(self) -> None:
         """Make one random change."""
         edits: tuple[Callable[[], object], ...] = (
-            *(self.add_skill, self.add_shared, self._remove_skill, self._rename_skill),
+            self.add_skill,
+            self.add_shared,
+            self._remove_skill,
+            self._rename_skill,
             *(
                 self._add_member,
                 self._rename_member,

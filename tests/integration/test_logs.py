@@ -230,10 +230,8 @@ def test_a_process_logs_in_one_format(
     try:
         body = {"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}]}}
         wait_for_port(port, server)
-        url, headers = (
-            f"http://127.0.0.1:{port}/message:send?key=hush",
-            {"x-request-id": "r-1", "a2a-version": "1.0"},
-        )
+        url = f"http://127.0.0.1:{port}/message:send?key=hush"
+        headers = {"x-request-id": "r-1", "a2a-version": "1.0"}
         assert httpx.post(url, json=body, headers=headers, trust_env=False).status_code == 200
     finally:
         server.send_signal(signal.SIGTERM)

@@ -38,7 +38,9 @@ def list_references(value: object) -> set[str]:
     if is_json_object(value):
         own = {str(value["$ref"]).rpartition("/")[2]} if "$ref" in value else set[str]()
         return own.union(*map(list_references, value.values()))
-    return set[str]().union(*map(list_references, value)) if is_json_array(value) else set()
+    if is_json_array(value):
+        return set[str]().union(*map(list_references, value))
+    return set()
 
 
 def test_the_document_is_that_of_the_agent() -> None:

@@ -24,7 +24,8 @@ from a2a_runtime.auth.gate import AuthGate
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS, build_user_message
 
-OWN, ALLOWED = "https://agent.example", "https://app.example"
+OWN = "https://agent.example"
+ALLOWED = "https://app.example"
 MESSAGE = SendMessageRequest(message=build_user_message("x"))
 
 

@@ -179,11 +179,9 @@ async def test_redirects_are_judged() -> None:
             "/bad": "https://[",
             "/loop": "/loop",
         }
-        return (
-            WebhookResponse(302, {"Location": wheres[call.path]})
-            if call.path in wheres
-            else WebhookResponse(200, body=call.path.encode())
-        )
+        if call.path in wheres:
+            return WebhookResponse(302, {"Location": wheres[call.path]})
+        return WebhookResponse(200, body=call.path.encode())
 
     resolver = TableResolver({"x.example": ["10.0.0.1"]})
     async with (

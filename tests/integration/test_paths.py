@@ -128,7 +128,8 @@ def test_a_card_has_every_path_that_clients_read(path: str, prefix: str) -> None
 
 def test_each_mount_has_its_own_endpoints() -> None:
     """The same controllers can be mounted for two agents."""
-    first, second = RecordingService(ANSWERS), RecordingService(ANSWERS)
+    first = RecordingService(ANSWERS)
+    second = RecordingService(ANSWERS)
     app = app_of(first, *EVERY_DIALECT)
     for controller in CONTROLLERS:
         app.register(controller.at("/agents/second", MinimalEndpoints(second, *EVERY_DIALECT)))

@@ -305,7 +305,8 @@ def test_the_document_has_headers_and_errors() -> None:
             "/one/v1/tasks/{id}": client.get("/one/v1/tasks/x"),
         }
         call = client.post("/one", json={})
-    paths, types = document["paths"], document["components"]["schemas"]
+    paths = document["paths"]
+    types = document["components"]["schemas"]
     headers = {
         path: {each["name"] for each in paths[path]["post"]["parameters"]}
         - {"A2A-Version", "A2A-Extensions", "id"}

@@ -76,7 +76,8 @@ async def test_the_cleanup_reads_the_messages_of_its_conversations_only(
     """Also before the statistics know of messages that outlived their tasks: a batch reads what it
     keeps and deletes, and nothing else.
     """
-    tasks, conversations = 4_000, 20
+    tasks = 4_000
+    conversations = 20
     await fill(connection, tasks, conversations)
     await connection.execute("ALTER TABLE a2a_messages SET (autovacuum_enabled = false)")
     ended = [
@@ -110,13 +111,15 @@ async def test_the_cleanup_is_as_fast_at_the_end_as_at_the_beginning(
     """A million expired tasks in a thousand conversations: the last ones take no longer than the
     first, however many messages are kept.
     """
-    tasks, measured = 1_000_000, 20_000
+    tasks = 1_000_000
+    measured = 20_000
     await fill(connection, tasks, 1_000)
     store = PostgresStore(postgres_url, StoreOptions())
     await store.open()
 
     async def delete(number: int) -> float:
-        began, left = time.monotonic(), number
+        began = time.monotonic()
+        left = number
         while left > 0:
             deleted = await store.delete_expired()
             assert deleted

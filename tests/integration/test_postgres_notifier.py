@@ -218,7 +218,8 @@ async def test_apps_that_share_a_store_notify_each_other(
     """A reader at one app receives the events of the other one, for a store given as URL or as
     object.
     """
-    agent, go_on = Agent("one", description="Waits."), asyncio.Event()
+    agent = Agent("one", description="Waits.")
+    go_on = asyncio.Event()
 
     @agent.skill("echo")
     async def echo(ctx: TaskContext) -> str:

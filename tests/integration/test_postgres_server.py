@@ -53,7 +53,8 @@ def test_it_runs_unprivileged_and_leaves_nothing(in_memory: bool) -> None:  # no
         owner = Path(f"/proc/{server.pid}").stat().st_uid
         assert owner != 0
         assert asyncio.run(_ask(server.url, "SELECT 42")) == 42
-        pid, data = server.pid, Path(str(asyncio.run(_ask(server.url, "SHOW data_directory"))))
+        pid = server.pid
+        data = Path(str(asyncio.run(_ask(server.url, "SHOW data_directory"))))
         assert data.is_dir()
     assert not alive(pid)
     assert not server.folder.exists()
@@ -148,7 +149,8 @@ def test_the_error_for_a_missing_package_has_a_cure(
 
 def test_folders_of_killed_runs_are_cleared_up(tmp_path: Path) -> None:
     """Folders of killed test runs are removed after an hour; younger ones may be in use."""
-    old, young = tmp_path / "a2a-pg-old", tmp_path / "a2a-pg-young"
+    old = tmp_path / "a2a-pg-old"
+    young = tmp_path / "a2a-pg-young"
     for folder in (old, young):
         (folder / "data").mkdir(parents=True)
     os.utime(old, (0, 0))
@@ -166,7 +168,8 @@ def test_databases_are_copies_of_a_prepared_one() -> None:
         databases = DatabaseFactory(
             url, lambda template: _ask(template, "CREATE TABLE kept AS SELECT 7 AS n")
         )
-        first, second = await databases.create(), await databases.create()
+        first = await databases.create()
+        second = await databases.create()
         await _ask(first, "DELETE FROM kept")
         answers = [
             await _ask(first, "SELECT count(*) FROM kept"),
@@ -186,7 +189,8 @@ def test_a_released_database_is_dropped_when_it_has_no_sessions() -> None:
         databases = DatabaseFactory(
             url, lambda template: _ask(template, "CREATE TABLE kept AS SELECT 7 AS n")
         )
-        used, unused = await databases.create(), await databases.create()
+        used = await databases.create()
+        unused = await databases.create()
         session = await asyncpg.connect(used)
         databases.release(used)
         databases.release(unused)

@@ -253,7 +253,8 @@ def test_a_process_that_is_killed_is_not_missed_for_long(postgres_url: str) -> N
     at the dead one goes on there without a gap.
     """
     with replica(postgres_url, LEASE) as doomed, replica(postgres_url, LEASE) as other:
-        dying, living = at(doomed.client), at(other.client)
+        dying = at(doomed.client)
+        living = at(other.client)
         task = dying.task(str(CHUNKS), skill="tick", configuration=AT_ONCE)
         lost: list[tuple[str | None, StreamResponse]] = []
         whole: list[tuple[str | None, StreamResponse]] = []
@@ -325,7 +326,9 @@ def chunks_of(events: list[tuple[str | None, StreamResponse]]) -> list[str | Non
 def state_of(events: list[tuple[str | None, StreamResponse]]) -> TaskState | None:
     """Read the state that the last event tells of."""
     update = events[-1][1].status_update
-    return update.status.state if update else None
+    if update:
+        return update.status.state
+    return None
 
 
 def texts_of(task: Task) -> list[str | None]:

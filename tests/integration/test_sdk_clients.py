@@ -191,7 +191,9 @@ def expected(way: Way, step: str) -> object:
     different = way.differs.get(step)
     if isinstance(outcome, dict) and isinstance(different, dict):
         return {**outcome, **different}
-    return outcome if different is None else different
+    if different is None:
+        return outcome
+    return different
 
 
 def rename_errors(value: object, names: Mapping[str, str]) -> object:
@@ -244,10 +246,8 @@ def outcomes(
 @pytest.mark.parametrize(("way", "step"), STEPS)
 def test_results_of_official_sdk_clients(url: str, way: Way, step: str) -> None:
     """Every step of a client has the result that every other client gets."""
-    came, wanted = (
-        outcomes(url, way.distribution, way.script, way.arguments)[step],
-        expected(way, step),
-    )
+    came = outcomes(url, way.distribution, way.script, way.arguments)[step]
+    wanted = expected(way, step)
     if isinstance(came, dict) and isinstance(wanted, dict) and "error" not in came:
         assert came.pop("final", True) is True
         wanted = {key: value for key, value in wanted.items() if key != "listed" or key in came}

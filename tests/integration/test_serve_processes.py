@@ -228,7 +228,9 @@ class Rewriting:
     """
 
     def __init__(self, module: Path, port: int) -> None:
-        self._module, self._port, self._next_write = module, port, 0.0
+        self._module = module
+        self._port = port
+        self._next_write = 0.0
 
     def __call__(self) -> bool:
         """Return whether the module is served."""

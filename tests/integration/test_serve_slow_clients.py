@@ -24,7 +24,8 @@ from a2a_runtime.testing.agent import FAST_SETTINGS
 
 PLACES = 4
 VERSION = {"A2A-Version": "1.0"}
-LENGTH, CHUNKED = b"Content-Length: 1000000\r\n", b"Transfer-Encoding: chunked\r\n"
+LENGTH = b"Content-Length: 1000000\r\n"
+CHUNKED = b"Transfer-Encoding: chunked\r\n"
 CARD = b"/gated/.well-known/agent-card.json"
 
 

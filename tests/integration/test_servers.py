@@ -107,7 +107,8 @@ def test_a_conversation_takes_place(dialect_client: AgentClient) -> None:
 
 def test_a_stream_comes_as_it_happens(dialect_client: AgentClient) -> None:
     """Not all at the end, whole, and gone on with after a break."""
-    moments, events = [], []
+    moments = []
+    events = []
     for event in dialect_client.events(
         SEND_STREAMING_MESSAGE, build_send_request("4", skill="tick")
     ):

@@ -45,7 +45,8 @@ class Caller:
     """JSON-RPC calls of one client."""
 
     def __init__(self, client: TestClient[Any], headers: dict[str, str] | None = None) -> None:
-        self.client, self.headers = client, headers or {}
+        self.client = client
+        self.headers = headers or {}
 
     def call(self, method: str, params: object = None) -> dict[str, Any]:
         """Call a method and return the response."""
@@ -267,10 +268,8 @@ def test_cards() -> None:
     """
     gate = AuthGate(ApiKeyAuthenticator({digest_key("k" * 32): Identity("ada")}))
     with TestClient(create_app(Surface(build_agent(), gate=gate, srs_forms=True))) as client:
-        public, known = (
-            Caller(client).call("agentCard/get")["result"],
-            Caller(client, KEY).call("agentCard/get")["result"],
-        )
+        public = Caller(client).call("agentCard/get")["result"]
+        known = Caller(client, KEY).call("agentCard/get")["result"]
         assert [each["id"] for each in public["skills"]] == ["echo", "ask"]
         assert [each["id"] for each in known["skills"]] == ["echo", "ask", "secret"]
         assert client.get(CARD_PATH).status_code == 401

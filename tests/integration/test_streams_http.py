@@ -37,10 +37,8 @@ from a2a_runtime.streams.hub import EventHub
 from a2a_runtime.surface import Limits, Surface
 
 SEND_BLOCKING_TASK = {"skillId": "wait"}
-V0_3_JSONRPC, V1_0_HTTP = (
-    DialectBinding(V0_3.name, is_jsonrpc=True),
-    DialectBinding(V1_0.name, is_jsonrpc=False),
-)
+V0_3_JSONRPC = DialectBinding(V0_3.name, is_jsonrpc=True)
+V1_0_HTTP = DialectBinding(V1_0.name, is_jsonrpc=False)
 
 
 @pytest.fixture(scope="module")
@@ -294,7 +292,8 @@ def test_a_disconnect_within_a_body_is_not_logged(
     client: httpx.Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Other requests are served."""
-    host, port = client.base_url.host, client.base_url.port
+    host = client.base_url.host
+    port = client.base_url.port
     with socket.create_connection((host, port or 80)) as connection:
         connection.sendall(
             b"POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{"

@@ -285,7 +285,8 @@ async def test_a_run_without_a_trace_begins_none(
     """A task from before traces were on is taken over: its run would be a trace without its
     request.
     """
-    agent, begun = Agent("durable"), asyncio.Event()
+    agent = Agent("durable")
+    begun = asyncio.Event()
 
     async def hold(ctx: TaskContext) -> str:
         begun.set()
@@ -314,7 +315,8 @@ async def test_the_parent_of_a_run_is_stored(
     spans: Callable[[], list[ReadableSpan]],
 ) -> None:
     """A task that is taken over by another process goes on in its trace."""
-    agent, begun = Agent("durable"), asyncio.Event()
+    agent = Agent("durable")
+    begun = asyncio.Event()
 
     async def hold(ctx: TaskContext) -> str:
         if ctx.attempt == 1:
@@ -424,7 +426,8 @@ async def test_a_run_on_a_worker_is_in_the_trace(
     postgres_url: str, spans: Callable[[], list[ReadableSpan]]
 ) -> None:
     """Below the request that another process has handled."""
-    surface, settings = Surface(build_agents({})[1]), replace(SETTINGS, runs_on="workers")
+    surface = Surface(build_agents({})[1])
+    settings = replace(SETTINGS, runs_on="workers")
     app = create_app(surface, store=PostgresStore(postgres_url), settings=settings)
     async with (
         app.lifespan(),

@@ -29,9 +29,12 @@ both ends of the event hub, and the response.
 
 def find_class(frame: FrameType) -> str | None:
     """Find the class of ours whose method runs in a frame."""
-    path, name = Path(frame.f_code.co_filename), frame.f_code.co_qualname
+    path = Path(frame.f_code.co_filename)
+    name = frame.f_code.co_qualname
     is_ours = not {"a2a_runtime", "a2a_contract"}.isdisjoint(path.parts)
-    return name.partition(".")[0] if is_ours and "." in name and "<locals>" not in name else None
+    if is_ours and "." in name and "<locals>" not in name:
+        return name.partition(".")[0]
+    return None
 
 
 @pytest.mark.parametrize("operation", WALKS)
@@ -40,7 +43,8 @@ async def test_a_message_passes_few_of_our_objects(operation: str) -> None:
     the response, is one step.
     """
     landmarks, max_steps = WALKS[operation]
-    agent, steps = Agent("echo"), dict[str, None]()
+    agent = Agent("echo")
+    steps = dict[str, None]()
 
     @agent.skill("echo")
     async def echo(ctx: TaskContext) -> str:

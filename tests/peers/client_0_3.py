@@ -129,10 +129,8 @@ async def answer(peer: Peer) -> object:
 async def contents(peer: Peer) -> object:
     """Get back what was sent, of every kind."""
     data = DataPart(data={"n": [1, None, {"deep": True}], "text": "ü\u2028"})
-    inline, linked = (
-        FileWithBytes(bytes="AP8=", name="f.bin"),
-        FileWithUri(uri="https://example.org/f", mime_type="image/png"),
-    )
+    inline = FileWithBytes(bytes="AP8=", name="f.bin")
+    linked = FileWithUri(uri="https://example.org/f", mime_type="image/png")
     task = await peer.task("t", data, FilePart(file=inline), FilePart(file=linked), skill="mirror")
     found = []
     for part in task.artifacts[0].parts:

@@ -157,7 +157,9 @@ async def get(peer: Peer) -> object:
 
 async def list_tasks(peer: Peer) -> object:
     """Read the tasks of a conversation page by page, newest first."""
-    context, texts, token = uuid.uuid4().hex, [], ""
+    context = uuid.uuid4().hex
+    texts = []
+    token = ""
     for text in "abc":
         await peer.task(text, context_id=context)
     for _ in range(2):

@@ -25,7 +25,8 @@ class Peer:
 
     def read(self, form: str, kind: str, document: object) -> object:
         """Give what the SDK writes after it has read a document, or raise ``Refused``."""
-        pipe_in, pipe_out = self._process.stdin, self._process.stdout
+        pipe_in = self._process.stdin
+        pipe_out = self._process.stdout
         if pipe_in is None or pipe_out is None:
             raise RuntimeError("the judge has no pipes")
         pipe_in.write(json.dumps({"form": form, "type": kind, "document": document}) + "\n")

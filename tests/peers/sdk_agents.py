@@ -13,7 +13,8 @@ from peers.environments import interpreter
 @contextmanager
 def peer_agent(distribution: str, script: str) -> Iterator[str]:
     """Start an agent, give its URL, and stop it."""
-    path, place = str(Path(__file__).with_name(script)), interpreter(distribution)
+    path = str(Path(__file__).with_name(script))
+    place = interpreter(distribution)
     command = ["node", path, str(place.parent)] if script.endswith(".mjs") else [str(place), path]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True

@@ -26,7 +26,8 @@ from style.source_files import ROOT
 SOURCES = ROOT / "runtime" / "a2a_runtime" / "explorer" / "page"
 PAGE = SOURCES.parent / "explorer.html"
 MAX_BYTES = 400_000
-_STYLE_MARK, _MODULE_MARK = "/* styles */", "/* modules */"
+_STYLE_MARK = "/* styles */"
+_MODULE_MARK = "/* modules */"
 _IMPORT = re.compile(
     r'^import \{ (?P<names>[\w, ]+) \} from "\./(?P<module>\w+)\.js";\n', re.MULTILINE
 )

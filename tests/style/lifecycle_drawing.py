@@ -8,10 +8,8 @@ from pathlib import Path
 from style.source_files import ROOT
 
 PAGE = ROOT / "docs" / "architecture.md"
-BEGIN, END = (
-    "<!-- lifecycle: made from schema/lifecycle.json by tests/style/lifecycle_drawing.py -->\n",
-    "<!-- /lifecycle -->",
-)
+BEGIN = "<!-- lifecycle: made from schema/lifecycle.json by tests/style/lifecycle_drawing.py -->\n"
+END = "<!-- /lifecycle -->"
 
 
 def draw_lifecycle(table: Path = ROOT / "schema" / "lifecycle.json") -> str:
@@ -22,7 +20,8 @@ def draw_lifecycle(table: Path = ROOT / "schema" / "lifecycle.json") -> str:
     (last,) = {state["kind"] for state in data["states"] if not state["next"]}
     first, second = dict.fromkeys(kind for kind in kinds.values() if kind != last)
     upper = [_list_states(kinds, kind, data["initial"]) for kind in (first, second)]
-    left, right = _draw_box(first, upper[0]), _draw_box(second, upper[1])
+    left = _draw_box(first, upper[0])
+    right = _draw_box(second, upper[1])
     gap = " " * 7
     forth = " ────► " if (first, second) in steps else gap
     back = " ◄──── " if (second, first) in steps else gap
@@ -52,7 +51,8 @@ def _list_states(kinds: dict[str, str], kind: str, initial: str) -> list[str]:
 
 def _draw_box(title: str, lines: list[str], width: int = 0) -> list[str]:
     inner = max(width - 4, len(title) + 2, *map(len, lines))
-    head, foot = f"┌─ {title} {'─' * (inner - len(title) - 1)}┐", f"└{'─' * (inner + 2)}┘"
+    head = f"┌─ {title} {'─' * (inner - len(title) - 1)}┐"
+    foot = f"└{'─' * (inner + 2)}┘"
     return [head, *(f"│ {line.ljust(inner)} │" for line in lines), foot]
 
 

@@ -20,18 +20,23 @@ def read_package_version() -> str:
     found = _VERSION.search(
         (ROOT / "codegen" / "a2a_gen" / "__init__.py").read_text(encoding="utf-8")
     )
-    return found[1] if found else ""
+    if found:
+        return found[1]
+    return ""
 
 
 def read_changelog_version() -> tuple[str, str]:
     """Read the version of the first section with a number, and its date."""
     found = _SECTION.search((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
-    return (found[1], found[2] or "") if found else ("", "")
+    if found:
+        return (found[1], found[2] or "")
+    return ("", "")
 
 
 def find_problems(tag: str) -> list[str]:
     """List what differs from a tag."""
-    version, (section, date) = read_package_version(), read_changelog_version()
+    version = read_package_version()
+    (section, date) = read_changelog_version()
     problems = []
     if tag != f"v{version}":
         problems.append(

@@ -9,13 +9,11 @@ from style.source_files import ROOT
 from a2a_gen.emit.operator_settings import SCHEMA, render_table
 
 PAGE = ROOT / "docs" / "serving.md"
-BEGIN, END = (
-    (
-        "<!-- settings: made from schema/meta/settings.schema.json by "
-        "tests/style/settings_table.py -->\n"
-    ),
-    "<!-- /settings -->",
+BEGIN = (
+    "<!-- settings: made from schema/meta/settings.schema.json by "
+    "tests/style/settings_table.py -->\n"
 )
+END = "<!-- /settings -->"
 
 
 def page_with_table(text: str) -> str:

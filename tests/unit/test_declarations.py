@@ -130,10 +130,8 @@ def test_an_invalid_surface_is_refused(options: dict[str, object], text: str) ->
 def test_a_surface_may_offer_some_of_the_skills() -> None:
     """An engine finds the skills of each surface under its storage key."""
     agent = two_skills()
-    some, every = (
-        Surface(agent, "/some", only=frozenset({"second"})),
-        Surface(agent, dialects=frozenset({V0_3.name})),
-    )
+    some = Surface(agent, "/some", only=frozenset({"second"}))
+    every = Surface(agent, dialects=frozenset({V0_3.name}))
     assert list(some.skills) == ["second"]
     skills = collect_skills([some, every], {agent: agent.build_dependencies()})
     assert isinstance(skills.find(some.storage_key, "second"), Skill)

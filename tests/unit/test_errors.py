@@ -39,7 +39,8 @@ def test_the_tree_has_every_error() -> None:
     below: dict[str, str] = {}
     path: list[tuple[int, str]] = []
     for line in drawn:
-        depth, name = len(line) - len(line.lstrip()), line.split()[0]
+        depth = len(line) - len(line.lstrip())
+        name = line.split()[0]
         path = [*(each for each in path if each[0] < depth), (depth, name)]
         below[name] = path[-2][1] if len(path) > 1 else A2AError.__name__
     assert {error.__name__: error.__bases__[0].__name__ for error in OURS} == {

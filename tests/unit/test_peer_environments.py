@@ -29,7 +29,8 @@ def test_other_pins_use_another_folder(place: Path, monkeypatch: pytest.MonkeyPa
     """Checkouts with different pins do not change each other's peers; the default folder is the
     user's cache.
     """
-    one, other = Environment("peer", ("tea==1",)), Environment("peer", ("tea==2",))
+    one = Environment("peer", ("tea==1",))
+    other = Environment("peer", ("tea==2",))
     assert one.folder != other.folder
     assert {one.folder.parent, other.folder.parent} == {place}
     monkeypatch.delenv(PLACE)

@@ -119,7 +119,9 @@ def _kind(shape: AgentType, types: Mapping[str, Definition]) -> str | None:
         case ArrayType() | TupleType():
             return "array"
         case DefinitionRef(name):
-            return "object" if isinstance(types[name], ObjectType) else None
+            if isinstance(types[name], ObjectType):
+                return "object"
+            return None
         case _:
             return None
 
@@ -135,11 +137,9 @@ def _is_tagged(shape: AgentType, types: Mapping[str, Definition]) -> bool:
             tags.append(dict(_tags(definition)))
         elif _kind(each, types) == "object":
             return False
-    return (
-        any(len({tag.get(name) for tag in tags} - {None}) == len(tags) for name in tags[0])
-        if tags
-        else False
-    )
+    if tags:
+        return any(len({tag.get(name) for tag in tags} - {None}) == len(tags) for name in tags[0])
+    return False
 
 
 def _tags(definition: ObjectType) -> Iterator[tuple[str, str]]:
@@ -174,7 +174,9 @@ def emit(
         for name, union in sorted(unions.items())
     }
     if places is None:
-        return _serialize({"unions": listed, "schemas": documents}) if unions else b""
+        if unions:
+            return _serialize({"unions": listed, "schemas": documents})
+        return b""
     checked: dict[str, Json] = {
         name: {
             "allOf": [
@@ -213,4 +215,6 @@ def _list_branches(
 
 def _member_names(shape: AgentType, types: Mapping[str, Definition]) -> list[str]:
     definition = types[shape.name] if isinstance(shape, DefinitionRef) else None
-    return [each.name for each in definition.members] if isinstance(definition, ObjectType) else []
+    if isinstance(definition, ObjectType):
+        return [each.name for each in definition.members]
+    return []

@@ -76,7 +76,8 @@ class SchemaCatalog:
         return name
 
     def _find_reachable(self, roots: Iterable[SchemaRef]) -> Iterator[SchemaRef]:
-        waiting, seen = list(roots), set[SchemaRef]()
+        waiting = list(roots)
+        seen = set[SchemaRef]()
         while waiting:
             target = waiting.pop()
             if target in seen:
@@ -115,7 +116,9 @@ class SchemaCatalog:
 def pascal(text: str) -> str:
     """Convert a name to a class name: ``generate-report`` becomes ``GenerateReport``."""
     name = "".join(word[:1].upper() + word[1:] for word in _WORD.findall(text))
-    return f"Type{name}" if name[:1].isdigit() or iskeyword(name) else name
+    if name[:1].isdigit() or iskeyword(name):
+        return f"Type{name}"
+    return name
 
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -234,10 +237,8 @@ def _copy_schema(
 
 
 def _put(made: dict[str, Json], steps: list[str], part: Json) -> None:
-    keyword, key = (
-        steps[0],
-        steps[1].replace("~1", "/").replace("~0", "~") if len(steps) > 1 else None,
-    )
+    keyword = steps[0]
+    key = steps[1].replace("~1", "/").replace("~0", "~") if len(steps) > 1 else None
     holder = made[keyword]
     if key is None:
         made[keyword] = part

@@ -243,7 +243,8 @@ def _is_one_edit_away(one: str, other: str) -> bool:
         (index for index, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
         min(len(one), len(other)),
     )
-    left, right = one[start:], other[start:]
+    left = one[start:]
+    right = other[start:]
     return (
         left[1:] in {right, right[1:]}
         or left == right[1:]

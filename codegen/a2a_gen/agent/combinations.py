@@ -80,11 +80,9 @@ def combine_branches(
         if len(unions) > 1
         else []
     )
-    return (
-        combined
-        if len(combined) > _MAX_TRIALS
-        else [each for each in combined if _is_possible(views(each, catalogue))]
-    )
+    if len(combined) > _MAX_TRIALS:
+        return combined
+    return [each for each in combined if _is_possible(views(each, catalogue))]
 
 
 def _is_possible(found: Sequence[View]) -> bool:
@@ -116,4 +114,6 @@ def _list_words(member: Json) -> set[str] | None:
     schema: Schema = member if isinstance(member, dict) else {}
     values = [schema["const"]] if "const" in schema else schemas.items(schema, "enum")
     words = {each for each in values if isinstance(each, str)}
-    return words if values and len(words) == len(values) else None
+    if values and len(words) == len(values):
+        return words
+    return None

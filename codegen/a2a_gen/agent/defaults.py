@@ -21,7 +21,9 @@ class DefaultFinder:
     """Finds defaults, and warns once of each that is ignored."""
 
     def __init__(self, catalogue: SchemaCatalog, value_checker: ValueChecker, warn: Warn) -> None:
-        self._catalogue, self._value_checker, self._warn = catalogue, value_checker, warn
+        self._catalogue = catalogue
+        self._value_checker = value_checker
+        self._warn = warn
         self._ignored: set[SchemaRef] = set()
 
     def find(self, shape: AgentType, sources: Sequence[ViewSource]) -> Json:
@@ -50,7 +52,8 @@ class DefaultFinder:
 
     def _list_holders(self, sources: Sequence[ViewSource]) -> Iterator[ViewSource]:
         """List the schemas with a default: those given, and those that they refer to."""
-        waiting, seen = [*sources], set[SchemaRef]()
+        waiting = [*sources]
+        seen = set[SchemaRef]()
         while waiting:
             source = waiting.pop(0)
             if source.place in seen or not isinstance(source.schema, dict):

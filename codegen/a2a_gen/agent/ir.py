@@ -126,7 +126,9 @@ def collect_schemas(settings: AgentSettings, library: Library) -> ReachableSchem
 
 def build_agent_ir(reached: ReachableSchemas, definitions: branches.Definitions) -> AgentIR:
     """Build the representation of an agent without errors."""
-    settings, roots, catalogue = reached.settings, reached.roots, reached.catalogue
+    settings = reached.settings
+    roots = reached.roots
+    catalogue = reached.catalogue
     agent = quote(schemas.text(settings.agent, "name"))
 
     def form(skill: SkillSettings, use: str) -> TypedSchemaIR:

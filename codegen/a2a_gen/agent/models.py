@@ -178,11 +178,9 @@ class _QuoteRemover(ast.NodeTransformer):
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         """Visit everything but literals."""
-        return (
-            node
-            if isinstance(node.value, ast.Name) and node.value.id == "Literal"
-            else self.generic_visit(node)
-        )
+        if isinstance(node.value, ast.Name) and node.value.id == "Literal":
+            return node
+        return self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """Keep the reader of a union."""
@@ -190,7 +188,9 @@ class _QuoteRemover(ast.NodeTransformer):
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
         """Parse a name, or a whole type, that is written as text."""
-        return ast.parse(node.value, mode="eval").body if isinstance(node.value, str) else node
+        if isinstance(node.value, str):
+            return ast.parse(node.value, mode="eval").body
+        return node
 
 
 _BASES: Final = "model_bases"  # stands for the module of base classes until the generator is done

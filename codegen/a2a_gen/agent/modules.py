@@ -155,7 +155,8 @@ def _to_literal(value: Json) -> Frozen:
 
 def _arguments(agent: AgentIR) -> dict[str, Code]:
     """List the arguments that construct the agent, by name."""
-    said, able = agent.settings.agent, schemas.members(agent.settings.data, "capabilities")
+    said = agent.settings.agent
+    able = schemas.members(agent.settings.data, "capabilities")
     written = {key: _code(said[key]) for key in _AGENT if key in said}
     written |= {name: _code(said[key]) for key, name in _MODES.items() if key in said}
     if provider := schemas.members(said, "provider"):

@@ -17,7 +17,8 @@ from a2a_gen.agent.type_builder import TypeBuilder
 from a2a_gen.source.documents import Document
 
 SCHEMA = "meta/project.schema.json"
-_REST, _AUTH = "project_file", "auth_tables"
+_REST = "project_file"
+_AUTH = "auth_tables"
 _AUTH_ROOT = "AuthTables"
 _BASES = models.ModelBases(".config_model", "ConfigTable", "ConfigTable")
 """What stands for the base classes of skill types: the contract imports nothing of the runtime."""

@@ -47,7 +47,9 @@ class FetchedDocument(NamedTuple):
 
 def strip_credentials(where: str) -> str:
     """Return an address without the password that its URL may hold."""
-    return str(_url(where).copy_with(username=None, password=None)) if "://" in where else where
+    if "://" in where:
+        return str(_url(where).copy_with(username=None, password=None))
+    return where
 
 
 def origin(url: str) -> str:

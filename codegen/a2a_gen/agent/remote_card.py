@@ -21,7 +21,8 @@ CARD = "card.json"
 SCHEMAS = "schemas"
 """Names of the kept card and of the folder with its schemas."""
 
-_EXTENSION, _BUNDLE = "skill-schemas", "extensions.json"
+_EXTENSION = "skill-schemas"
+_BUNDLE = "extensions.json"
 USES = ("input", "output")
 
 
@@ -42,7 +43,9 @@ class PublishedSchema:
     def data(self) -> Schema:
         """Parse the schema."""
         data, _ = parse(self.document.decode("utf-8"))
-        return data if isinstance(data, dict) else {}
+        if isinstance(data, dict):
+            return data
+        return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +74,8 @@ class RemoteAgent:
 
 def parse_card(card: Schema) -> Mapping[str, Schema]:
     """Parse the parts of a card that concern the schemas of its skills."""
-    extensions, uri = (
-        keywords.items(keywords.members(card, "capabilities"), "extensions"),
-        _find_uri(),
-    )
+    extensions = keywords.items(keywords.members(card, "capabilities"), "extensions")
+    uri = _find_uri()
     for each in extensions:
         if isinstance(each, dict) and uri and each.get("uri") == uri:
             skills = keywords.members(keywords.members(each, "params"), "skills")
@@ -89,4 +90,6 @@ def _find_uri() -> str | None:
     bundle = Path(spec.origin or "").parent / "schemas" / _BUNDLE if spec else None
     data = parse(bundle.read_text(encoding="utf-8"))[0] if bundle and bundle.is_file() else None
     rows = keywords.members(data, "x-a2a-extensions") if isinstance(data, dict) else None
-    return keywords.text(rows.get(_EXTENSION), "uri") or None if rows else None
+    if rows:
+        return keywords.text(rows.get(_EXTENSION), "uri") or None
+    return None

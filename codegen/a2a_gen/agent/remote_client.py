@@ -125,7 +125,9 @@ def _rename_references(value: Json, names: Mapping[str, str], holder: str) -> Js
 
 def _reference(text: str, names: Mapping[str, str], holder: str) -> str:
     name = text.removeprefix(f"#/{holder}/")
-    return f"#/$defs/{names[name]}" if name in names and name != text else text
+    if name in names and name != text:
+        return f"#/$defs/{names[name]}"
+    return text
 
 
 # --- snapshot ---
@@ -280,11 +282,9 @@ def _agent(remote: RemoteAgent, methods: Mapping[str, str], command: str) -> Age
 
     def form(skill: str, use: str) -> TypedSchemaIR:
         target, served = forms.get((skill, use), (None, None))
-        return (
-            TEXT
-            if target is None or served is None
-            else TypedSchemaIR(catalogue.names[target], served.file, served.document)
-        )
+        if target is None or served is None:
+            return TEXT
+        return TypedSchemaIR(catalogue.names[target], served.file, served.document)
 
     settings = AgentSettings({"agent": dict(remote.card)}, ())
     skills = tuple(

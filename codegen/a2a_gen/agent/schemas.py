@@ -88,14 +88,16 @@ class Library:
         """Return the schema at a resolved target."""
         document = self._read[target.file]
         found, value = _resolve_pointer(document.data if document else True, target.pointer)
-        return value if found else True
+        if found:
+            return value
+        return True
 
     def place(self, target: SchemaRef) -> Place:
         """Return the place of a target."""
         document = self._read.get(target.file)
-        return (
-            document.place_at(target.pointer) if document else Place(target.file, 0, target.pointer)
-        )
+        if document:
+            return document.place_at(target.pointer)
+        return Place(target.file, 0, target.pointer)
 
     def resolve(self, text: str, origin: SchemaRef) -> SchemaRef | None:
         """Resolve a reference found at a place; record a problem and return ``None`` when it does
@@ -170,11 +172,9 @@ class Library:
     def _path(self, name: str, origin: str) -> str:
         if not name or name.startswith(PROTOCOL_PREFIX):
             return name or origin
-        return (
-            posixpath.normpath(posixpath.join(posixpath.dirname(origin), name))
-            if not origin.startswith(PROTOCOL_PREFIX)
-            else origin
-        )
+        if not origin.startswith(PROTOCOL_PREFIX):
+            return posixpath.normpath(posixpath.join(posixpath.dirname(origin), name))
+        return origin
 
     def _by_id(self, name: str, fragment: str, origin: SchemaRef) -> SchemaRef | None:
         """Find a schema by its ``$id``: in the files that were read, then in those beside the
@@ -210,11 +210,9 @@ class Library:
         innermost schema around it that has one.
         """
         bases = self._bases.get(file, {})
-        return (
-            bases[max(around, key=len)]
-            if (around := [each for each in bases if f"{pointer}/".startswith(f"{each}/")])
-            else ""
-        )
+        if around := [each for each in bases if f"{pointer}/".startswith(f"{each}/")]:
+            return bases[max(around, key=len)]
+        return ""
 
     def _beside(self, file: str) -> Iterator[str]:
         folder = (self._root / file).parent
@@ -277,7 +275,9 @@ class Library:
             Problem(Place(path, each.line, each.pointer), each.rule, each.text, each.cure): None
             for each in mistakes
         }
-        return None if mistakes else kind(path, text, data)
+        if mistakes:
+            return None
+        return kind(path, text, data)
 
     def _protocol(self, path: str, place: Place) -> Document | None:
         """Read the schemas of the protocol in a dialect from their package, without importing
@@ -370,7 +370,8 @@ _ONE = frozenset(
             "propertyNames",
             "then",
         ),
-        *("unevaluatedItems", "unevaluatedProperties"),
+        "unevaluatedItems",
+        "unevaluatedProperties",
     }
 )
 _LIST = frozenset({"allOf", "anyOf", "items", "oneOf", "prefixItems"})
@@ -390,7 +391,11 @@ _ABOUT_TYPES = frozenset(
             "items",
             "oneOf",
         ),
-        *("patternProperties", "prefixItems", "properties", "then", "type"),
+        "patternProperties",
+        "prefixItems",
+        "properties",
+        "then",
+        "type",
     }
 )
 
@@ -440,13 +445,17 @@ def _has_type_keyword(keyword: str, value: Json) -> bool:
 def members(schema: Schema, keyword: str) -> Mapping[str, Json]:
     """Return a member that is an object."""
     value = schema.get(keyword)
-    return value if isinstance(value, dict) else {}
+    if isinstance(value, dict):
+        return value
+    return {}
 
 
 def items(schema: Schema, keyword: str) -> list[Json]:
     """Return a member that is a list."""
     value = schema.get(keyword)
-    return value if isinstance(value, list) else []
+    if isinstance(value, list):
+        return value
+    return []
 
 
 def kinds(schema: Schema) -> set[str]:
@@ -465,4 +474,6 @@ def is_old(draft: str) -> bool:
 def text(schema: Schema | Json, keyword: str) -> str:
     """Return a member that is text."""
     value = schema.get(keyword) if isinstance(schema, Mapping) else None
-    return value if isinstance(value, str) else ""
+    if isinstance(value, str):
+        return value
+    return ""

@@ -135,7 +135,8 @@ class TypeBuilder:
     def _refuse_long_chains(self) -> None:
         """Refuse names for names for names: Pydantic follows them recursively."""
         for name, target in self._targets.items():
-            seen, shape = set[str](), DefinitionRef(name)
+            seen = set[str]()
+            shape = DefinitionRef(name)
             while isinstance(
                 definition := self.definitions[shape.name][1], AliasType
             ) and isinstance(definition.shape, DefinitionRef):
@@ -151,7 +152,9 @@ class TypeBuilder:
         if name in self._targets and name not in self._started:
             self._started.add(name)
             self._define(self._targets[name], name)
-        return self.definitions[name][1] if name in self.definitions else None
+        if name in self.definitions:
+            return self.definitions[name][1]
+        return None
 
     def _warn(self, source: ViewSource, rule: str, text: str, cure: str) -> None:
         self.warnings[
@@ -294,12 +297,12 @@ class TypeBuilder:
         """Build a type from the schema's own keywords; ``None`` when the schema has to be combined
         with others.
         """
-        text, rest = (
-            schemas.reference(schema),
-            {key: value for key, value in schema.items() if key not in schemas.REFERENCES},
-        )
+        text = schemas.reference(schema)
+        rest = {key: value for key, value in schema.items() if key not in schemas.REFERENCES}
         if text is not None:
-            return None if schemas.is_about_types(rest) else self._build_reference(source, text)
+            if schemas.is_about_types(rest):
+                return None
+            return self._build_reference(source, text)
         if "const" in schema or "enum" in schema:
             return make_constants(
                 [schema["const"]] if "const" in schema else schemas.items(schema, "enum")
@@ -395,18 +398,18 @@ class TypeBuilder:
         elif others is not False:
             return ScalarType.OBJECT
         shape = make_union([self._build_type([each], f"{name}Value") for each in values])
-        return ScalarType.OBJECT if shape is ScalarType.ANY else MapType(shape)
+        if shape is ScalarType.ANY:
+            return ScalarType.OBJECT
+        return MapType(shape)
 
     def _array(self, source: ViewSource, schema: Schema, name: str) -> AgentType:
         listed = schema.get("prefixItems", schema.get("items"))
         keyword = "prefixItems" if "prefixItems" in schema else "items"
         if not isinstance(listed, list):
             items = schema.get("items")
-            return (
-                ArrayType(self._build_type([source.part("/items", items)], f"{name}Item"))
-                if isinstance(items, dict)
-                else ArrayType(ScalarType.ANY)
-            )
+            if isinstance(items, dict):
+                return ArrayType(self._build_type([source.part("/items", items)], f"{name}Item"))
+            return ArrayType(ScalarType.ANY)
         shapes = [
             self._build_type([source.part(f"/{keyword}/{index}", each)], f"{name}Item{index + 1}")
             for index, each in enumerate(listed)
@@ -417,7 +420,8 @@ class TypeBuilder:
             for bound in ("minItems", "maxItems")
         )
         if rest is False or (most is not None and most <= len(listed)):
-            shapes, more = shapes[:most], None
+            shapes = shapes[:most]
+            more = None
         else:
             more = self._build_type([source.part("/items", rest)], f"{name}Rest")
         optional = max(len(shapes) - (least or 0), 0)
@@ -560,4 +564,6 @@ def _extra(found: Sequence[View]) -> ExtraMembers:
     is_refused = is_closed(found) or (
         len(said) == 1 and said[0].get("additionalProperties") is False and not is_opened(found)
     )
-    return ExtraMembers.REFUSED if is_refused else ExtraMembers.KEPT
+    if is_refused:
+        return ExtraMembers.REFUSED
+    return ExtraMembers.KEPT

@@ -40,7 +40,9 @@ TEXT_FORMATS = frozenset(
             ScalarType.DURATION,
             ScalarType.UUID,
         ),
-        *(ScalarType.BASE64, ScalarType.BASE16, ScalarType.BINARY),
+        ScalarType.BASE64,
+        ScalarType.BASE16,
+        ScalarType.BINARY,
     }
 )
 """Texts of a format that Python has a type for."""
@@ -96,7 +98,9 @@ class TupleType:
 
     def get_item(self, index: int) -> AgentType | None:
         """Return the type of an item; ``None`` where the array ends."""
-        return self.items[index] if index < len(self.items) else self.rest
+        if index < len(self.items):
+            return self.items[index]
+        return self.rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +198,9 @@ def make_union(options: Sequence[AgentType]) -> AgentType:
     if ScalarType.STRING in united:
         united = [each for each in united if not isinstance(each, EnumType)]
     united.sort(key=lambda each: each is ScalarType.NULL)
-    return united[0] if len(united) == 1 else UnionType(tuple(united))
+    if len(united) == 1:
+        return united[0]
+    return UnionType(tuple(united))
 
 
 class TypeIntersection:
@@ -230,11 +236,9 @@ class TypeIntersection:
             case (DefinitionRef() | ProtocolRef(), _) | (_, DefinitionRef() | ProtocolRef()):
                 return self._by_name(one, other)
             case (EnumType(values), EnumType(words)):
-                return (
-                    EnumType(kept)
-                    if (kept := tuple(each for each in values if each in words))
-                    else None
-                )
+                if kept := tuple(each for each in values if each in words):
+                    return EnumType(kept)
+                return None
             case (ArrayType() | TupleType(), ArrayType() | TupleType()):
                 return self._lists(one, other)
             case (MapType(value), MapType(more)):
@@ -252,13 +256,11 @@ class TypeIntersection:
     def _any(self, union: UnionType, other: AgentType) -> AgentType | None:
         kept = [made for each in union.options if (made := self._both(each, other)) is not None]
         made = make_union(kept) if kept else None
-        return (
-            replace(
+        if isinstance(made, UnionType):
+            return replace(
                 made, branches=tuple(each for each in union.branches if each[0] in made.options)
             )
-            if isinstance(made, UnionType)
-            else made
-        )
+        return made
 
     def _by_name(self, one: AgentType, other: AgentType) -> AgentType | None:
         """Intersect where at least one type is named: an alias is what it names; two classes have
@@ -272,16 +274,18 @@ class TypeIntersection:
             self._open.add((reference, plain))  # an alias may lead back to itself
             found = self._both(definition.shape, plain)
             self._open.remove((reference, plain))
-            return reference if found == definition.shape else found
+            if found == definition.shape:
+                return reference
+            return found
         if isinstance(plain, DefinitionRef) and isinstance(self._resolve(plain.name), AliasType):
             return self._both(plain, reference)
-        return (
-            reference
-            if definition is None
+        if (
+            definition is None
             or isinstance(plain, DefinitionRef | MapType | ProtocolRef)
             or plain is ScalarType.OBJECT
-            else None
-        )
+        ):
+            return reference
+        return None
 
     def _lists(self, one: ArrayType | TupleType, other: ArrayType | TupleType) -> AgentType | None:
         if isinstance(one, ArrayType):
@@ -301,11 +305,9 @@ class TypeIntersection:
             items.append(self.of((both[0], both[1])))
         least = max(one.least, other.least)
         rest = None if one.rest is None or other.rest is None else self.of((one.rest, other.rest))
-        return (
-            TupleType(tuple(items), len(items) - least, rest)
-            if items and least <= len(items)
-            else None
-        )
+        if items and least <= len(items):
+            return TupleType(tuple(items), len(items) - least, rest)
+        return None
 
 
 def _is_narrower(narrow: AgentType, wide: AgentType) -> bool:
@@ -348,7 +350,8 @@ def is_nullable(shape: AgentType, types: Mapping[str, Definition]) -> bool:
 
 def iter_parts(shape: AgentType, types: Mapping[str, Definition]) -> Iterator[AgentType]:
     """Yield every type that a value may have, through named types; each once, cycles included."""
-    waiting, seen = [shape], set[AgentType]()
+    waiting = [shape]
+    seen = set[AgentType]()
     while waiting:
         each = waiting.pop()
         if each in seen:

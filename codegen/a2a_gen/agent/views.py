@@ -178,7 +178,9 @@ def sure_kinds(found: Sequence[View]) -> list[str] | None:
     listed = [
         schemas.kinds(view.schema) for view in found if view.is_sure and "type" in view.schema
     ]
-    return sorted(set[str].intersection(*listed)) if listed else None
+    if listed:
+        return sorted(set[str].intersection(*listed))
+    return None
 
 
 # --- members ---

@@ -121,10 +121,8 @@ def _check(where: str, folder: Path, command_line: str, options: _Options) -> bo
     fails.
     """
     edited = [*remote_client.find_edited(folder)]
-    old, new = (
-        remote_client.read_snapshot(folder),
-        read_remote_agent(where, options["schemas_from"]),
-    )
+    old = remote_client.read_snapshot(folder)
+    new = read_remote_agent(where, options["schemas_from"])
     sides = (
         side_from_remote(old, folder.as_posix(), new),
         side_from_remote(new, strip_credentials(where), old),

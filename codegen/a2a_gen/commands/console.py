@@ -88,9 +88,13 @@ def show_report(text: str) -> None:
 
 
 def _paint(text: str, colour: str) -> str:
-    return click.style(text, fg=colour) if colour else text
+    if colour:
+        return click.style(text, fg=colour)
+    return text
 
 
 def _has_colors() -> bool | None:
     """Return ``False`` if NO_COLOR is set; ``None`` lets click detect a terminal."""
-    return False if os.environ.get("NO_COLOR") else None
+    if os.environ.get("NO_COLOR"):
+        return False
+    return None

@@ -28,7 +28,8 @@ _POLL_SECONDS = 0.2
 _DRAIN_SECONDS = "1"
 """Time for open streams; short, since development should not wait for them."""
 _EXPLORER_VARIABLE = "A2A_EXPLORER"
-_CODE_SUFFIXES, _SCHEMA_SUFFIXES = (".py",), (".json", ".yaml", ".yml")
+_CODE_SUFFIXES = (".py",)
+_SCHEMA_SUFFIXES = (".json", ".yaml", ".yml")
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules"})
 
 

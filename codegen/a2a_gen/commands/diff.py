@@ -156,7 +156,9 @@ def has_plain_schemas() -> bool:
 def _find_agent() -> Path | None:
     """Find the folder of an agent project; its other tables may be wrong, or still missing."""
     root = find_root(Path.cwd())
-    return root if root is not None and (root / "a2a.toml").is_file() else None
+    if root is not None and (root / "a2a.toml").is_file():
+        return root
+    return None
 
 
 def show_outcome(outcome: CompareOutcome, form: str) -> None:

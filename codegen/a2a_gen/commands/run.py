@@ -51,4 +51,6 @@ def run_command(words: Sequence[str]) -> int:
         )
         console.show_error(failure)
         return failure.exit_code
-    return result if isinstance(result, int) else 0
+    if isinstance(result, int):
+        return result
+    return 0

@@ -111,7 +111,8 @@ def _parse_card_surfaces(card: dict[str, Json]) -> Iterator[tuple[str, frozenset
 
 def agent_from_project(file: str, table: dict[str, Json]) -> AgentDescription:
     """Read an ``a2a.toml``."""
-    agent, capabilities = _as_object(table.get("agent")), _as_object(table.get("capabilities"))
+    agent = _as_object(table.get("agent"))
+    capabilities = _as_object(table.get("capabilities"))
     modes = (_as_strings(agent.get("input_modes")), _as_strings(agent.get("output_modes")))
     on = {_normalize_capability(name) for name, value in capabilities.items() if value is True}
     extensions = (_as_object(each) for each in _as_list(capabilities.get("extensions")))
@@ -176,11 +177,15 @@ def _normalize_capability(name: str) -> str:
 
 
 def _as_list(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else []
+    if isinstance(value, list):
+        return value
+    return []
 
 
 def _as_object(value: Json) -> dict[str, Json]:
-    return value if isinstance(value, dict) else {}
+    if isinstance(value, dict):
+        return value
+    return {}
 
 
 def _as_strings(value: Json) -> tuple[str, ...]:

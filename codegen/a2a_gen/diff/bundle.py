@@ -159,7 +159,9 @@ class SchemaBundle:
         if self._has_own_names(schema, members):
             return closed
         chosen = self._write_members(schema, members, Form.BRANCH, union_form=Form.SENT)
-        return chosen if self._is_chosen(schema, members) else {"anyOf": [chosen, closed]}
+        if self._is_chosen(schema, members):
+            return chosen
+        return {"anyOf": [chosen, closed]}
 
     def _write_reference(
         self, schema: SchemaLocation, reference: str, form: Form, *, is_child: bool
@@ -171,7 +173,9 @@ class SchemaBundle:
             form is not Form.BRANCH and (is_child or not self._tree.has_unevaluated)
         )
         atoms = self._find_atoms(target, form) if self._find_atoms and can_hide else ()
-        return self._add_atom(atoms) if atoms else self._refer(target, form)
+        if atoms:
+            return self._add_atom(atoms)
+        return self._refer(target, form)
 
     def _add_atom(self, names: tuple[str, ...]) -> dict[str, Json]:
         """Refer to schemas about which nothing is known, but that one name stands for one schema;
@@ -208,7 +212,9 @@ class SchemaBundle:
                 made |= _relax(keyword, value, schema)
             else:
                 made[keyword] = self._write_keyword(schema, keyword, value, form)
-        return {**made, "allOf": parts} if parts else made
+        if parts:
+            return {**made, "allOf": parts}
+        return made
 
     def _write_keyword(self, schema: SchemaLocation, keyword: str, value: Json, form: Form) -> Json:
         child_form = Form.SENT if form is Form.BRANCH else form
@@ -406,7 +412,9 @@ def _is_listed(branch: Json) -> bool:
 
 def _relax(keyword: str, value: Json, schema: SchemaLocation) -> dict[str, Json]:
     if keyword == "enum":
-        return {} if schema.members.get("x-extensible-enum") is True else {keyword: value}
+        if schema.members.get("x-extensible-enum") is True:
+            return {}
+        return {keyword: value}
     defaults = schema.members.get("x-a2a-read")
     return {
         keyword: [

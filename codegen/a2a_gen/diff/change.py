@@ -54,10 +54,8 @@ class Focus:
         """
         if self.value and canonical.to_key(value) != self.value:
             return False
-        present, missing = (
-            self.present_members[accepting_side],
-            self.missing_members[accepting_side],
-        )
+        present = self.present_members[accepting_side]
+        missing = self.missing_members[accepting_side]
         if missing or present:
             return (
                 isinstance(value, dict)
@@ -181,19 +179,24 @@ def find_location(node: SchemaNode, *below: str, default: Location) -> Location:
     """Find the schema of a node that has the given keywords; an outer schema wins over an inner
     one.
     """
-    best, best_depth = None, -1
+    best = None
+    best_depth = -1
     for schema in node.schemas:
-        data, depth = schema.data, 0
+        data = schema.data
+        depth = 0
         for step in below:
             if not isinstance(data, dict) or step not in data:
                 break
-            data, depth = data[step], depth + 1
+            data = data[step]
+            depth = depth + 1
         if depth > best_depth:
-            best, best_depth = schema, depth
+            best = schema
+            best_depth = depth
     if best is None or best_depth <= 0:
-        return (
-            (default[0], "".join([default[1], *(f"/{escape_key(step)}" for step in below[:1])]))
-            if below
-            else default
-        )
+        if below:
+            return (
+                default[0],
+                "".join([default[1], *(f"/{escape_key(step)}" for step in below[:1])]),
+            )
+        return default
     return best.file, "".join([best.pointer, *(f"/{escape_key(step)}" for step in below)])

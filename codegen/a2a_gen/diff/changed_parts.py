@@ -60,14 +60,16 @@ def list_changed_parts(trees: Trees, whole: Sequence[Part]) -> list[Part]:
 
 def _iter_parts(trees: Trees, whole: Sequence[Part]) -> Iterator[tuple[int, Part]]:
     """Iterate over the parts with their depths."""
-    pending, seen = [(0, part) for part in whole], set(whole)
+    pending = [(0, part) for part in whole]
+    seen = set(whole)
     while pending:
         depth, (old, new) = pending.pop()
         inner_of_new = _read_inner(new)
         for path, inner in _read_inner(old).items():
             if path not in inner_of_new:
                 continue
-            part, below = (inner, inner_of_new[path]), depth + path.count("/")
+            part = (inner, inner_of_new[path])
+            below = depth + path.count("/")
             if part[0].data != part[1].data:
                 yield below, part
             target = _resolve_both(trees, part)
@@ -92,4 +94,6 @@ def _resolve_both(trees: Trees, part: Part) -> Part | None:
         else None
         for tree, each in zip(trees, part, strict=True)
     )
-    return None if old is None or new is None else (old, new)
+    if old is None or new is None:
+        return None
+    return (old, new)

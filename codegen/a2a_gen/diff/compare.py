@@ -132,7 +132,9 @@ class SchemaEquality:
         ):
             return None
         references: list[tuple[SchemaLocation, SchemaLocation]] = []
-        return references if self._is_equal_at(old, new, references) else None
+        if self._is_equal_at(old, new, references):
+            return references
+        return None
 
     def has_same_text(self, old: SchemaLocation, new: SchemaLocation) -> bool:
         """Return true if two schemas differ at most in what they refer to."""
@@ -183,10 +185,8 @@ class SchemaEquality:
         under: str,
     ) -> bool:
         if keyword == "$ref" and not under and isinstance(old, str) and isinstance(new, str):
-            left, right = (
-                self._trees[0].resolve(schemas[0], old),
-                self._trees[1].resolve(schemas[1], new),
-            )
+            left = self._trees[0].resolve(schemas[0], old)
+            right = self._trees[1].resolve(schemas[1], new)
             if left is None or right is None:
                 return left is right and old == new
             pairs.append((left, right))
@@ -367,7 +367,8 @@ class SchemaComparison:
         )
 
     def _compare(self, pair: NodePair) -> Expansion:
-        old, new = self.get_value_set(0, pair.old), self.get_value_set(1, pair.new)
+        old = self.get_value_set(0, pair.old)
+        new = self.get_value_set(1, pair.new)
         has_overlaps = old.has_overlaps or new.has_overlaps
         items: list[ComparisonItem] = list(compare_kinds(pair, old, new))
         for kind in [each for each in old.alternatives if each in new.alternatives]:

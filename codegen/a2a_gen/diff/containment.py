@@ -76,7 +76,9 @@ class ContainmentQuestion:
     @property
     def forms(self) -> tuple[Form, Form]:
         """The forms of the sender's and of the reader's schema."""
-        return (Form.AS_WRITTEN, Form.AS_WRITTEN) if self.is_strict else (Form.SENT, Form.LENIENT)
+        if self.is_strict:
+            return (Form.AS_WRITTEN, Form.AS_WRITTEN)
+        return (Form.SENT, Form.LENIENT)
 
 
 @dataclass(slots=True)
@@ -136,7 +138,9 @@ class ContainmentOracle:
             (self._numbers[0].get(old), self._numbers[1].get(new)) for old, new in references or ()
         ]
         parts = frozenset(old for old, new in numbers if old is not None and old == new)
-        return parts if references is not None and len(parts) == len(set(numbers)) else None
+        if references is not None and len(parts) == len(set(numbers)):
+            return parts
+        return None
 
     def _has_parts_in(self, index: int, is_in: Callable[[int], bool]) -> bool:
         parts = self._definitions[index].parts
@@ -175,9 +179,9 @@ class ContainmentOracle:
         """
         ends = self._canonicalize_ends(get_schemas(pair), question)
         try:
-            return (
-                parse(json.dumps(ends[0].subtract(ends[1]).to_json_schema()))[0] if ends else False
-            )
+            if ends:
+                return parse(json.dumps(ends[0].subtract(ends[1]).to_json_schema()))[0]
+            return False
         except (ValueError, TypeError):
             return False
 
@@ -185,18 +189,23 @@ class ContainmentOracle:
         self, schemas: tuple[Schemas, Schemas], question: ContainmentQuestion
     ) -> Containment:
         ends = self._canonicalize_ends(schemas, question)
-        return Containment.UNKNOWN if ends is None else _covers(ends[1], ends[0])
+        if ends is None:
+            return Containment.UNKNOWN
+        return _covers(ends[1], ends[0])
 
     def _canonicalize_ends(
         self, schemas: tuple[Schemas, Schemas], question: ContainmentQuestion
     ) -> tuple[jsonschema_rs.CanonicalSchema, jsonschema_rs.CanonicalSchema] | None:
         """Canonicalize the schemas of the sender and of the reader."""
-        sender, reader = question.sender, 1 - question.sender
+        sender = question.sender
+        reader = 1 - question.sender
         sent = self._canonicalize(sender, schemas[sender], question.forms[0])
         taken = (
             None if sent is None else self._canonicalize(reader, schemas[reader], question.forms[1])
         )
-        return None if sent is None or taken is None else (sent, taken)
+        if sent is None or taken is None:
+            return None
+        return (sent, taken)
 
     def _canonicalize(
         self, side: int, schemas: Schemas, form: Form
@@ -227,7 +236,8 @@ class ContainmentOracle:
         """Return true if schemas refer to more schemas than a bundle may hold; counting them takes
         less than writing them.
         """
-        pending, seen = list(schemas), set(schemas)
+        pending = list(schemas)
+        seen = set(schemas)
         while pending and len(seen) <= _MAX_SCHEMAS:
             below = self._find_targets(side, pending.pop()) - seen
             seen |= below
@@ -257,12 +267,12 @@ class ContainmentOracle:
             for side, each in enumerate(schemas)
         ]
         if numbers[0] is not None and numbers[0] == numbers[1]:
-            return Containment.YES if numbers[0] in self._proven[question] else Containment.UNKNOWN
-        return (
-            Containment.YES
-            if self._is_proven(schemas, question, self._proven[question], set())
-            else Containment.UNKNOWN
-        )
+            if numbers[0] in self._proven[question]:
+                return Containment.YES
+            return Containment.UNKNOWN
+        if self._is_proven(schemas, question, self._proven[question], set()):
+            return Containment.YES
+        return Containment.UNKNOWN
 
     def _find_equal_definitions(self) -> None:
         """Find the definitions of which equality can be proven together; they count as the same
@@ -345,7 +355,8 @@ class ContainmentOracle:
         """Return true if schemas accept more wherever a definition of both sides that they refer to
         does.
         """
-        pending, seen = list(schemas), set(schemas)
+        pending = list(schemas)
+        seen = set(schemas)
         while pending:
             schema = pending.pop()
             if (side, schema) not in self._monotone:
@@ -416,7 +427,8 @@ class ContainmentOracle:
         """Return true if two schemas have the same keywords, and those that differ are members or
         items of which each is contained.
         """
-        sent, taken = schemas[question.sender][0], schemas[1 - question.sender][0]
+        sent = schemas[question.sender][0]
+        taken = schemas[1 - question.sender][0]
         if (
             not question.is_strict
             or not isinstance(sent.data, dict)
@@ -433,7 +445,8 @@ class ContainmentOracle:
             return False
         parts: list[tuple[SchemaLocation | None, SchemaLocation | None]] = []
         for keyword in keywords:
-            one, other = sent.members[keyword], taken.members[keyword]
+            one = sent.members[keyword]
+            other = taken.members[keyword]
             if (
                 keyword == "properties"
                 and isinstance(one, dict)
@@ -504,13 +517,19 @@ class ContainmentOracle:
         has_tolerance = self._trees[1 - question.sender].has_tolerance
         of_reader = (lenient, written) if has_tolerance and not question.is_strict else (lenient,)
         if not is_sender:
-            return (lenient,) if position is Form.LENIENT else of_reader
+            if position is Form.LENIENT:
+                return (lenient,)
+            return of_reader
         is_same = self._definitions[index].is_same
         of_sender = of_reader if is_same else (old,)
         if question.is_strict:
-            return of_sender if is_same or index not in proven else (lenient, old)
+            if is_same or index not in proven:
+                return of_sender
+            return (lenient, old)
         if position is Form.SENT:
-            return (*of_sender, sent, lenient) if index in proven else (*of_sender, sent)
+            if index in proven:
+                return (*of_sender, sent, lenient)
+            return (*of_sender, sent)
         return of_sender
 
 
@@ -530,12 +549,15 @@ def get_schemas(pair: NodePair) -> tuple[Schemas, Schemas]:
     several.
     """
     ends = get_ends(pair)
-    return ((ends[0],), (ends[1],)) if ends else (pair.old.schemas, pair.new.schemas)
+    if ends:
+        return ((ends[0],), (ends[1],))
+    return (pair.old.schemas, pair.new.schemas)
 
 
 def get_ends(pair: NodePair) -> tuple[SchemaLocation, SchemaLocation] | None:
     """Return both ends of a pair of definitions; ``None`` for a pair below a definition."""
-    old, new = pair.old.origin, pair.new.origin
+    old = pair.old.origin
+    new = pair.new.origin
     if (
         old is None
         or new is None

@@ -65,7 +65,8 @@ def compute_level(change: SchemaChange, usages: frozenset[Usage], profile: str) 
 
 def compute_fingerprint(change: SchemaChange) -> str:
     """Hash a change; the fingerprint survives moved lines, reworded messages and other commits."""
-    old, new = change.old, change.new
+    old = change.old
+    new = change.new
     identity = "|".join(
         (change.rule.id, *old, *new, *(f"{name}={value}" for name, value in change.arguments))
     )

@@ -110,9 +110,13 @@ def is_vacuous(value: Json) -> bool:
 
 def as_table(value: Json) -> dict[str, Json]:
     """Return a table of names, or an empty one."""
-    return value if isinstance(value, dict) else {}
+    if isinstance(value, dict):
+        return value
+    return {}
 
 
 def as_list(value: Json) -> list[Json]:
     """Return a list, or an empty one."""
-    return value if isinstance(value, list) else []
+    if isinstance(value, list):
+        return value
+    return []

@@ -55,7 +55,8 @@ def build_additional_node(tree: SchemaTree, node: SchemaNode) -> SchemaNode:
 
 def add_dependents(node: SchemaNode, names: set[str]) -> set[str]:
     """Add the members that ``dependentRequired`` requires beside the given ones."""
-    found, pending = set(names), list(names)
+    found = set(names)
+    pending = list(names)
     while pending:
         name = pending.pop()
         for table in node.values("dependentRequired"):

@@ -68,7 +68,8 @@ def _fill(names: Iterable[str], filler: Json) -> dict[str, Json]:
 
 
 def _iter_data(tree: SchemaTree, schemas: Iterable[SchemaLocation]) -> Iterator[dict[str, Json]]:
-    pending, seen = list(schemas), set[SchemaLocation]()
+    pending = list(schemas)
+    seen = set[SchemaLocation]()
     while pending and len(seen) < _MAX_SCHEMAS:
         schema = pending.pop(0)
         if schema in seen:

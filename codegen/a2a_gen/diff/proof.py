@@ -39,7 +39,8 @@ def is_proven_by_rules(
     """
     if any(tree.has_scopes for tree in comparison.trees):
         return False
-    pending, seen = [seed], {seed}
+    pending = [seed]
+    seen = {seed}
     while pending:
         pair = pending.pop()
         if comparison.is_same(pair):

@@ -106,13 +106,18 @@ class RandomValues:
                 return self._choose(texts if texts and self._happens(0.75) else self._texts)
             case "number":
                 base = self._choose([bound for part in parts for bound in part.bounds] or [0])
-                return base + self._choose((0, 0, 1, -1, 0.5)) if abs(base) < _MAX_MOVED else base
+                if abs(base) < _MAX_MOVED:
+                    return base + self._choose((0, 0, 1, -1, 0.5))
+                return base
             case _:
-                return self._happens(0.5) if kind == "boolean" else None
+                if kind == "boolean":
+                    return self._happens(0.5)
+                return None
 
     def _gather(self, tree: SchemaTree, schemas: Sequence[ValueHints]) -> list[ValueHints]:
         """Collect the schemas that a value follows."""
-        pending, parts = list(schemas), list[ValueHints]()
+        pending = list(schemas)
+        parts = list[ValueHints]()
         while pending and len(parts) < _MAX_PARTS:
             part = pending.pop()
             parts.append(part)
@@ -134,11 +139,9 @@ class RandomValues:
             case "allOf", list():
                 return value
             case (("anyOf" | "oneOf"), list()) if value:
-                return (
-                    self._random.sample(value, min(len(value), 2))
-                    if self._happens(0.15)
-                    else [self._choose(value)]
-                )
+                if self._happens(0.15):
+                    return self._random.sample(value, min(len(value), 2))
+                return [self._choose(value)]
             case "if", _:
                 holds = self._happens(0.5)
                 chosen = members.get("then" if holds else "else", True)
@@ -210,7 +213,9 @@ class RandomValues:
             if part.member_counts
             else []
         )
-        return [name, *more] if isinstance(name, str) else more
+        if isinstance(name, str):
+            return [name, *more]
+        return more
 
     def _make_array(self, tree: SchemaTree, parts: list[ValueHints], depth: int) -> list[Json]:
         sizes = [size for part in parts for size in part.sizes]
@@ -244,14 +249,14 @@ class RandomValues:
                 name = self._choose([*value])
                 return {**value, name: self._disturb(value[name])}
             name = self._choose([*value, *self._names])
-            return (
-                {each: inner for each, inner in value.items() if each != name}
-                if name in value
-                else {**value, name: self._choose(self._scalars)}
-            )
+            if name in value:
+                return {each: inner for each, inner in value.items() if each != name}
+            return {**value, name: self._choose(self._scalars)}
         if isinstance(value, list):
             if value and self._happens(0.5):
                 index = self._random.randrange(len(value))
                 return [*value[:index], self._disturb(value[index]), *value[index + 1 :]]
-            return [*value, self._choose(self._scalars)] if self._happens(0.5) else value[:-1]
+            if self._happens(0.5):
+                return [*value, self._choose(self._scalars)]
+            return value[:-1]
         return self._choose(self._scalars)

@@ -149,7 +149,8 @@ def _parse_class(pattern: str, position: int, *, use_last: bool) -> tuple[str, i
 
 
 def _parse_quantifier(pattern: str, position: int, extra: int) -> tuple[int, int]:
-    minimum, maximum = 1, 1
+    minimum = 1
+    maximum = 1
     if position < len(pattern) and pattern[position] in "*+?":
         minimum, maximum = {"*": (0, _MAX_LENGTH), "+": (1, _MAX_LENGTH), "?": (0, 1)}[
             pattern[position]
@@ -158,7 +159,8 @@ def _parse_quantifier(pattern: str, position: int, extra: int) -> tuple[int, int
     elif position < len(pattern) and pattern[position] == "{":
         end = pattern.index("}", position)
         lower, comma, upper = pattern[position + 1 : end].partition(",")
-        minimum, position = int(lower), end + 1
+        minimum = int(lower)
+        position = end + 1
         maximum = int(upper) if upper else _MAX_LENGTH if comma else minimum
     else:
         return 1, position

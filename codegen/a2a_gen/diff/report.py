@@ -187,7 +187,8 @@ def _compare_tables(
         return
 
     def is_same(dialect: str, before: str, after: str) -> bool:
-        left, right = old.find_definition(dialect, before), new.find_definition(dialect, after)
+        left = old.find_definition(dialect, before)
+        right = new.find_definition(dialect, after)
         return left is not None and right is not None and comparison.equality.is_same(left, right)
 
     yield from compare_tables(old.contract, new.contract, is_same)
@@ -202,10 +203,8 @@ def render_verdict(report: Report) -> str:
     """Summarize in one or two sentences if the revision can be deployed while old clients are in
     use.
     """
-    errors, warnings = (
-        report.findings_at_least(ChangeLevel.ERROR),
-        [each for each in report.findings if each.level is ChangeLevel.WARNING],
-    )
+    errors = report.findings_at_least(ChangeLevel.ERROR)
+    warnings = [each for each in report.findings if each.level is ChangeLevel.WARNING]
     wire = [each for each in errors if each.breaks_reading or each.breaks_writing]
     old = f"clients of {report.baseline}" if report.baseline else "clients of the old version"
     if wire:
@@ -243,10 +242,8 @@ def render_counts(findings: Iterable[Finding]) -> str:
 def _render_reasons(wire: list[Finding]) -> str:
     calls = [each for each in wire if each.rule.area in _CALL_AREAS]
     documents = [each for each in wire if each.rule.area not in _CALL_AREAS]
-    reading, writing = (
-        sum(each.breaks_reading for each in documents),
-        sum(each.breaks_writing for each in documents),
-    )
+    reading = sum(each.breaks_reading for each in documents)
+    writing = sum(each.breaks_writing for each in documents)
     reasons: list[str] = []
     if calls:
         reasons.append(

@@ -118,4 +118,6 @@ def find_identity(data: Json) -> str:
     members = data if isinstance(data, dict) else {}
     is_old = any(draft in str(members.get("$schema")) for draft in ("draft-03", "draft-04"))
     identity = members.get("id" if is_old else "$id")
-    return identity if isinstance(identity, str) else ""
+    if isinstance(identity, str):
+        return identity
+    return ""

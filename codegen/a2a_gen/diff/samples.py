@@ -272,10 +272,8 @@ def _list_border_sizes(kind: str, alternative: Alternative, other: Alternative |
                 value_set.get_min_size(each.node, kind),
                 *([] if maximum is None else [maximum]),
             ]
-    minimum, maximum = (
-        value_set.get_min_size(alternative.node, kind),
-        value_set.get_max_size(alternative.node, kind),
-    )
+    minimum = value_set.get_min_size(alternative.node, kind)
+    maximum = value_set.get_max_size(alternative.node, kind)
     sizes = dict.fromkeys(
         [minimum, *(end + more for end in ends for more in (0, 1, -1)), minimum + 1, minimum + 2]
     )
@@ -355,4 +353,6 @@ def _generate_numbers(alternative: Alternative, other: Alternative | None) -> It
 
 
 def _to_json_number(value: Fraction) -> int | float:
-    return value.numerator if value.denominator == 1 else float(value)
+    if value.denominator == 1:
+        return value.numerator
+    return float(value)

@@ -39,7 +39,9 @@ class SchemaLocation:
     @property
     def members(self) -> dict[str, Json]:
         """The keywords of the schema; a boolean schema has none."""
-        return self.data if isinstance(self.data, dict) else {}
+        if isinstance(self.data, dict):
+            return self.data
+        return {}
 
     @property
     def location(self) -> Location:
@@ -50,11 +52,14 @@ class SchemaLocation:
     def name(self) -> str:
         """The name of the definition at this location, or an empty string."""
         parent, _, name = self.pointer.rpartition("/")
-        return unescape_key(name) if parent.rpartition("/")[2] in _DEFINITIONS else ""
+        if parent.rpartition("/")[2] in _DEFINITIONS:
+            return unescape_key(name)
+        return ""
 
     def descend(self, *steps: str | int) -> SchemaLocation | None:
         """Return the schema at a path below this one."""
-        data, pointer = self.data, self.pointer
+        data = self.data
+        pointer = self.pointer
         for step in steps:
             if isinstance(data, dict) and str(step) in data:
                 data = data[str(step)]
@@ -311,7 +316,9 @@ class SchemaNode:
     @property
     def name(self) -> str:
         """The name of the definition, or an empty string."""
-        return self.schemas[0].name if len(self.schemas) == 1 else ""
+        if len(self.schemas) == 1:
+            return self.schemas[0].name
+        return ""
 
     def values(self, keyword: str) -> Iterator[Json]:
         """Iterate over the values of one keyword in all schemas."""
@@ -378,12 +385,9 @@ def find_only_branch(schema: SchemaLocation, keyword: str) -> SchemaLocation | N
         else []
     )
     branch = schema.descend(keyword, possible[0]) if len(possible) == 1 else None
-    return (
-        None
-        if branch is None
-        or ("x-a2a-oneof" in schema.members and set(branch.members) == {"required"})
-        else branch
-    )
+    if branch is None or ("x-a2a-oneof" in schema.members and set(branch.members) == {"required"}):
+        return None
+    return branch
 
 
 def _iter_conjuncts(tree: SchemaTree, schema: SchemaLocation) -> Iterator[SchemaLocation]:

@@ -72,7 +72,9 @@ class ContractSide:
     @cached_property
     def contract(self) -> Contract | None:
         """The contract, as far as the generator can build it."""
-        return assemble(self.documents)[0] if self.is_contract else None
+        if self.is_contract:
+            return assemble(self.documents)[0]
+        return None
 
     @cached_property
     def tree(self) -> SchemaTree:
@@ -119,15 +121,17 @@ class ContractSide:
     def find_node(self, address: str | None) -> SchemaNode | None:
         """Find the schema at an address such as ``schemas/trip.json#/$defs/Trip``."""
         schema = self._find_schema(address) if address else None
-        return build_node(self.tree, [schema], origin=schema) if schema else None
+        if schema:
+            return build_node(self.tree, [schema], origin=schema)
+        return None
 
     def _find_schema(self, address: str) -> SchemaLocation | None:
         file, _, pointer = address.partition("#")
         document = self.documents.get(posixpath.normpath(file))
         root = SchemaLocation(document.path, "", document.data) if document else None
-        return (
-            root.descend(*(unescape_key(step) for step in pointer.split("/")[1:])) if root else None
-        )
+        if root:
+            return root.descend(*(unescape_key(step) for step in pointer.split("/")[1:]))
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +162,9 @@ def read_path(path: Path, *, is_plain: bool = False) -> ContractSide:
             display_prefix=prefix,
             is_plain=is_plain,
         )
-        return (
-            side
-            if side.agent
-            else _add_neighbours(side, path.name, lambda name: _read_file(path.parent / name))
-        )
+        if side.agent:
+            return side
+        return _add_neighbours(side, path.name, lambda name: _read_file(path.parent / name))
     raise BaselineError(
         f"{path}: no such file or folder",
         "name a folder of schemas, a schema or a card; a Git ref can only be the base",
@@ -313,7 +315,9 @@ def _read_committed_file(
         display_prefix=_to_display_path(revision.folder),
         is_plain=revision.is_plain,
     )
-    return side if side.agent else _add_neighbours(side, revision.file, read)
+    if side.agent:
+        return side
+    return _add_neighbours(side, revision.file, read)
 
 
 def _read_lock(path: Path, revision: RevisionFolder) -> ContractSide:
@@ -383,7 +387,9 @@ def _parse_toml(blob: bytes, name: str) -> dict[str, Json]:
         raise ProjectError(
             f"{name}: invalid TOML: {error}", "correct the syntax at this place"
         ) from None
-    return data if isinstance(data, dict) else {}
+    if isinstance(data, dict):
+        return data
+    return {}
 
 
 def _to_display_path(folder: Path) -> str:
@@ -393,7 +399,9 @@ def _to_display_path(folder: Path) -> str:
     for base in (find_root(Path.cwd()) or Path.cwd(), Path.cwd()):
         if folder.resolve().is_relative_to(base.resolve()):
             path = folder.resolve().relative_to(base.resolve()).as_posix()
-            return "" if path == "." else path
+            if path == ".":
+                return ""
+            return path
     return folder.as_posix()
 
 

@@ -121,7 +121,8 @@ def _find_stored_type(
 
 def find_reachable(links: Mapping[Location, frozenset[Location]], start: Location) -> set[Location]:
     """Find everything that a definition refers to, directly or not, and the definition itself."""
-    pending, seen = [start], {start}
+    pending = [start]
+    seen = {start}
     while pending:
         for other in links.get(pending.pop(), ()):
             if other not in seen:

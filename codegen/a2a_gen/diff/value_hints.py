@@ -163,17 +163,23 @@ class ValueHints:
 
 def _build_below(schema: SchemaLocation, keyword: str) -> ValueHints | None:
     below = schema.members.get(keyword)
-    return ValueHints.build(SchemaLocation(schema.file, "", below)) if below is not None else None
+    if below is not None:
+        return ValueHints.build(SchemaLocation(schema.file, "", below))
+    return None
 
 
 def _get_table(given: dict[str, Json], keyword: str) -> dict[str, Json]:
     value = given.get(keyword)
-    return value if isinstance(value, dict) else {}
+    if isinstance(value, dict):
+        return value
+    return {}
 
 
 def _get_list(given: dict[str, Json], keyword: str) -> list[Json]:
     value = given.get(keyword)
-    return value if isinstance(value, list) else []
+    if isinstance(value, list):
+        return value
+    return []
 
 
 def _read_types(given: dict[str, Json]) -> frozenset[str] | None:
@@ -195,7 +201,9 @@ def _iter_numbers(given: dict[str, Json], keywords: Iterable[str]) -> Iterator[i
 
 def _list_member_counts(given: dict[str, Json]) -> list[int]:
     count = next(_iter_numbers(given, ("minProperties", "maxProperties")), 0)
-    return [int(count) + more for more in (-1, 0, 1)] if count < _MAX_ITEMS else []
+    if count < _MAX_ITEMS:
+        return [int(count) + more for more in (-1, 0, 1)]
+    return []
 
 
 def _list_sizes(given: dict[str, Json]) -> list[int]:
@@ -218,7 +226,8 @@ def _list_sizes(given: dict[str, Json]) -> list[int]:
 
 def _list_texts(given: dict[str, Json]) -> list[str]:
     """List texts that match the pattern, have the format, or have sizes near the bounds."""
-    pattern, text_format = given.get("pattern"), str(given.get("format"))
+    pattern = given.get("pattern")
+    text_format = str(given.get("format"))
     texts = [*(generate_matches(pattern) if isinstance(pattern, str) else ())]
     texts += [SAMPLES_BY_FORMAT[text_format]] if text_format in SAMPLES_BY_FORMAT else []
     sizes = [

@@ -50,7 +50,9 @@ def to_fraction(value: Json) -> Fraction | None:
     """Convert a JSON number exactly; ``None`` for any other value."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return Fraction(str(value)) if isinstance(value, float) else Fraction(value)
+    if isinstance(value, float):
+        return Fraction(str(value))
+    return Fraction(value)
 
 
 def _iter_numbers(node: SchemaNode, keyword: str) -> Iterator[Fraction]:
@@ -123,12 +125,15 @@ def get_patterns(node: SchemaNode) -> frozenset[str]:
 def is_empty(node: SchemaNode, kind: str) -> bool:
     """Return true if the bounds of a kind contradict each other."""
     if kind == "number":
-        lower, upper, multiple = get_lower_bound(node), get_upper_bound(node), get_multiple(node)
+        lower = get_lower_bound(node)
+        upper = get_upper_bound(node)
+        multiple = get_multiple(node)
         if lower is None or upper is None:
             return False
         if multiple is None:
             return lower[0] > upper[0] or (lower[0] == upper[0] and (lower[1] or upper[1]))
-        minimum, maximum = math.ceil(lower[0] / multiple), math.floor(upper[0] / multiple)
+        minimum = math.ceil(lower[0] / multiple)
+        maximum = math.floor(upper[0] / multiple)
         return minimum + (lower[1] and minimum * multiple == lower[0]) > maximum - (
             upper[1] and maximum * multiple == upper[0]
         )
@@ -142,7 +147,9 @@ def is_within_bounds(node: SchemaNode, value: Json) -> bool:
     """
     exact = to_fraction(value)
     if exact is not None:
-        lower, upper, multiple = get_lower_bound(node), get_upper_bound(node), get_multiple(node)
+        lower = get_lower_bound(node)
+        upper = get_upper_bound(node)
+        multiple = get_multiple(node)
         return (
             (lower is None or exact > lower[0] or (exact == lower[0] and not lower[1]))
             and (upper is None or exact < upper[0] or (exact == upper[0] and not upper[1]))
@@ -264,7 +271,8 @@ def _iter_unions(node: SchemaNode) -> Iterator[tuple[SchemaLocation, str]]:
 
 
 def _expand_unions(tree: SchemaTree, node: SchemaNode) -> Iterator[SchemaNode]:
-    pending, count = [node], 0
+    pending = [node]
+    count = 0
     while pending:
         current = pending.pop()
         if current.is_impossible:
@@ -334,13 +342,11 @@ def _list_values(alternative: SchemaNode, kind: str) -> dict[str, Json] | None:
         [value] for value in alternative.values("const")
     ]
     if not lists:
-        return (
-            {"null": None}
-            if kind == "null"
-            else {"false": False, "true": True}
-            if kind == "boolean"
-            else None
-        )
+        if kind == "null":
+            return {"null": None}
+        if kind == "boolean":
+            return {"false": False, "true": True}
+        return None
     keyed = [
         {canonical.to_key(value): value for value in each if get_kind(value) == kind}
         for each in lists
@@ -403,7 +409,8 @@ def iter_tags(nodes: Iterable[SchemaNode]) -> Iterator[str]:
 
 def _is_disjoint_pair(one: SchemaNode, other: SchemaNode) -> bool:
     for kind in set(_list_kinds(one)) & set(_list_kinds(other)):
-        left, right = _list_values(one, kind), _list_values(other, kind)
+        left = _list_values(one, kind)
+        right = _list_values(other, kind)
         if left is not None and right is not None:
             if left.keys() & right.keys():
                 return False
@@ -413,7 +420,8 @@ def _is_disjoint_pair(one: SchemaNode, other: SchemaNode) -> bool:
 
 
 def _has_disjoint_tags(one: SchemaNode, other: SchemaNode) -> bool:
-    left, right = find_tag_values(one), find_tag_values(other)
+    left = find_tag_values(one)
+    right = find_tag_values(other)
     return any(not set(left[name]) & set(right[name]) for name in left.keys() & right.keys())
 
 

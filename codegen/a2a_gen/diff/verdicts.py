@@ -81,11 +81,15 @@ class DocumentDirection:
 
     def has_effect(self, change: SchemaChange) -> bool:
         """Return true if a change claims to break documents in this direction."""
-        return change.effect.is_narrowing if self.sender == 0 else change.effect.is_widening
+        if self.sender == 0:
+            return change.effect.is_narrowing
+        return change.effect.is_widening
 
     def get_level(self, levels: ChangeLevels) -> ChangeLevel:
         """Return the level of this direction."""
-        return levels.read if self.sender == 0 else levels.write
+        if self.sender == 0:
+            return levels.read
+        return levels.write
 
 
 READING = DocumentDirection(Usage.READ, 0, READ_PROFILES)
@@ -150,7 +154,9 @@ class FindingBuilder:
         witnesses: list[Witness],
     ) -> SchemaChange | None:
         """Correct the levels of a change by facts; ``None`` if it has no effect."""
-        levels, claimed, empty = change.levels, 0, 0
+        levels = change.levels
+        claimed = 0
+        empty = 0
         if change.rule is REMOVED_OPTIONAL and self._is_described_elsewhere(change, reached):
             return replace(
                 change,
@@ -181,7 +187,9 @@ class FindingBuilder:
         if claimed and claimed == empty:
             return None
         self._note_effect(change, levels, reached)
-        return change if levels == change.levels else replace(change, level_override=levels)
+        if levels == change.levels:
+            return change
+        return replace(change, level_override=levels)
 
     def _is_described_elsewhere(self, change: SchemaChange, reached: ReachedPair) -> bool:
         """Return true if a removed member had a schema, and the set of documents is proven to be
@@ -332,7 +340,9 @@ class FindingBuilder:
         is_strict = (
             self._options.profile in STRICT_PROFILES or is_opened or self._has_scopes(reached)
         )
-        return ChangeLevel.ERROR if is_strict else level
+        if is_strict:
+            return ChangeLevel.ERROR
+        return level
 
     def _has_scopes(self, reached: ReachedPair | None) -> bool:
         """Return true if a definition, or one that it refers to, has references that depend on
@@ -392,7 +402,8 @@ class FindingBuilder:
         it refers to are the reason, or may be.
         """
         question = ContainmentQuestion(direction.sender)
-        below, ends = self._references.find_below(seed), get_ends(seed)
+        below = self._references.find_below(seed)
+        ends = get_ends(seed)
         if answer is Containment.UNKNOWN and not self._explained[direction].isdisjoint(below):
             return None
         if (
@@ -426,7 +437,8 @@ class FindingBuilder:
 
     def _locate(self, seed: NodePair, question: ContainmentQuestion) -> NodePair:
         """Descend to the deepest pair that is disproven itself."""
-        current, seen = seed, {seed}
+        current = seed
+        seen = {seed}
         while True:
             children = (
                 child.pair
@@ -450,7 +462,9 @@ class FindingBuilder:
 def _with_level(
     levels: ChangeLevels, direction: DocumentDirection, level: ChangeLevel
 ) -> ChangeLevels:
-    return replace(levels, read=level) if direction is READING else replace(levels, write=level)
+    if direction is READING:
+        return replace(levels, read=level)
+    return replace(levels, write=level)
 
 
 def _is_tolerated(change: SchemaChange) -> bool:
@@ -475,11 +489,9 @@ def _find_called_users(change: SchemaChange) -> frozenset[str]:
     if change.rule.area == "operation" and " of " not in name:
         return frozenset({name.partition(" in ")[0]})
     is_skill = change.rule.id.startswith("skill-") or name.startswith("the skill ")
-    return (
-        frozenset({f"skill {name.removeprefix('the skill ')}"})
-        if change.rule.area == "agent" and is_skill
-        else frozenset()
-    )
+    if change.rule.area == "agent" and is_skill:
+        return frozenset({f"skill {name.removeprefix('the skill ')}"})
+    return frozenset()
 
 
 def _get_definition_name(definition: Location, reached: ReachedPair | None) -> str:

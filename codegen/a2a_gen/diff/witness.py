@@ -74,7 +74,9 @@ class ValidatorPair:
         """
         validator = self._get_validator(side, schemas, form, value)
         try:
-            return None if validator is None else validator.is_valid(value)
+            if validator is None:
+                return None
+            return validator.is_valid(value)
         except (ValueError, jsonschema_rs.ValidationError):
             return None
 
@@ -261,7 +263,8 @@ class WitnessFinder:
 
     def is_witness(self, pair: NodePair, value: Json, accepting_side: int) -> bool:
         """Return true if one side accepts a value and the other rejects it."""
-        schemas, rejecting_side = get_schemas(pair), 1 - accepting_side
+        schemas = get_schemas(pair)
+        rejecting_side = 1 - accepting_side
         is_rejected = (
             self._validators.is_accepted(rejecting_side, schemas[rejecting_side], value) is False
         )
@@ -272,7 +275,8 @@ class WitnessFinder:
 
     def _is_sent(self, pair: NodePair, value: Json, accepting_side: int) -> bool:
         """Return true if a sender writes a value, and a tolerant reader rejects it too."""
-        schemas, rejecting_side = get_schemas(pair), 1 - accepting_side
+        schemas = get_schemas(pair)
+        rejecting_side = 1 - accepting_side
         is_sent = (
             self._validators.is_accepted(accepting_side, schemas[accepting_side], value, Form.SENT)
             is True
@@ -400,7 +404,8 @@ def _minimize(document: Json, shows: Callable[[Json], bool]) -> Json:
     while tries and (candidate := next(candidates, None)) is not None:
         tries -= 1
         if shows(candidate):
-            document, candidates = candidate, _generate_smaller(candidate)
+            document = candidate
+            candidates = _generate_smaller(candidate)
     return document
 
 
@@ -417,7 +422,9 @@ def _iter_inner(value: Json, step: Step) -> Iterable[Json]:
         case ("itself", _), _:
             return [value]
         case ("member", str(name)), dict():
-            return [value[name]] if name in value else []
+            if name in value:
+                return [value[name]]
+            return []
         case ("name", _), dict():
             return list(value)
         case (_, _), dict():

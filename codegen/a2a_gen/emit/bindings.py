@@ -236,7 +236,9 @@ def _binding(
 
 def _request(contract: Contract, dialect: str, way: CallStyle) -> str:
     side = "ours" if dialect == contract.canonical else "theirs"
-    return "Empty" if way.request is None else f"{side}.{way.request}"
+    if way.request is None:
+        return "Empty"
+    return f"{side}.{way.request}"
 
 
 def _emit_translate(contract: Contract, dialect: str, way: CallStyle) -> Code:

@@ -79,8 +79,11 @@ class _ModuleWriter:
         changed: frozenset[str],
         homes: Mapping[str, str],
     ) -> None:
-        self._dialect, self._family, self._contract = dialect, family, contract
-        self._changed, self._homes = changed, homes
+        self._dialect = dialect
+        self._family = family
+        self._contract = contract
+        self._changed = changed
+        self._homes = homes
 
     def write(self, body: str) -> bytes:
         """Write the module from the body of the whole one."""
@@ -122,15 +125,15 @@ class _ModuleWriter:
     def _cut(self, node: ast.ClassDef, body: str) -> str:
         """Cut a class out of its module, without the members that the older one has."""
         lines = body.splitlines()
-        record, older = (
-            self._contract.type(self._dialect.name, node.name),
-            self._contract.type(self._dialect.extends or "", node.name),
-        )
+        record = self._contract.type(self._dialect.name, node.name)
+        older = self._contract.type(self._dialect.extends or "", node.name)
         if older is None or not isinstance(record, Record) or not isinstance(older, Record):
             return "\n".join(lines[node.lineno - 1 : node.end_lineno])
         wanted = find_changed_fields(self._contract, self._dialect, record, self._changed)
         cut = [f"class {node.name}({self._dialect.extends}.{node.name}):"]
-        is_wanted, name = True, ""  # the docstring stands before the members
+        # the docstring stands before the members
+        is_wanted = True
+        name = ""
         for each in node.body:
             if isinstance(each, ast.AnnAssign | ast.Assign):
                 name = (

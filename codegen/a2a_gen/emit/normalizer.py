@@ -49,9 +49,19 @@ _NUMBERS: Final = (Primitive.INTEGER, Primitive.NUMBER)
 # into the models.
 _CONSTRAINTS: Final = frozenset(
     {
-        *("$ref", "const", "type"),
-        *("exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum", "multipleOf"),
-        *("maxItems", "maxLength", "minItems", "minLength", "pattern"),
+        "$ref",
+        "const",
+        "type",
+        "exclusiveMaximum",
+        "exclusiveMinimum",
+        "maximum",
+        "minimum",
+        "multipleOf",
+        "maxItems",
+        "maxLength",
+        "minItems",
+        "minLength",
+        "pattern",
     }
 )
 
@@ -123,7 +133,8 @@ def _member_types(definition: TypeDefinition) -> tuple[TypeExpr, ...]:
 
 
 def _record(record: Record, schema: Schema, types: Mapping[str, TypeDefinition]) -> Schema:
-    properties, read = _object(schema["properties"]), _object(schema.get("x-a2a-read"))
+    properties = _object(schema["properties"])
+    read = _object(schema.get("x-a2a-read"))
     body: Schema = {
         "type": "object",
         "properties": {
@@ -182,7 +193,9 @@ def _default(field: Field, read: Schema) -> Schema:
     value = read.get(field.wire)
     if not field.has_read_default or (isinstance(field.type, Ref) and value == {}):
         return {}
-    return {"default_factory": type(value).__name__} if value in ([], {}) else {"default": value}
+    if value in ([], {}):
+        return {"default_factory": type(value).__name__}
+    return {"default": value}
 
 
 # --- enumerations ---
@@ -209,7 +222,9 @@ def _enumeration(definition: Enumeration, family: Family, contract: Contract) ->
 
 
 def _enum_base(definition: Enumeration) -> str:
-    return "OpenEnum" if definition.is_open else "WireEnum"
+    if definition.is_open:
+        return "OpenEnum"
+    return "WireEnum"
 
 
 # --- types ---
@@ -323,8 +338,12 @@ def _text(description: str) -> str:
 
 
 def _object(value: Json | None) -> Schema:
-    return value if isinstance(value, dict) else {}
+    if isinstance(value, dict):
+        return value
+    return {}
 
 
 def _list(value: Json | None) -> list[Json]:
-    return value if isinstance(value, list) else []
+    if isinstance(value, list):
+        return value
+    return []

@@ -287,13 +287,17 @@ def _content(
 
 def _media_types(dialect: ContractDialect) -> tuple[str, ...]:
     media_types = dialect.facts["media_types"]
-    return tuple(map(str, media_types)) if isinstance(media_types, tuple) else ()
+    if isinstance(media_types, tuple):
+        return tuple(map(str, media_types))
+    return ()
 
 
 def _members(types: JsonObject, name: str) -> JsonObject:
     record = types.get(name)
     properties = record.get("properties") if isinstance(record, dict) else None
-    return properties if isinstance(properties, dict) else {}
+    if isinstance(properties, dict):
+        return properties
+    return {}
 
 
 def _reference(dialect: ContractDialect, name: str) -> JsonObject:

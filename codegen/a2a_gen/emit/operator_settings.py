@@ -71,6 +71,10 @@ def _default(facts: Mapping[str, Json]) -> Code:
 
 def _render_value(value: Json) -> str:
     if isinstance(value, bool):
-        return "`on`" if value else "`off`"
+        if value:
+            return "`on`"
+        return "`off`"
     text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
-    return f"`{text}`" if text else ""
+    if text:
+        return f"`{text}`"
+    return ""

@@ -176,7 +176,9 @@ def _serialize_schema(document: Json) -> bytes:
 
 def _definitions(data: Json) -> Mapping[str, Json]:
     definitions = data.get("$defs") if isinstance(data, dict) else None
-    return definitions if isinstance(definitions, dict) else {}
+    if isinstance(definitions, dict):
+        return definitions
+    return {}
 
 
 def _redirect_references(value: Json) -> Json:

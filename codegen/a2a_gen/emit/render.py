@@ -87,7 +87,9 @@ def _literal(value: Json) -> str:
     match value:
         case tuple():
             inner = ", ".join(map(_literal, value))
-            return f"({inner},)" if len(value) == 1 else f"({inner})"
+            if len(value) == 1:
+                return f"({inner},)"
+            return f"({inner})"
         case Mapping():
             return (
                 "{" + ", ".join(f"{key!r}: {_literal(each)}" for key, each in value.items()) + "}"

@@ -137,7 +137,9 @@ def build_route_tables(contract: Contract) -> tuple[RouteTable, ...]:
 def find_path_owner(contract: Contract, dialect: ContractDialect) -> str:
     """Return the dialect whose paths a dialect shares, or its own name."""
     owner = contract.dialect(dialect.form_of or dialect.extends or "")
-    return dialect.name if owner is None else find_path_owner(contract, owner)
+    if owner is None:
+        return dialect.name
+    return find_path_owner(contract, owner)
 
 
 def card_paths(contract: Contract) -> tuple[CardPath, ...]:
@@ -184,7 +186,9 @@ def _split_verb(http: HttpPath) -> str | None:
     """Return the verb if it has to be split off a parameter; Litestar matches the others as a part
     of the path.
     """
-    return http.verb if isinstance(http.segments[-1], int) else None
+    if isinstance(http.segments[-1], int):
+        return http.verb
+    return None
 
 
 def _path(http: HttpPath) -> RoutePath:

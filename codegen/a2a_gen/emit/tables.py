@@ -104,8 +104,8 @@ def _errors(contract: Contract) -> bytes:
 
 def _error_sections(contract: Contract) -> dict[str, bytes]:
     rows = [row for row in contract.errors if row.section is not None]
-    return (
-        {
+    if rows:
+        return {
             "error_sections.py": render(
                 "error_sections.py.jinja",
                 sources=("errors.json",),
@@ -113,9 +113,7 @@ def _error_sections(contract: Contract) -> dict[str, bytes]:
                 rows=rows,
             )
         }
-        if rows
-        else {}
-    )
+    return {}
 
 
 def _find_children(

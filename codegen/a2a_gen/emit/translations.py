@@ -22,7 +22,9 @@ def emit(contract: Contract) -> dict[str, bytes]:
     if problems:
         raise ContractError(problems)
     files = dict(file for plan in plans for file in _files(plan))
-    return {"translate/__init__.py": _root(plans), **files} if files else {}
+    if files:
+        return {"translate/__init__.py": _root(plans), **files}
+    return {}
 
 
 def build_plans(contract: Contract) -> tuple[TranslationPlan, ...]:

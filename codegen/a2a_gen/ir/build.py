@@ -60,7 +60,9 @@ def _find_tag(definition: TypeDefinition, types: Mapping[str, TypeDefinition]) -
     if not isinstance(definition, Alias):
         return definition
     records = branches(definition.type, types)
-    return replace(definition, tag=find_tag(records)) if records else definition
+    if records:
+        return replace(definition, tag=find_tag(records))
+    return definition
 
 
 def branches(of: TypeExpr, types: Mapping[str, TypeDefinition]) -> tuple[Record, ...] | None:
@@ -71,7 +73,9 @@ def branches(of: TypeExpr, types: Mapping[str, TypeDefinition]) -> tuple[Record,
         types.get(option.name) if isinstance(option, Ref) else None for option in of.options
     )
     records = tuple(each for each in definitions if isinstance(each, Record))
-    return records if len(records) == len(of.options) else None
+    if len(records) == len(of.options):
+        return records
+    return None
 
 
 def find_tag(records: tuple[Record, ...]) -> str | None:
@@ -95,11 +99,9 @@ def are_distinguishable(records: tuple[Record, ...]) -> bool:
 
 def _constant(record: Record, wire: str) -> Constant | None:
     field = record.field(wire)
-    return (
-        field.type
-        if field is not None and field.required and isinstance(field.type, Constant)
-        else None
-    )
+    if field is not None and field.required and isinstance(field.type, Constant):
+        return field.type
+    return None
 
 
 # --- from schema files to families of types ---
@@ -205,7 +207,8 @@ def _build_type(name: str, schema: SourceNode) -> TypeDefinition:
 
 
 def _values(schema: SourceNode) -> Iterator[EnumValue]:
-    python, numbers = schema["x-enum-varnames"].texts(), schema["x-proto"]["values"]
+    python = schema["x-enum-varnames"].texts()
+    numbers = schema["x-proto"]["values"]
     for index, wire in enumerate(schema["enum"].texts()):
         number = numbers[wire].data
         name = names.member_name(python[index] if index < len(python) else wire)
@@ -213,7 +216,8 @@ def _values(schema: SourceNode) -> Iterator[EnumValue]:
 
 
 def _field(wire: str, member: SourceNode, schema: SourceNode) -> Field:
-    of, read = build_type_expression(member), schema["x-a2a-read"]
+    of = build_type_expression(member)
+    read = schema["x-a2a-read"]
     proto = member["x-proto"].freeze()
     return Field(
         wire=wire,
@@ -235,7 +239,9 @@ def _choice(schema: SourceNode) -> Choice | None:
         name for branch in schema["oneOf"].items() for name in branch["required"].texts()
     )
     name = schema["x-a2a-oneof"].text()
-    return Choice(name, members, name in dict(schema["x-a2a-read"].members())) if members else None
+    if members:
+        return Choice(name, members, name in dict(schema["x-a2a-read"].members()))
+    return None
 
 
 def build_type_expression(schema: SourceNode) -> TypeExpr:

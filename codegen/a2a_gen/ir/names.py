@@ -94,17 +94,17 @@ def skill_word(skill: str) -> str:
 def file_word(skill: str) -> str:
     """Convert a skill id to a file name that is unique on case-insensitive file systems."""
     word = skill_word(skill)
-    return (
-        word
-        if word == word.lower() or word.endswith(_escape_keyword(skill))
-        else f"{word}_{_escape_keyword(skill)}"
-    )
+    if word == word.lower() or word.endswith(_escape_keyword(skill)):
+        return word
+    return f"{word}_{_escape_keyword(skill)}"
 
 
 def skill_method(skill: str) -> str:
     """Name the method of a skill."""
     name = _snake(_word(skill))
-    return f"{name}_" if iskeyword(name) or name in _TAKEN_BY_SKILLS else name
+    if iskeyword(name) or name in _TAKEN_BY_SKILLS:
+        return f"{name}_"
+    return name
 
 
 def skill_constant(method: str) -> str:
@@ -138,7 +138,9 @@ def _word(wire: str) -> str:
     word = _NON_WORD.sub("_", wire.removeprefix("#") or "_")
     if word[0].isnumeric():
         return f"field_{word}"
-    return f"field{word}" if word.startswith("_") else word
+    if word.startswith("_"):
+        return f"field{word}"
+    return word
 
 
 def _snake(word: str) -> str:

@@ -51,11 +51,15 @@ class SourceNode:
 
     def text(self, default: str = "") -> str:
         """Return a string."""
-        return self.data if isinstance(self.data, str) else default
+        if isinstance(self.data, str):
+            return self.data
+        return default
 
     def optional_text(self) -> str | None:
         """Return a string that may be missing or null."""
-        return self.data if isinstance(self.data, str) else None
+        if isinstance(self.data, str):
+            return self.data
+        return None
 
     def flag(self) -> bool:
         """Return a boolean; a missing one is false."""

@@ -121,16 +121,16 @@ def _member(item: tuple[str, SourceNode]) -> TranslationRule:
 
 
 def _texts(row: SourceNode) -> tuple[str, ...]:
-    return (row.data,) if isinstance(row.data, str) else row.texts()
+    if isinstance(row.data, str):
+        return (row.data,)
+    return row.texts()
 
 
 def _branch(item: tuple[str, SourceNode]) -> TranslationRule:
     theirs, ours = item
-    return (
-        TranslationRule("branch", (theirs,), (ours.data,))
-        if isinstance(ours.data, str)
-        else TranslationRule("flat", (theirs,), ours.texts())
-    )
+    if isinstance(ours.data, str):
+        return TranslationRule("branch", (theirs,), (ours.data,))
+    return TranslationRule("flat", (theirs,), ours.texts())
 
 
 def _loss(row: SourceNode) -> Loss:
@@ -164,9 +164,9 @@ def _http_path(method: str, full: str) -> HttpPath:
     fields: list[PathField] = []
     parameters = 0
     for piece in _PIECE.finditer(path):
-        member, words = (
-            piece["member"],
-            (piece["template"] or _ANY_SEGMENT).split("/") if piece["member"] else [piece.group()],
+        member = piece["member"]
+        words = (
+            (piece["template"] or _ANY_SEGMENT).split("/") if piece["member"] else [piece.group()]
         )
         pieces: list[str | int] = []
         for word in words:
@@ -189,7 +189,8 @@ def operations(table: SourceNode, dialects: tuple[ContractDialect, ...]) -> Iter
         dialect.name: _text_list(dialect.facts.get("http_prefixes")) for dialect in dialects
     }
     for row in table["operations"].items():
-        response, capability = row["response"].optional_text(), row["capability"].optional_text()
+        response = row["response"].optional_text()
+        capability = row["capability"].optional_text()
         yield OperationRow(
             name=names.class_name(row["name"].text()),
             python=names.field_name(row["name"].text()),
@@ -231,7 +232,8 @@ def _inherit_calls(
 
 
 def _call(dialect: str, row: SourceNode, prefixes: tuple[str, ...]) -> OperationCall:
-    request, result = row["request"].optional_text(), row["result"].optional_text()
+    request = row["request"].optional_text()
+    result = row["result"].optional_text()
     return OperationCall(
         dialect=dialect,
         method=row["method"].optional_text(),
@@ -278,11 +280,9 @@ def _find_home(name: str, homes: Mapping[str, str | None], own: Collection[str])
     of or extends.
     """
     home = homes.get(name)
-    return (
-        name
-        if name in own or home is None or home == name
-        else _find_home(home, {**homes, name: None}, own)
-    )
+    if name in own or home is None or home == name:
+        return name
+    return _find_home(home, {**homes, name: None}, own)
 
 
 def _columns(row: SourceNode, dialect: str) -> Mapping[str, Json]:
@@ -303,7 +303,8 @@ def extensions(families: Iterable[SourceNode]) -> Iterator[ExtensionRow]:
     """Parse the extensions that files of types define."""
     for family in families:
         row = family["x-a2a-extension"]
-        name, version = row["name"].text(), row["version"].data
+        name = row["name"].text()
+        version = row["version"].data
         yield ExtensionRow(
             name,
             f"{_EXTENSION_PREFIX}:{name}:{version}",
@@ -378,6 +379,6 @@ def _read_spellings(listed: tuple[str, ...], written: str, states: int) -> tuple
 
 
 def _text_list(value: Json) -> tuple[str, ...]:
-    return (
-        tuple(each for each in value if isinstance(each, str)) if isinstance(value, tuple) else ()
-    )
+    if isinstance(value, tuple):
+        return tuple(each for each in value if isinstance(each, str))
+    return ()

@@ -138,7 +138,9 @@ def find_unnamed_types(context: LintContext) -> Iterator[Violation]:
 def _describe_unnamed(schema: Schema) -> str:
     if "enum" in schema.members:
         return "an enumeration"
-    return "an object with members" if "properties" in schema.members else ""
+    if "properties" in schema.members:
+        return "an object with members"
+    return ""
 
 
 def find_invalid_constants(context: LintContext) -> Iterator[Violation]:
@@ -200,11 +202,9 @@ def _find_meta_schema(document: Document) -> str | None:
     here.
     """
     name = document.data.get("$schema") if isinstance(document.data, dict) else None
-    return (
-        resolve_reference(document, name).file
-        if isinstance(name, str) and "://" not in name
-        else None
-    )
+    if isinstance(name, str) and "://" not in name:
+        return resolve_reference(document, name).file
+    return None
 
 
 def _describe_error(error: jsonschema_rs.ValidationError) -> Iterator[tuple[str, str]]:

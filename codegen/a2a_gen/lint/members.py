@@ -125,7 +125,8 @@ def find_ambiguous_aliases(context: LintContext) -> Iterator[Violation]:
 def find_enum_name_mismatches(context: LintContext) -> Iterator[Violation]:
     """Find enumerations with more or fewer names than values."""
     for document, schema in context.iter_schemas():
-        values, names = schema.members.get("enum"), schema.members.get("x-enum-varnames")
+        values = schema.members.get("enum")
+        names = schema.members.get("x-enum-varnames")
         if isinstance(values, list) and isinstance(names, list) and len(values) != len(names):
             yield (
                 document.place_at(f"{schema.pointer}/x-enum-varnames"),
@@ -186,10 +187,12 @@ def _iter_numbers(type_: TypeDefinition) -> Iterator[tuple[Place, str, int]]:
 
 def _get_number(field: Field) -> int | None:
     number = field.proto.get("number") if field.proto else None
-    return number if isinstance(number, int) else None
+    if isinstance(number, int):
+        return number
+    return None
 
 
 def _collect_names(data: Json | None) -> set[str]:
-    return (
-        {name for name in data if isinstance(name, str)} if isinstance(data, list | dict) else set()
-    )
+    if isinstance(data, list | dict):
+        return {name for name in data if isinstance(name, str)}
+    return set()

@@ -267,7 +267,8 @@ def _is_explained(problem: Problem, reported: set[tuple[str, str]]) -> bool:
     """Return true if another rule reports the same place, or a place below one where no alternative
     is valid.
     """
-    file, pointer = problem.place.file, problem.place.pointer
+    file = problem.place.file
+    pointer = problem.place.pointer
     if problem.text == keywords.NO_MATCHING_SCHEMA:
         return any(
             other == file and f"{place}/".startswith(f"{pointer}/") for other, place in reported

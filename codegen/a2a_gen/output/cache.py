@@ -24,7 +24,8 @@ class BuildCache:
     """The hashes of the last build, and those of this one."""
 
     def __init__(self, root: Path, out: Path, generator: GeneratorInfo | None) -> None:
-        self._folder, self._out = root / FOLDER, out
+        self._folder = root / FOLDER
+        self._out = out
         self._generator = (
             ""
             if generator is None

@@ -229,7 +229,9 @@ def find_unchanged_dialects(
     names = frozenset(dialects)
     changed = {path for path, _ in old.inputs.items() ^ new.inputs.items()}
     folders = {path.removeprefix(f"{schema}/").partition("/")[0] for path in changed}
-    return names - folders if folders <= names else frozenset()
+    if folders <= names:
+        return names - folders
+    return frozenset()
 
 
 def read_reusable_models(

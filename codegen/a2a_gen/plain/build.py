@@ -31,8 +31,16 @@ _BASES = models.ModelBases(
     "..support.checked_models", "CheckedModel", "ClosedCheckedModel", is_checked=True
 )
 _SUPPORT = (
-    *("checked_models", "core_schemas", "field_paths", "finite", "json_types", "mismatches"),
-    *("schema_models", "schema_nodes", "text_formats", "typed_schema"),
+    "checked_models",
+    "core_schemas",
+    "field_paths",
+    "finite",
+    "json_types",
+    "mismatches",
+    "schema_models",
+    "schema_nodes",
+    "text_formats",
+    "typed_schema",
 )
 _ERROR = "SchemaMismatchError"
 _ANNOTATIONS = frozenset(
@@ -204,9 +212,9 @@ def emit(package: SchemaPackage, cache: BuildCache | None = None) -> dict[str, b
 
 
 def _list_files(files: list[str]) -> str:
-    return (
-        PurePosixPath(files[0]).name if len(files) == 1 else f"{len(files)} files of JSON Schemas"
-    )
+    if len(files) == 1:
+        return PurePosixPath(files[0]).name
+    return f"{len(files)} files of JSON Schemas"
 
 
 def name_constants(typed: Iterable[str]) -> list[tuple[str, str]]:

@@ -35,7 +35,8 @@ def iter_positions(text: str) -> Iterator[tuple[str, int]]:
     containers: list[
         tuple[str, int]
     ] = []  # pointer of each open container, and the index of its current item
-    pointer, at_key = "", False
+    pointer = ""
+    at_key = False
     for token in _TOKEN.finditer(text):
         match text[token.start()]:
             case "}" | "]":
@@ -50,10 +51,8 @@ def iter_positions(text: str) -> Iterator[tuple[str, int]]:
             case ":":
                 pass
             case _ if at_key:
-                pointer, at_key = (
-                    f"{containers[-1][0]}/{escape_key(_decode_key(token.group()))}",
-                    False,
-                )
+                pointer = f"{containers[-1][0]}/{escape_key(_decode_key(token.group()))}"
+                at_key = False
             case first:
                 yield pointer, token.start()
                 if first == "{":
@@ -81,7 +80,9 @@ def unescape_key(step: str) -> str:
 
 
 def _decode_key(token: str) -> str:
-    return str(json.loads(token)) if "\\" in token else token[1:-1]
+    if "\\" in token:
+        return str(json.loads(token))
+    return token[1:-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +197,11 @@ def _is_too_deep(data: Json) -> bool:
 
 
 def _iter_children(value: Json) -> Iterable[Json]:
-    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if isinstance(value, dict):
+        return value.values()
+    if isinstance(value, list):
+        return value
+    return ()
 
 
 def _find_lone_surrogates(value: Json, pointer: str) -> Iterator[str]:
@@ -217,7 +222,9 @@ def _find_lone_surrogates(value: Json, pointer: str) -> Iterator[str]:
 
 def _replace_lone_surrogates(text: str) -> str:
     """Replace lone surrogates by question marks."""
-    return text if text.isascii() else text.encode(errors="replace").decode()
+    if text.isascii():
+        return text
+    return text.encode(errors="replace").decode()
 
 
 def _refuse_constant(word: str) -> NoReturn:

@@ -33,7 +33,9 @@ def explain_invalid_name(name: str) -> str | None:
     """Return the reason that a name without dots cannot be imported, or ``None``."""
     if not name.isidentifier():
         return f"{name!r} is not a Python identifier"
-    return f"{name!r} is a Python keyword" if iskeyword(name) else None
+    if iskeyword(name):
+        return f"{name!r} is a Python keyword"
+    return None
 
 
 def explain_invalid_package(package: str) -> str | None:
@@ -44,7 +46,9 @@ def explain_invalid_package(package: str) -> str | None:
             return why
     if first in sys.stdlib_module_names:
         return f"{first!r} is a module of the standard library"
-    return f"{first!r} is a package that agents import" if first in _RESERVED_PACKAGES else None
+    if first in _RESERVED_PACKAGES:
+        return f"{first!r} is a package that agents import"
+    return None
 
 
 ProjectKind: TypeAlias = Literal["contract", "agent", "models"]
@@ -55,7 +59,9 @@ TomlValue: TypeAlias = (
 _NAME_CURE = "choose a name of letters, digits and underscores"
 _KEYS = {"schema": "schema", "package": "my_contract", "out": "generated/my_contract"}
 _COMPAT_KEYS = ("baselines", "profile", "fail_on")
-_AGENT_FILE, OWN_FILE, _PYTHON_FILE = "a2a.toml", "a2a-gen.toml", "pyproject.toml"
+_AGENT_FILE = "a2a.toml"
+OWN_FILE = "a2a-gen.toml"
+_PYTHON_FILE = "pyproject.toml"
 SCHEMA_SUFFIXES = (".json", ".yaml", ".yml")
 SKIPPED_FOLDERS = frozenset({"examples", "node_modules"})
 TABLE_FILES = frozenset({"dialects.json", "errors.json", "lifecycle.json", "operations.json"})
@@ -114,7 +120,9 @@ def find_project(start: Path) -> Project:
                 "a2a-gen.toml or in [tool.a2a-gen] of the pyproject.toml"
             ),
         )
-    agent, own, python = root / _AGENT_FILE, root / OWN_FILE, root / _PYTHON_FILE
+    agent = root / _AGENT_FILE
+    own = root / OWN_FILE
+    python = root / _PYTHON_FILE
     if own.is_file():
         if agent.is_file() or _read_contract_table(python) is not None:
             other = _AGENT_FILE if agent.is_file() else f"[tool.a2a-gen] of {_PYTHON_FILE}"
@@ -123,11 +131,9 @@ def find_project(start: Path) -> Project:
                 "keep one of them, or move one to a folder of its own",
             )
         return _parse_schema_project(root, own, _read_toml(own))
-    return (
-        _parse_agent_project(root, agent, _read_toml(agent))
-        if agent.is_file()
-        else _parse_schema_project(root, python, _read_contract_table(python))
-    )
+    if agent.is_file():
+        return _parse_agent_project(root, agent, _read_toml(agent))
+    return _parse_schema_project(root, python, _read_contract_table(python))
 
 
 def find_root(start: Path) -> Path | None:
@@ -148,7 +154,9 @@ def _is_root(folder: Path) -> bool:
 def _read_contract_table(file: Path) -> TomlValue | None:
     """Read ``[tool.a2a-gen]``, if present."""
     tool = _read_toml(file).get("tool") if file.is_file() else None
-    return tool.get("a2a-gen") if isinstance(tool, dict) else None
+    if isinstance(tool, dict):
+        return tool.get("a2a-gen")
+    return None
 
 
 def _read_toml(file: Path) -> dict[str, TomlValue]:
@@ -271,7 +279,8 @@ def _parse_agent_project(root: Path, config: Path, table: Mapping[str, TomlValue
         raise OutputsError(
             project, f"/outputs/{escape_key(key)}", f"outputs: unknown key {key}", cure
         )
-    package, folder = outputs.get("package"), outputs.get("folder", ".")
+    package = outputs.get("package")
+    folder = outputs.get("folder", ".")
     if not isinstance(package, str):
         problem = "missing" if package is None else f"{package!r} is not a string"
         raise OutputsError(
@@ -301,7 +310,8 @@ def _parse_compat(table: TomlValue | None) -> Compat:
     if not isinstance(table, dict):
         return Compat()
     baselines: TomlValue | None = table.get("baselines")
-    profile, fail_on = table.get("profile"), table.get("fail_on")
+    profile = table.get("profile")
+    fail_on = table.get("fail_on")
     names = (
         tuple(each for each in baselines if isinstance(each, str))
         if isinstance(baselines, list)

@@ -67,7 +67,9 @@ class Schema:
     @property
     def members(self) -> dict[str, Json]:
         """The keywords of the schema; a boolean schema has none."""
-        return self.data if isinstance(self.data, dict) else {}
+        if isinstance(self.data, dict):
+            return self.data
+        return {}
 
 
 def iter_schemas(root: Json, *, has_definitions: bool = True) -> Iterator[Schema]:
@@ -120,11 +122,9 @@ class Reference:
     def type_name(self) -> str:
         """The name of the type that it refers to, or an empty string."""
         name = self.pointer.removeprefix(_TYPES_POINTER)
-        return (
-            unescape_key(name)
-            if self.pointer.startswith(_TYPES_POINTER) and "/" not in name
-            else ""
-        )
+        if self.pointer.startswith(_TYPES_POINTER) and "/" not in name:
+            return unescape_key(name)
+        return ""
 
 
 def resolve_reference(document: Document, text: str, pointer: str = "") -> Reference:
@@ -155,7 +155,8 @@ def find_unresolved_references(documents: Mapping[str, Document]) -> Iterator[Pr
 
 
 def _check_reference(reference: Reference, documents: Mapping[str, Document]) -> Iterator[Problem]:
-    place, text = reference.place, reference.text
+    place = reference.place
+    text = reference.text
     if reference.file.startswith(("..", "/")):
         yield Problem(
             place,
@@ -188,7 +189,9 @@ def _check_reference(reference: Reference, documents: Mapping[str, Document]) ->
 def list_type_names(document: Document) -> tuple[str, ...]:
     """List the types of a document."""
     types = document.data.get("$defs") if isinstance(document.data, dict) else None
-    return tuple(types) if isinstance(types, dict) else ()
+    if isinstance(types, dict):
+        return tuple(types)
+    return ()
 
 
 def find_remote_references(documents: Mapping[str, Document]) -> Iterator[Violation]:

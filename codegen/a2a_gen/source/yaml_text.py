@@ -41,7 +41,9 @@ class YamlDocument(Document):
     def lines(self) -> Mapping[str, int]:
         """The line of every value, by JSON pointer."""
         root = yaml.compose(self.text, Loader=yaml.SafeLoader)
-        return {} if root is None else dict(_iter_lines(root, ""))
+        if root is None:
+            return {}
+        return dict(_iter_lines(root, ""))
 
 
 class _NotJsonError(Exception):

@@ -130,7 +130,9 @@ class Binding(Generic[Theirs, Ours, Answer]):
         for name, place in self.misplaced:
             if name in mended and (moved := _put(mended, place, mended[name])) is not None:
                 mended = {key: value for key, value in moved.items() if key != name}
-        return None if mended == members else mended
+        if mended == members:
+            return None
+        return mended
 
 
 def _put(
@@ -141,10 +143,14 @@ def _put(
     """
     name, *rest = place
     if not rest:
-        return None if name in members else {**members, name: value}
+        if name in members:
+            return None
+        return {**members, name: value}
     inner = members.get(name)
     put = _put(inner, tuple(rest), value) if is_json_object(inner) else None
-    return None if put is None else {**members, name: put}
+    if put is None:
+        return None
+    return {**members, name: put}
 
 
 # a table holds bindings of all types; each row was type-checked where it was defined

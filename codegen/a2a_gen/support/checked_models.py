@@ -204,7 +204,8 @@ def _build_document(name: str) -> Mapping[str, object]:
     places = [each["$ref"] for each in package.types[name]["allOf"]]
     shared = package.documents[places[0].partition("#")[0]]
     holder = "$defs" if "$defs" in shared else "definitions"
-    waiting, reached = [f"#{place.partition('#')[2]}" for place in places], dict[str, object]()
+    waiting = [f"#{place.partition('#')[2]}" for place in places]
+    reached = dict[str, object]()
     body = {"$schema": shared["$schema"], "allOf": [{"$ref": each} for each in waiting]}
     while waiting:
         definition = waiting.pop().split("/")[2].replace("~1", "/").replace("~0", "~")

@@ -193,7 +193,9 @@ def _name_type(value: object) -> str:
         case None:
             return "null"
         case _:
-            return "a list" if is_json_array(value) else "a table"
+            if is_json_array(value):
+                return "a list"
+            return "a table"
 
 
 def _add(name: str, wanted: Mapping[str, object]) -> str:
@@ -202,7 +204,9 @@ def _add(name: str, wanted: Mapping[str, object]) -> str:
     if is_json_array(options):
         return f"add {name}, one of {', '.join(map(str, options))}"
     example = _EXAMPLES.get(str(wanted.get("type")))
-    return f"add {name} = {example}" if example else f"add {name}"
+    if example:
+        return f"add {name} = {example}"
+    return f"add {name}"
 
 
 def _describe_union(
@@ -214,7 +218,8 @@ def _describe_union(
     """Report the problems of the branch that the value chooses; if it chooses none, the setting
     that would.
     """
-    path, value = tuple(error.instance_path), _follow(data, error.instance_path)
+    path = tuple(error.instance_path)
+    value = _follow(data, error.instance_path)
     union = _follow(schema, error.schema_path)
     tables = [_resolve(schema, each) for each in (union if is_json_array(union) else ())]
     tags = [_find_tag(each) for each in tables]
@@ -250,7 +255,9 @@ def _describe_union(
 def _is_chosen(table: Mapping[str, object], tag: tuple[str, object] | None, value: object) -> bool:
     if not is_json_object(value) or table.get("type") != "object":
         return False
-    return value.get(tag[0]) == tag[1] if tag else all(name in value for name in _required(table))
+    if tag:
+        return value.get(tag[0]) == tag[1]
+    return all(name in value for name in _required(table))
 
 
 def _find_tag(table: Mapping[str, object]) -> tuple[str, object] | None:
@@ -282,18 +289,18 @@ def _describe_condition(error: jsonschema_rs.ValidationError, holder: object) ->
         return error.message.removeprefix("the value "), _BOUNDS[error.kind.name].format(
             limit
         ).replace(" 1 characters", " 1 character")
-    return (_lower(problem), fix) if fix else (_lower(error.message), "change it")
+    if fix:
+        return (_lower(problem), fix)
+    return (_lower(error.message), "change it")
 
 
 def _suggest(name: str, known: Sequence[object], otherwise: str) -> str:
     close = get_close_matches(name, map(str, known), 1)
-    return (
-        _did_you_mean(close[0])
-        if close
-        else f"use one of {', '.join(map(str, known))}"
-        if known
-        else otherwise
-    )
+    if close:
+        return _did_you_mean(close[0])
+    if known:
+        return f"use one of {', '.join(map(str, known))}"
+    return otherwise
 
 
 def _did_you_mean(name: object) -> str:
@@ -320,14 +327,20 @@ def _resolve(schema: Mapping[str, object], part: object) -> Mapping[str, object]
     """Return a part of a schema, or the definition that it refers to."""
     reference = part.get("$ref") if is_json_object(part) else None
     found = _follow(schema, str(reference).removeprefix("#/").split("/")) if reference else part
-    return found if is_json_object(found) else {}
+    if is_json_object(found):
+        return found
+    return {}
 
 
 def _properties(schema: object) -> Mapping[str, object]:
     found = schema.get("properties") if is_json_object(schema) else None
-    return found if is_json_object(found) else {}
+    if is_json_object(found):
+        return found
+    return {}
 
 
 def _required(schema: Mapping[str, object]) -> Sequence[str]:
     found = schema.get("required")
-    return [str(each) for each in found] if is_json_array(found) else []
+    if is_json_array(found):
+        return [str(each) for each in found]
+    return []

@@ -39,7 +39,9 @@ def json_text(value: object) -> str:
 def entry(values: JsonObject | None, key: str) -> str | None:
     """Return a text of a free object."""
     value = (values or {}).get(key)
-    return value if isinstance(value, str) else None
+    if isinstance(value, str):
+        return value
+    return None
 
 
 # --- timestamps ---
@@ -52,7 +54,9 @@ def moment(milliseconds: int) -> datetime:
     try:
         return _EPOCH + timedelta(milliseconds=milliseconds)
     except OverflowError:
-        return _LAST if milliseconds > 0 else _FIRST
+        if milliseconds > 0:
+            return _LAST
+        return _FIRST
 
 
 def milliseconds(text: str) -> int:
@@ -140,7 +144,9 @@ def write_interfaces(interfaces: list[JsonObject], **_: str) -> JsonObject:
         "protocolVersion": main["protocolVersion"],
     }
     every = [{"url": each["url"], "transport": each["protocolBinding"]} for each in interfaces]
-    return {**card, "additionalInterfaces": every} if len(every) > 1 else card
+    if len(every) > 1:
+        return {**card, "additionalInterfaces": every}
+    return card
 
 
 def _interface(other: JsonObject, version: str) -> JsonObject:
@@ -153,7 +159,9 @@ def _interface(other: JsonObject, version: str) -> JsonObject:
 
 def read_address(url: str | None, *, transport: str) -> list[JsonObject]:
     """Return the one interface of a card, or none if the address is unknown."""
-    return [{"url": url, "protocolBinding": transport, "protocolVersion": ""}] if url else []
+    if url:
+        return [{"url": url, "protocolBinding": transport, "protocolVersion": ""}]
+    return []
 
 
 def write_address(interfaces: list[JsonObject], *, transport: str) -> JsonObject:
@@ -166,7 +174,9 @@ def write_address(interfaces: list[JsonObject], *, transport: str) -> JsonObject
         ),
         None,
     )
-    return {"url": url} if url else {}
+    if url:
+        return {"url": url}
+    return {}
 
 
 def read_authentication(
@@ -197,4 +207,6 @@ def _header_scheme(schemes: dict[str, JsonObject], requirement: JsonObject) -> s
         return None
     header = schemes.get(next(iter(required)), {}).get("httpAuthSecurityScheme")
     scheme = header.get("scheme") if is_json_object(header) else None
-    return scheme.lower() if isinstance(scheme, str) else None
+    if isinstance(scheme, str):
+        return scheme.lower()
+    return None

@@ -51,7 +51,9 @@ def list_lost_numbers(value: object, document: object) -> list[tuple[str, str]]:
     as field errors.
     """
     # A document without null has lost nothing; that is found in a tenth of the time of a walk.
-    return list_non_finite(value) if b"null" in to_json(document, inf_nan_mode="null") else []
+    if b"null" in to_json(document, inf_nan_mode="null"):
+        return list_non_finite(value)
+    return []
 
 
 def list_non_finite(value: object, reason: str = NOT_FINITE) -> list[tuple[str, str]]:

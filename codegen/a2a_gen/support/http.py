@@ -56,11 +56,9 @@ class RouteBinding:
 
     def wrap(self, body: dict[str, object]) -> dict[str, object]:
         """Wrap a body that is a member of the request."""
-        return (
-            {self.body[0]: body}
-            if self.body and self.body[1] in body and self.body[0] not in body
-            else body
-        )
+        if self.body and self.body[1] in body and self.body[0] not in body:
+            return {self.body[0]: body}
+        return body
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +104,9 @@ class Route:
             if last and colon and (choices := self.bindings.get((method, verb))):
                 return RouteMatch(choices, (*parameters[:-1], last))
         plain = self.bindings.get((method, None))
-        return None if plain is None else RouteMatch(plain, tuple(parameters))
+        if plain is None:
+            return None
+        return RouteMatch(plain, tuple(parameters))
 
     def methods(self, parameters: Sequence[str]) -> tuple[str, ...]:
         """List the HTTP methods of a path, for the ``Allow`` header."""
@@ -142,7 +142,9 @@ def _query_members(query: bytes, choice: RouteBinding) -> dict[str, object]:
 def _query_value(name: str, values: list[str], choice: RouteBinding) -> object:
     if name in choice.lists:
         return ",".join(values).split(",")
-    return _FLAGS.get(values[-1], values[-1]) if name in choice.flags else values[-1]
+    if name in choice.flags:
+        return _FLAGS.get(values[-1], values[-1])
+    return values[-1]
 
 
 # --- client side ---
@@ -211,7 +213,9 @@ class PathBuilder:
     def find_binding(self, operation: Operation) -> AnyBinding | None:
         """Return the binding of an operation, if the dialect has it over HTTP+JSON."""
         ways = self._ways.get(operation.name)
-        return ways[0].binding.binding if ways else None
+        if ways:
+            return ways[0].binding.binding
+        return None
 
     def build(self, operation: Operation, members: Mapping[str, object]) -> RequestTarget:
         """Build the request on the path that holds the most members, or raise ``ValueError`` if the
@@ -255,7 +259,9 @@ def _parameters(member: PathMember, value: str) -> dict[int, str]:
 
 def _quote(piece: str) -> str:
     """Quote one segment of a path; a segment of dots would change the path."""
-    return "%2E" * len(piece) if set(piece) == {"."} else quote(piece, safe="")
+    if set(piece) == {"."}:
+        return "%2E" * len(piece)
+    return quote(piece, safe="")
 
 
 def _query(members: Iterable[tuple[str, object]]) -> Iterator[tuple[str, str]]:

@@ -78,7 +78,10 @@ class InvalidCallError(Exception):
         fields: tuple[tuple[str, str], ...] = (),
     ) -> None:
         super().__init__(problem.name)
-        self.problem, self.call_id, self.method, self.fields = problem, call_id, method, fields
+        self.problem = problem
+        self.call_id = call_id
+        self.method = method
+        self.fields = fields
 
 
 @dataclass(slots=True)
@@ -118,7 +121,8 @@ class JsonRpcParser:
             call = self._read_call(body)
         except ValidationError as error:
             return self._diagnose(body, error)
-        method, given = call["method"], call["id"]
+        method = call["method"]
+        given = call["id"]
         call_id = (
             _number_text(body, given)
             if given.__class__ is float
@@ -138,7 +142,8 @@ class JsonRpcParser:
             raise InvalidCallError(
                 CallProblem.NOT_AN_OBJECT, fields=(("", "must be one call: an object"),)
             ) from None
-        method, call_id = call.get("method"), self._serialize_id(call.get("id"), body)
+        method = call.get("method")
+        call_id = self._serialize_id(call.get("id"), body)
         if not isinstance(method, str):
             raise InvalidCallError(
                 CallProblem.NOT_A_CALL, call_id, fields=_envelope("method")
@@ -168,11 +173,9 @@ class JsonRpcParser:
         """Serialize an id if it is valid; an invalid call has none otherwise."""
         if isinstance(given, float):
             return _number_text(body, given)
-        return (
-            to_json(given, inf_nan_mode="null")
-            if self._forgiving or _is_strict_id(given)
-            else NO_ID
-        )
+        if self._forgiving or _is_strict_id(given):
+            return to_json(given, inf_nan_mode="null")
+        return NO_ID
 
     def _parse_mended(self, call: dict[str, object]) -> ParsedCall | None:
         """Parse a call with its misplaced members in their places; ``None`` when it stays
@@ -203,7 +206,9 @@ class JsonRpcParser:
             binding.request.__pydantic_core_schema__, _drop_unreadable(params, error)
         )
         with suppress(InvalidCallError):  # other errors are reported for the original call
-            return self.parse(to_json(call | {"params": mended})) if mended != params else None
+            if mended != params:
+                return self.parse(to_json(call | {"params": mended}))
+            return None
         return None
 
 
@@ -275,7 +280,9 @@ def _number_text(body: bytes, number: float) -> CallId:
     JSON.
     """
     call: dict[str, str] = loads(body, parse_float=str, parse_int=str)
-    return call["id"].encode() if isfinite(number) else NO_ID
+    if isfinite(number):
+        return call["id"].encode()
+    return NO_ID
 
 
 def _is_strict_id(value: object) -> bool:
@@ -310,7 +317,9 @@ class JsonRpcResponseParser(Generic[Answer]):
 
     def parse(self, body: bytes) -> Answer | None:
         """Parse a result without an envelope, or raise ``ValidationError``."""
-        return None if self._adapter is None else self._parse_result(self._adapter, body)
+        if self._adapter is None:
+            return None
+        return self._parse_result(self._adapter, body)
 
     def parse_envelope(self, body: bytes) -> Answer | ErrorObject | None:
         """Parse the result or the error in a JSON-RPC envelope; raise ``ValueError`` for
@@ -349,7 +358,8 @@ def parse_error_object(error: object) -> ErrorObject:
     """
     if not is_json_object(error):
         return ErrorObject(None, error if isinstance(error, str) else to_json(error).decode())
-    code, message = error.get("code"), error.get("message")
+    code = error.get("code")
+    message = error.get("message")
     if error and not isinstance(code, int) and not isinstance(message, str):
         return ErrorObject(None, to_json(error).decode(), error.get("data"))
     return ErrorObject(

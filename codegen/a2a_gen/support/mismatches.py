@@ -251,7 +251,9 @@ class _Finder:
         if "if" not in node.keywords:
             return None
         keyword = "then" if self._is_valid(node.get_part("if"), value, path) else "else"
-        return node.get_part(keyword) if keyword in node.keywords else None
+        if keyword in node.keywords:
+            return node.get_part(keyword)
+        return None
 
     def _check_union(
         self, node: SchemaPlace, keyword: str, value: object, path: FieldPath
@@ -292,7 +294,8 @@ class _Finder:
         """Yield a node and all that apply to the same value; of a union, the branches that accept
         it.
         """
-        waiting, seen = [node], set[tuple[str, str]]()
+        waiting = [node]
+        seen = set[tuple[str, str]]()
         while waiting:
             each = self._documents.leave_out_unknown(waiting.pop())
             if (each.address, each.pointer) in seen:
@@ -453,7 +456,9 @@ def _list_first_items(node: SchemaPlace) -> list[SchemaPlace]:
 
 def _name_rest_of_items(node: SchemaPlace) -> str:
     """Name the keyword of the items behind the first ones."""
-    return "additionalItems" if is_json_array(node.keywords.get("items")) else "items"
+    if is_json_array(node.keywords.get("items")):
+        return "additionalItems"
+    return "items"
 
 
 def _quote(value: object) -> str:

@@ -120,7 +120,9 @@ class Encoded(Generic[T]):
         """Wrap JSON that a model of this type wrote, in one piece or several, a function that
         returns it when it is first needed, or a model.
         """
-        self._type, self._json, self._model = of, json, model
+        self._type = of
+        self._json = json
+        self._model = model
 
     @staticmethod
     def of(model: M) -> "Encoded[M]":
@@ -152,7 +154,9 @@ class Encoded(Generic[T]):
     @property
     def pieces(self) -> tuple[bytes, ...]:
         """Return the value as JSON, in one or several pieces, which can be sent without a copy."""
-        return self._json if isinstance(self._json, tuple) else (self.json,)
+        if isinstance(self._json, tuple):
+            return self._json
+        return (self.json,)
 
     def __repr__(self) -> str:
         return f"Encoded({self._type.__name__})"
@@ -171,7 +175,9 @@ class WireEnum(StrEnum):
     def _missing_(cls, value: object) -> Self | None:
         # By exact type: True equals 1 but is no number of a word.
         word = cls.__reads__.get(value) if type(value) is str or type(value) is int else None
-        return None if word is None else cls(word)
+        if word is None:
+            return None
+        return cls(word)
 
 
 class OpenEnum(WireEnum):

@@ -40,7 +40,8 @@ class RuleViolation(NamedTuple):
 
 def check_project(data: Mapping[str, object]) -> Iterator[RuleViolation]:
     """Report settings that can be neither built nor served."""
-    skills, auth = _table(data, "skills"), [*_BUILT_IN_GATES, *_table(data, "auth")]
+    skills = _table(data, "skills")
+    auth = [*_BUILT_IN_GATES, *_table(data, "auth")]
     surfaces = data.get("surfaces", _DEFAULT_SURFACES)
     taken: dict[str, int] = {}
     for number, surface in enumerate(surfaces if is_json_array(surfaces) else ()):
@@ -115,11 +116,9 @@ def _unknown_gate(gate: str, known: Sequence[str]) -> tuple[str, str]:
 def _suggest(name: str, known: Sequence[str], table: str) -> str:
     """Say which entry of a table was meant, or which there are."""
     close = get_close_matches(name, known, 1)
-    return (
-        f"did you mean {close[0]}?"
-        if close
-        else f"use one of {', '.join(known)}, or add [{table}.{name}]"
-    )
+    if close:
+        return f"did you mean {close[0]}?"
+    return f"use one of {', '.join(known)}, or add [{table}.{name}]"
 
 
 _MAX_NAMES = 5
@@ -182,12 +181,16 @@ def _list_skills(surface: Mapping[str, object], data: Mapping[str, object]) -> S
     chosen = surface.get(
         "skills", [surface["skill_id"]] if "skill_id" in surface else list(_table(data, "skills"))
     )
-    return chosen if is_json_array(chosen) else []
+    if is_json_array(chosen):
+        return chosen
+    return []
 
 
 def _table(data: Mapping[str, object], name: str) -> Mapping[str, object]:
     found = data.get(name)
-    return found if is_json_object(found) else {}
+    if is_json_object(found):
+        return found
+    return {}
 
 
 # --- lines of settings ---

@@ -39,14 +39,16 @@ _MAX_LEVELS: Final = 80
 """Levels of messages in a Value; readers of protocol buffers stop at 100, and envelopes are above
 it.
 """
-_LIST_LEVELS, _OBJECT_LEVELS = 2, 3
+_LIST_LEVELS = 2
+_OBJECT_LEVELS = 3
 _EXACT: Final = 2**53
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LARGEST_INT32: Final = 2**31
 _LARGEST_INT64: Final = 2**63
 _SEVEN_BITS: Final = 0x80
 _BYTES_TYPE: Final = 2
-_SECOND_CHARS, _MILLIS_CHARS = len("2026-01-31T12:00:00"), len("2026-01-31T12:00:00.000Z")
+_SECOND_CHARS = len("2026-01-31T12:00:00")
+_MILLIS_CHARS = len("2026-01-31T12:00:00.000Z")
 _ALL_BITS: Final = (1 << 64) - 1
 _NANOS: Final = 1_000_000_000
 
@@ -80,7 +82,8 @@ class UnwritableError(ValueError):
 
     def __init__(self, reason: str, path: str = "") -> None:
         super().__init__(f"{path}: {reason}" if path else reason)
-        self.reason, self.path = reason, path
+        self.reason = reason
+        self.path = path
 
 
 class UnreadableError(ValueError):
@@ -177,13 +180,19 @@ def read_value(theirs: Theirs) -> object:
         return read_list(theirs.list_value.values, read_value)
     if kind == "bool_value":
         return theirs.bool_value
-    return None if kind == "null_value" else Unreadable("is a Value without a kind")
+    if kind == "null_value":
+        return None
+    return Unreadable("is a Value without a kind")
 
 
 def _read_number(number: float) -> object:
     if number.is_integer() and -_EXACT <= number <= _EXACT:
-        return int(number) if number or copysign(1.0, number) > 0 else number
-    return number if isfinite(number) else Unreadable("is no finite number")
+        if number or copysign(1.0, number) > 0:
+            return int(number)
+        return number
+    if isfinite(number):
+        return number
+    return Unreadable("is no finite number")
 
 
 def base64_text(data: bytes) -> str:
@@ -301,7 +310,9 @@ def write_value(ours: object, levels: int = 0) -> bytes:
     if ours is None:
         return b"\x08\x00"
     if isinstance(ours, bool):
-        return b"\x20\x01" if ours else b"\x20\x00"
+        if ours:
+            return b"\x20\x01"
+        return b"\x20\x00"
     if isinstance(ours, int | float):
         return b"\x11" + pack("<d", _to_double(ours))
     if levels > _MAX_LEVELS:
@@ -311,13 +322,15 @@ def write_value(ours: object, levels: int = 0) -> bytes:
 
 def _write_container(ours: object, levels: int) -> bytes:
     if is_json_object(ours):
-        head, data = _OBJECT, write_struct(ours, levels + _OBJECT_LEVELS)
+        head = _OBJECT
+        data = write_struct(ours, levels + _OBJECT_LEVELS)
     elif is_json_array(ours):
         out: list[bytes] = []
         for each in ours:
             item = write_value(each, levels + _LIST_LEVELS)
             out += _ITEM[len(item)], item
-        head, data = _LIST, b"".join(out)
+        head = _LIST
+        data = b"".join(out)
     else:
         return b""
     return head[len(data)] + data

@@ -126,4 +126,6 @@ def _is_empty(value: object) -> bool:
 @cache
 def _find_empty_word(kind: type[object]) -> str | None:
     """Find the word of an enumeration that counts as none; other types have no words."""
-    return kind.__reads__.get(0) if issubclass(kind, WireEnum) else None
+    if issubclass(kind, WireEnum):
+        return kind.__reads__.get(0)
+    return None

@@ -48,7 +48,9 @@ class Dialect:
     @property
     def extends(self) -> str | None:
         """The older version to which it adds members."""
-        return self.bases[0] if self.bases else None
+        if self.bases:
+            return self.bases[0]
+        return None
 
     @property
     def home(self) -> str:
@@ -107,6 +109,8 @@ class ErrorRow:
         it names, else the error's.
         """
         try:
-            return error.message if self.message is None else self.message.format_map(error.details)
+            if self.message is None:
+                return error.message
+            return self.message.format_map(error.details)
         except KeyError:
             return error.message

@@ -90,7 +90,9 @@ def _bytes_schema(*_: object) -> CoreSchema:
 
 
 def _from_text(value: object) -> object:
-    return _DECODER.validate_python(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return _DECODER.validate_python(value)
+    return value
 
 
 _DECODER: Final = SchemaValidator(core_schema.bytes_schema(), CoreConfig(val_json_bytes="base64"))
@@ -126,11 +128,15 @@ def timestamp_from_text(text: str) -> datetime:
     if not _TIMESTAMP.fullmatch(text):
         raise ValueError("no date and time of RFC 3339")
     moment = datetime.fromisoformat(text.upper())
-    return moment if moment.tzinfo is UTC else _in_utc(moment)
+    if moment.tzinfo is UTC:
+        return moment
+    return _in_utc(moment)
 
 
 def _in_utc(moment: datetime) -> datetime:
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    if moment.tzinfo is None:
+        return moment.replace(tzinfo=UTC)
+    return moment.astimezone(UTC)
 
 
 def _moment(value: object) -> datetime:
@@ -214,28 +220,24 @@ def _flaw(value: object, room: int) -> _Flaw | None:
     """Return the first flaw of any value."""
     match value:
         case str():
-            return (
-                None
-                if value.isascii() or _is_unicode(value)
-                else _Flaw((), "json_text", _NO_UNICODE)
-            )
+            if value.isascii() or _is_unicode(value):
+                return None
+            return _Flaw((), "json_text", _NO_UNICODE)
         case None | bool() | JsonNull():
             return None
         case int():
             fits = -_MAX_INTEGER < value < _MAX_INTEGER
-            return (
-                None
-                if fits
-                else _Flaw((), "json_number", f"Integer has more than {_MAX_DIGITS} digits")
-            )
+            if fits:
+                return None
+            return _Flaw((), "json_number", f"Integer has more than {_MAX_DIGITS} digits")
         case float():
-            return None if isfinite(value) else _Flaw((), "json_number", "Number must be finite")
+            if isfinite(value):
+                return None
+            return _Flaw((), "json_number", "Number must be finite")
         case _ if is_json_object(value) or is_json_array(value):
-            return (
-                _flaw_inside(value, room)
-                if room
-                else _Flaw((), "json_depth", f"JSON is nested deeper than {MAX_DEPTH} levels")
-            )
+            if room:
+                return _flaw_inside(value, room)
+            return _Flaw((), "json_depth", f"JSON is nested deeper than {MAX_DEPTH} levels")
         case _:
             return _Flaw((), "json_type", f"A value of type {type(value).__name__} is no JSON")
 
@@ -302,11 +304,15 @@ def _check_value(value: object) -> object:
 
 
 def _check_parsed_or_null(value: object) -> object:
-    return JSON_NULL if value is None else _check_parsed(value)
+    if value is None:
+        return JSON_NULL
+    return _check_parsed(value)
 
 
 def _check_value_or_null(value: object) -> object:
-    return JSON_NULL if value is None else _check_value(value)
+    if value is None:
+        return JSON_NULL
+    return _check_value(value)
 
 
 def _build_annotation(

@@ -93,11 +93,9 @@ class SchemaModel(BaseModel):
                 or (written[key] is None and name not in self.__nullable__)
             ):
                 del written[key]
-        return (
-            {**written, **self._collect_nulls(by_name=info.by_alias is False)}
-            if info.exclude_none
-            else written
-        )
+        if info.exclude_none:
+            return {**written, **self._collect_nulls(by_name=info.by_alias is False)}
+        return written
 
     def _collect_nulls(self, *, by_name: bool) -> dict[str, None]:
         """Collect members that are null on purpose: ``exclude_none``, which models of protocols
@@ -161,7 +159,8 @@ class BranchSelector:
     """
 
     def __init__(self, module: str, union: str) -> None:
-        self._file, self._union = Path(module).with_name(SCHEMAS_FILE), union
+        self._file = Path(module).with_name(SCHEMAS_FILE)
+        self._union = union
 
     def __get_pydantic_core_schema__(
         self, source: object, handler: GetCoreSchemaHandler
@@ -170,11 +169,9 @@ class BranchSelector:
         read as a plain union.
         """
         schema = handler(source)
-        return (
-            core_schema.nullable_schema(self._tagged(schema["schema"]))
-            if schema["type"] == "nullable"
-            else self._tagged(schema)
-        )
+        if schema["type"] == "nullable":
+            return core_schema.nullable_schema(self._tagged(schema["schema"]))
+        return self._tagged(schema)
 
     def _tagged(self, union: core_schema.CoreSchema) -> core_schema.CoreSchema:
         plain = core_schema.no_info_wrap_validator_function(_refuse_conversion, union)

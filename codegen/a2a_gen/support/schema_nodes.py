@@ -36,8 +36,18 @@ _UNKNOWN: Final[Mapping[str, frozenset[str]]] = {
 }
 """The keywords of later drafts, which mean nothing in a draft."""
 _SCALAR_KEYWORDS: Final = (
-    *("type", "enum", "const", "format", "pattern", "minLength", "maxLength"),
-    *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+    "type",
+    "enum",
+    "const",
+    "format",
+    "pattern",
+    "minLength",
+    "maxLength",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
 )
 
 
@@ -83,7 +93,9 @@ class SchemaPlace(NamedTuple):
     @property
     def keywords(self) -> Mapping[str, Any]:
         """The keywords; a schema that is true or false has none."""
-        return self.schema if is_json_object(self.schema) else {}
+        if is_json_object(self.schema):
+            return self.schema
+        return {}
 
     def get_part(self, *steps: str | int) -> SchemaPlace:
         """Return the schema below some steps."""

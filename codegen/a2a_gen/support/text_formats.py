@@ -70,7 +70,10 @@ class TextFormat:
         parse: Callable[[str], _Text],
         render: Callable[[Any], str],
     ) -> None:
-        self._type, self._word, self._parse, self._render = python_type, word, parse, render
+        self._type = python_type
+        self._word = word
+        self._parse = parse
+        self._render = render
 
     def __get_pydantic_core_schema__(
         self, source: object, handler: GetCoreSchemaHandler
@@ -120,7 +123,9 @@ def _parse_date_time(text: str) -> TextDateTime:
 
 def _render_date_time(value: datetime) -> str:
     text = value.isoformat()
-    return f"{text[:-6]}Z" if value.tzinfo is not None and text.endswith("+00:00") else text
+    if value.tzinfo is not None and text.endswith("+00:00"):
+        return f"{text[:-6]}Z"
+    return text
 
 
 def _parse_time(text: str) -> TextTime:
@@ -129,7 +134,9 @@ def _parse_time(text: str) -> TextTime:
 
 def _render_time(value: time) -> str:
     text = value.isoformat()
-    return text.replace("+00:00", "Z") if value.tzinfo is UTC else text
+    if value.tzinfo is UTC:
+        return text.replace("+00:00", "Z")
+    return text
 
 
 # --- durations ---
@@ -138,7 +145,8 @@ _DURATION: Final = re.compile(
     r"P(?:(\d+)W|(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?)",
     re.ASCII,
 )
-_DAYS_OF_YEAR, _DAYS_OF_MONTH = 365, 30
+_DAYS_OF_YEAR = 365
+_DAYS_OF_MONTH = 30
 
 
 def _parse_duration(text: str) -> TextDuration:
@@ -162,11 +170,9 @@ def _render_duration(value: timedelta) -> str:
     clock = "".join(f"{number}{unit}" for number, unit in ((hours, "H"), (minutes, "M")) if number)
     clock += f"{seconds}{fraction}S" if seconds or fraction else ""
     days = f"{abs(value).days}D" if abs(value).days else ""
-    return (
-        f"{'-' if value < timedelta() else ''}P{days}{f'T{clock}' if clock else ''}"
-        if days or clock
-        else "PT0S"
-    )
+    if days or clock:
+        return f"{'-' if value < timedelta() else ''}P{days}{f'T{clock}' if clock else ''}"
+    return "PT0S"
 
 
 # --- bytes ---

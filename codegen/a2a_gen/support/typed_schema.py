@@ -93,16 +93,15 @@ class TypedSchema(Generic[T]):
     """True where values hold models of a protocol: an absent member of theirs is ``None``."""
 
     def __init__(self, python_type: Any, schema: Path | Mapping[str, object]) -> None:  # noqa: ANN401 - a class, a union, an alias: no checker has one type for them yet
-        self._python_type, self._source = python_type, schema
+        self._python_type = python_type
+        self._source = schema
 
     @cached_property
     def document(self) -> bytes:
         """The schema as it is served; it has no external references."""
-        return (
-            self._source.read_bytes()
-            if isinstance(self._source, Path)
-            else json.dumps(self._source).encode()
-        )
+        if isinstance(self._source, Path):
+            return self._source.read_bytes()
+        return json.dumps(self._source).encode()
 
     @cached_property
     def schema(self) -> dict[str, Any]:
@@ -205,16 +204,22 @@ def write_out_integers(value: object, error: ValidationError) -> object:
         for each in error.errors()
         if each["type"] == "int_parsing_size" and isinstance(each["input"], float)
     }
-    return _write_out(value, large) if large else None
+    if large:
+        return _write_out(value, large)
+    return None
 
 
 def _write_out(value: object, floats: AbstractSet[float]) -> object:
     """Replace some floats by equal integers."""
     if isinstance(value, float):
-        return int(value) if value in floats else value
+        if value in floats:
+            return int(value)
+        return value
     if is_json_object(value):
         return {name: _write_out(each, floats) for name, each in value.items()}
-    return [_write_out(each, floats) for each in value] if is_json_array(value) else value
+    if is_json_array(value):
+        return [_write_out(each, floats) for each in value]
+    return value
 
 
 # --- field errors ---

@@ -26,11 +26,9 @@ class AnyOf:
     ) -> core_schema.CoreSchema:
         """Replace the errors of all types with one."""
         schema = handler(source)
-        return (
-            core_schema.nullable_schema(self._plain(schema["schema"]))
-            if schema["type"] == "nullable"
-            else self._plain(schema)
-        )
+        if schema["type"] == "nullable":
+            return core_schema.nullable_schema(self._plain(schema["schema"]))
+        return self._plain(schema)
 
     def _plain(self, union: core_schema.CoreSchema) -> core_schema.CoreSchema:
         if union["type"] != "union":
@@ -61,11 +59,9 @@ class UnionByMember:
     ) -> core_schema.CoreSchema:
         """Select the branch by member instead of trying every branch."""
         schema = handler(source)
-        return (
-            core_schema.nullable_schema(self._tagged(schema["schema"]))
-            if schema["type"] == "nullable"
-            else self._tagged(schema)
-        )
+        if schema["type"] == "nullable":
+            return core_schema.nullable_schema(self._tagged(schema["schema"]))
+        return self._tagged(schema)
 
     def _tagged(self, union: core_schema.CoreSchema) -> core_schema.CoreSchema:
         if union["type"] != "union":
@@ -94,7 +90,9 @@ class UnionByMember:
             if name in value and (value[name] is not None or names[name] in self.nullable)
         }
         present = [self.by[member] for member in found]
-        return present[0] if len(present) == 1 else None
+        if len(present) == 1:
+            return present[0]
+        return None
 
 
 # --- missing tags ---
@@ -115,7 +113,9 @@ def _supply(schema: CoreSchema, document: object, definitions: dict[str, CoreSch
             return [_supply(schema.get("items_schema", {}), item, definitions) for item in document]
         case "tagged-union" if is_json_object(document):
             branch = _select_branch(schema, document, definitions)
-            return document if branch is None else _supply(branch, document, definitions)
+            if branch is None:
+                return document
+            return _supply(branch, document, definitions)
         case "model-fields" if is_json_object(document):
             return _supply_members(schema, document, definitions)
         case _:
@@ -145,7 +145,9 @@ def _select_branch(
     choices: dict[object, CoreSchema] = union["choices"]
     if isinstance(tag, str) and tag in document:
         word = document[tag]
-        return choices.get(word) if isinstance(word, str) else None
+        if isinstance(word, str):
+            return choices.get(word)
+        return None
     fitting = [
         (required, choice)
         for choice in choices.values()
@@ -166,8 +168,6 @@ def _required_names(schema: CoreSchema, definitions: dict[str, CoreSchema]) -> I
 
 def _constant(schema: CoreSchema, definitions: dict[str, CoreSchema]) -> object:
     schema = unwrap(schema, definitions)
-    return (
-        schema["expected"][0]
-        if schema.get("type") == "literal" and len(schema["expected"]) == 1
-        else None
-    )
+    if schema.get("type") == "literal" and len(schema["expected"]) == 1:
+        return schema["expected"][0]
+    return None

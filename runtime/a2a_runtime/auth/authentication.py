@@ -122,7 +122,8 @@ class Credentials(Mapping[str, str]):
 
     def get(self, key: str, default: str | None = None) -> str | None:  # type: ignore[override]  # the default is a text here
         """Return the value of a header, or the default."""
-        name, found = key.lower().encode("latin-1"), None
+        name = key.lower().encode("latin-1")
+        found = None
         for each, value in self._scope[
             "headers"
         ]:  # a loop: every request passes here, and a list costs more
@@ -130,7 +131,9 @@ class Credentials(Mapping[str, str]):
                 if found is not None:
                     raise _duplicate_error("header", key)
                 found = value
-        return default if found is None else found.decode("latin-1")
+        if found is None:
+            return default
+        return found.decode("latin-1")
 
     @property
     def scope(self) -> Mapping[str, object]:
@@ -175,7 +178,9 @@ class Credentials(Mapping[str, str]):
         verified one.
         """
         name = self._extensions.get("tls", {}).get("client_cert_name")
-        return name if isinstance(name, str) else None
+        if isinstance(name, str):
+            return name
+        return None
 
     @property
     def _extensions(self) -> Mapping[str, Mapping[object, object]]:
@@ -224,14 +229,18 @@ def parse_authorization(headers: Mapping[str, str], scheme: str) -> str | None:
     is absent or of another scheme.
     """
     found, _, value = headers.get("authorization", "").partition(" ")
-    return value.strip() if found.lower() == scheme else None
+    if found.lower() == scheme:
+        return value.strip()
+    return None
 
 
 def _find_single(pairs: Sequence[tuple[str, str]], kind: str, name: str) -> str | None:
     values = [value for key, value in pairs if key == name]
     if len(values) > 1:
         raise _duplicate_error(kind, name)
-    return values[0] if values else None
+    if values:
+        return values[0]
+    return None
 
 
 def _duplicate_error(kind: str, name: str) -> InvalidCredentialsError:

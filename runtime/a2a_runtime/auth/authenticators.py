@@ -97,7 +97,9 @@ class ApiKeyAuthenticator:
             )
         self._digest_secret = secrets.token_bytes(32)
         self._keys = {self._fingerprint(each): identity for each, identity in keys.items()}
-        self._name, self._location, self._scheme = name, location, scheme
+        self._name = name
+        self._location = location
+        self._scheme = scheme
         self._failed_attempts = failed_attempts or FailedAttemptLimiter()
 
     def authenticate(self, headers: Mapping[str, str], /) -> Identity | None:
@@ -135,14 +137,14 @@ class ApiKeyAuthenticator:
             return headers.get(self._name)
         if not isinstance(headers, Credentials):
             return None
-        return (
-            headers.get_query_parameter(self._name)
-            if self._location is KeyLocation.QUERY
-            else headers.get_cookie(self._name)
-        )
+        if self._location is KeyLocation.QUERY:
+            return headers.get_query_parameter(self._name)
+        return headers.get_cookie(self._name)
 
 
-_SCRYPT_COST, _SCRYPT_BLOCK_SIZE, _SCRYPT_PARALLELISM = 2**15, 8, 1
+_SCRYPT_COST = 2**15
+_SCRYPT_BLOCK_SIZE = 8
+_SCRYPT_PARALLELISM = 1
 _SCRYPT_MAX_BYTES = 2 * 128 * _SCRYPT_COST * _SCRYPT_BLOCK_SIZE
 _MAX_PASSWORD_CHARS = 1000
 _VERIFIED_SECONDS = 300.0
@@ -303,14 +305,10 @@ class MtlsAuthenticator:
         scheme: str = "mtls",
         callers: Mapping[str, Identity] | None = None,
     ) -> None:
-        self._trusted_networks, self._callers = (
-            [ip_network(each) for each in trusted_proxies],
-            callers,
-        )
-        self._subject_header, (self._verified_header, self._verified_value) = (
-            subject_header,
-            verified,
-        )
+        self._trusted_networks = [ip_network(each) for each in trusted_proxies]
+        self._callers = callers
+        self._subject_header = subject_header
+        (self._verified_header, self._verified_value) = verified
         self._scheme = scheme
 
     def authenticate(self, headers: Mapping[str, str], /) -> Identity | None:
@@ -319,7 +317,9 @@ class MtlsAuthenticator:
             self._read_proxy(headers) if self._trusted_networks else _read_certificate_name(headers)
         )
         if not subject or self._callers is None:
-            return Identity(subject) if subject else None
+            if subject:
+                return Identity(subject)
+            return None
         if subject not in self._callers:
             raise InvalidCredentialsError("The subject of the certificate is unknown")
         return self._callers[subject]
@@ -329,10 +329,8 @@ class MtlsAuthenticator:
         return {self._scheme: SecurityScheme(mtls_security_scheme=MutualTlsSecurityScheme())}
 
     def _read_proxy(self, headers: Mapping[str, str]) -> str | None:
-        subject, is_verified = (
-            headers.get(self._subject_header),
-            headers.get(self._verified_header) == self._verified_value,
-        )
+        subject = headers.get(self._subject_header)
+        is_verified = headers.get(self._verified_header) == self._verified_value
         if not subject and not is_verified:
             return None
         if (
@@ -354,4 +352,6 @@ class MtlsAuthenticator:
 
 
 def _read_certificate_name(headers: Mapping[str, str]) -> str | None:
-    return headers.certificate_name if isinstance(headers, Credentials) else None
+    if isinstance(headers, Credentials):
+        return headers.certificate_name
+    return None

@@ -244,11 +244,9 @@ class AuthGate:
         """Run every authenticator; the result is immediate unless one of them has to wait."""
         outcomes = [_authenticate(each, credentials) for each in self._authenticators]
         finished = [each for each in outcomes if isinstance(each, _OUTCOME_TYPES)]
-        return (
-            self._decide(finished)
-            if len(finished) == len(outcomes)
-            else self._decide_async(outcomes)
-        )
+        if len(finished) == len(outcomes):
+            return self._decide(finished)
+        return self._decide_async(outcomes)
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
         """Return the schemes of all authenticators."""
@@ -342,9 +340,11 @@ class AuthGate:
 
     def _build_caller(self, satisfied: Sequence[tuple[_RequiredScheme, Identity]]) -> Caller:
         (first, identity), *others = satisfied
-        subject, team = identity.subject, identity.team
+        subject = identity.subject
+        team = identity.team
         if self._should_qualify_subjects:
-            subject, team = f"{first.name}:{subject}", team and f"{first.name}:{team}"
+            subject = f"{first.name}:{subject}"
+            team = team and f"{first.name}:{team}"
         granted = {first.name: identity.scopes | identity.roles}
         known = identity.tenant, identity.scopes, identity.roles, identity.claims
         caller = Caller(subject, *known, team, granted, identity.expires_at, identity.token)
@@ -373,7 +373,9 @@ def _authenticate(
         outcome = authenticator.authenticate(credentials)
     except InvalidCredentialsError as error:
         return error
-    return outcome if isinstance(outcome, _OUTCOME_TYPES) else _await_outcome(outcome)
+    if isinstance(outcome, _OUTCOME_TYPES):
+        return outcome
+    return _await_outcome(outcome)
 
 
 async def _await_outcome(pending: Awaitable[Identity | None]) -> _Outcome:
@@ -392,11 +394,9 @@ def _build_challenge(scheme: SecurityScheme) -> str:
     """Name a scheme as ``WWW-Authenticate`` does; API keys have no registered name."""
     match scheme:
         case SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme=name)):
-            return (
-                'Basic realm="agent", charset="UTF-8"'
-                if name.lower() == "basic"
-                else name.capitalize()
-            )
+            if name.lower() == "basic":
+                return 'Basic realm="agent", charset="UTF-8"'
+            return name.capitalize()
         case SecurityScheme(
             api_key_security_scheme=APIKeySecurityScheme(location=location, name=name)
         ):

@@ -46,7 +46,8 @@ def host_user(
     """
 
     def identify(connection: Credentials) -> Identity | None:
-        user, auth = connection.scope.get("user"), connection.scope.get("auth")
+        user = connection.scope.get("user")
+        auth = connection.scope.get("auth")
         if user is None or not _is_authenticated(user):
             return None
         sources = (user, auth, _read_member(auth, "extras"))
@@ -152,10 +153,14 @@ def _read_member(source: object, name: str, *, default: object = None) -> object
 def _to_names(value: object) -> frozenset[str]:
     if isinstance(value, str):
         return frozenset(value.split())
-    return frozenset(map(str, value)) if isinstance(value, Iterable) else frozenset()
+    if isinstance(value, Iterable):
+        return frozenset(map(str, value))
+    return frozenset()
 
 
 def _to_seconds(value: object) -> float | None:
     if isinstance(value, datetime):
         return value.timestamp()
-    return float(value) if isinstance(value, int | float) else None
+    if isinstance(value, int | float):
+        return float(value)
+    return None

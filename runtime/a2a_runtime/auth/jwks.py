@@ -78,11 +78,9 @@ class JwksKeys:
     def find(self, key_id: str | None, algorithm: str) -> PyJWK | Awaitable[PyJWK]:
         """Return a fresh key at once, or after a refresh."""
         key = self._keys.get(key_id, algorithm)
-        return (
-            key
-            if key is not None and self._is_younger_than(self._policy.fresh_seconds)
-            else self._find_after_refresh(key_id, algorithm)
-        )
+        if key is not None and self._is_younger_than(self._policy.fresh_seconds):
+            return key
+        return self._find_after_refresh(key_id, algorithm)
 
     async def _find_after_refresh(self, key_id: str | None, algorithm: str) -> PyJWK:
         if self._refresh_lock.locked() and (key := self._get_usable(key_id, algorithm)) is not None:
@@ -104,11 +102,9 @@ class JwksKeys:
         raise UnknownKeyError
 
     def _get_usable(self, key_id: str | None, algorithm: str) -> PyJWK | None:
-        return (
-            self._keys.get(key_id, algorithm)
-            if self._is_younger_than(self._policy.max_age_seconds)
-            else None
-        )
+        if self._is_younger_than(self._policy.max_age_seconds):
+            return self._keys.get(key_id, algorithm)
+        return None
 
     def _is_younger_than(self, seconds: float) -> bool:
         return self._clock.monotonic() - self._refreshed_at < seconds
@@ -120,7 +116,8 @@ class JwksKeys:
             log.warning("jwks: refresh from %s failed: %s", self._url, error)
             audit("keys-unreadable", keys_of=self._url, reason=str(error))
             return False
-        before, self._keys = self._keys.ids, keys
+        before = self._keys.ids
+        self._keys = keys
         if before != keys.ids:
             added, removed = (
                 " ".join(sorted(ids)) for ids in (keys.ids - before, before - keys.ids)

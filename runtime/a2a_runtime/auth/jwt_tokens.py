@@ -131,9 +131,9 @@ class JwtAuthenticator:
         if header.algorithm not in self._algorithms:
             raise InvalidCredentialsError("The algorithm of the token is not allowed")
         key = self.keys.find(header.key_id, header.algorithm)
-        return (
-            self._verify(token, key) if isinstance(key, PyJWK) else self._verify_async(token, key)
-        )
+        if isinstance(key, PyJWK):
+            return self._verify(token, key)
+        return self._verify_async(token, key)
 
     @property
     def authorization_server(self) -> str:
@@ -142,7 +142,9 @@ class JwtAuthenticator:
         is_safe = issuer.scheme == "https" or (
             issuer.scheme == "http" and is_loopback(issuer.hostname or "")
         )
-        return self.validation.issuer if is_safe else ""
+        if is_safe:
+            return self.validation.issuer
+        return ""
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
         """Return the OAuth 2.0, OpenID Connect or bearer scheme."""
@@ -167,7 +169,8 @@ class JwtAuthenticator:
         return self._verify(token, await key)
 
     def _verify(self, token: str, key: PyJWK) -> Identity:
-        validation, names = self.validation, self.claim_names
+        validation = self.validation
+        names = self.claim_names
         try:
             claims: Mapping[str, object] = jwt.decode(
                 token,
@@ -197,7 +200,8 @@ class JwtAuthenticator:
 
 
 def _check_algorithms(algorithms: Iterable[str]) -> frozenset[str]:
-    chosen, known = frozenset(algorithms), PUBLIC_ALGORITHMS | SECRET_ALGORITHMS
+    chosen = frozenset(algorithms)
+    known = PUBLIC_ALGORITHMS | SECRET_ALGORITHMS
     if not chosen or chosen - known:
         wrong = ", ".join(sorted(chosen - known)) or "none"
         raise ValueError(
@@ -240,7 +244,9 @@ def _parse_header(segment: str) -> _TokenHeader:
         raise InvalidCredentialsError(_INVALID) from None
     if not is_json_object(header) or "crit" in header or "b64" in header:
         raise InvalidCredentialsError(_INVALID)
-    algorithm, key_id, kind = header.get("alg"), header.get("kid"), header.get("typ")
+    algorithm = header.get("alg")
+    key_id = header.get("kid")
+    kind = header.get("typ")
     kind = kind.lower() if isinstance(kind, str) else kind
     if (
         not isinstance(algorithm, str)
@@ -260,7 +266,9 @@ def _require_text(claims: Mapping[str, object], name: str) -> str:
 
 def _parse_expiry(value: object) -> float:
     """Convert ``exp`` to seconds; PyJWT has validated it, but accepts numbers as text too."""
-    return float(min(int(value), _MAX_TIMESTAMP)) if isinstance(value, int | float | str) else 0.0
+    if isinstance(value, int | float | str):
+        return float(min(int(value), _MAX_TIMESTAMP))
+    return 0.0
 
 
 def _collect_words(claims: Mapping[str, object], names: Iterable[str]) -> frozenset[str]:

@@ -74,11 +74,9 @@ class KeySet:
 
     def get(self, key_id: str | None, algorithm: str) -> PyJWK | None:
         """Return a key, or ``None``."""
-        return (
-            self._only_keys.get(algorithm)
-            if key_id is None
-            else self._keys.get((key_id, algorithm))
-        )
+        if key_id is None:
+            return self._only_keys.get(algorithm)
+        return self._keys.get((key_id, algorithm))
 
     @property
     def ids(self) -> frozenset[str]:
@@ -157,7 +155,9 @@ def parse_jwks(text: bytes) -> KeySet:
 
 def _parse_key_id(document: Mapping[str, object]) -> str | None:
     key_id = document.get("kid")
-    return key_id if isinstance(key_id, str) and len(key_id) <= _MAX_KEY_ID_CHARS else None
+    if isinstance(key_id, str) and len(key_id) <= _MAX_KEY_ID_CHARS:
+        return key_id
+    return None
 
 
 def _list_algorithms(document: Mapping[str, object]) -> frozenset[str]:
@@ -167,7 +167,9 @@ def _list_algorithms(document: Mapping[str, object]) -> frozenset[str]:
         (document.get("kty"), document.get("crv")), frozenset()
     )
     only = document.get("alg")
-    return algorithms if only is None else algorithms & {str(only)}
+    if only is None:
+        return algorithms
+    return algorithms & {str(only)}
 
 
 def _parse_key(document: Mapping[str, object], algorithm: str) -> PyJWK | None:
@@ -179,4 +181,6 @@ def _parse_key(document: Mapping[str, object], algorithm: str) -> PyJWK | None:
         return None
     if weakness:
         log.warning("key ignored: it is too short")
-    return None if weakness else key
+    if weakness:
+        return None
+    return key

@@ -95,7 +95,9 @@ class RateLimiter:
 
     def with_store(self, store: CounterStore) -> RateLimiter:
         """Return a limiter that counts in a store, if the limits are shared."""
-        return RateLimiter(self._limits, store.count) if self.shared else self
+        if self.shared:
+            return RateLimiter(self._limits, store.count)
+        return self
 
     def check_request(self, surface: str, caller: str) -> None:
         """Count a request whose operation is not known yet against the sum of all limits."""
@@ -208,7 +210,9 @@ class FailedAttemptLimiter:
 
 
 def _get_client_host(headers: Mapping[str, str]) -> str:
-    return headers.client_host if isinstance(headers, Credentials) else ""
+    if isinstance(headers, Credentials):
+        return headers.client_host
+    return ""
 
 
 def _remember(entries: dict[tuple[str, bytes], None], entry: tuple[str, bytes]) -> None:

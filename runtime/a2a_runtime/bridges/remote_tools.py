@@ -41,7 +41,8 @@ from a2a_runtime.typed_client.results import (
     parse_question,
 )
 
-TEXT_PARAMETER, INPUT_PARAMETER = "message", "input"
+TEXT_PARAMETER = "message"
+INPUT_PARAMETER = "input"
 _TEXT_PARAMETERS: JsonObject = {
     "type": "object",
     "properties": {
@@ -177,7 +178,9 @@ class RemoteTools(SkillClient):
         if described is None or described.input is None:
             return None
         schema: object = json.loads(await self.untyped.fetch_document(described.input.url))
-        return schema if is_json_object(schema) else {}
+        if is_json_object(schema):
+            return schema
+        return {}
 
 
 def clean_text(text: str) -> str:
@@ -190,7 +193,9 @@ def clean_text(text: str) -> str:
         if each in _KEPT_CHARACTERS or category(each) not in _HIDDEN_CATEGORIES
     ]
     shortened = "".join(seen[:_MAX_DESCRIPTION_LENGTH])
-    return shortened if len(seen) <= _MAX_DESCRIPTION_LENGTH else f"{shortened}…"
+    if len(seen) <= _MAX_DESCRIPTION_LENGTH:
+        return shortened
+    return f"{shortened}…"
 
 
 def clean_schema(schema: JsonObject) -> JsonObject:
@@ -202,10 +207,14 @@ def _clean_member(name: str, value: object) -> object:
     if name in _VALUES:
         return value
     if isinstance(value, str):
-        return clean_text(value) if name in _ANNOTATIONS else value
+        if name in _ANNOTATIONS:
+            return clean_text(value)
+        return value
     if is_json_object(value):
         return clean_schema(value)
-    return [_clean_member("", each) for each in value] if is_json_array(value) else value
+    if is_json_array(value):
+        return [_clean_member("", each) for each in value]
+    return value
 
 
 def build_tool(
@@ -236,7 +245,9 @@ def wrap_schema(schema: JsonObject, name: str) -> JsonObject:
 def _build_parameters(schema: JsonObject | None) -> JsonObject:
     if schema is None:
         return _TEXT_PARAMETERS
-    return schema if schema.get("type") == "object" else wrap_schema(schema, INPUT_PARAMETER)
+    if schema.get("type") == "object":
+        return schema
+    return wrap_schema(schema, INPUT_PARAMETER)
 
 
 def _build_message(

@@ -35,10 +35,8 @@ from a2a_runtime.surface import Surface
 
 Document: TypeAlias = dict[str, object]
 
-_SIGNATURES, _SECURITY_SCHEMES = (
-    AgentCard.wire_name("signatures"),
-    AgentCard.wire_name("security_schemes"),
-)
+_SIGNATURES = AgentCard.wire_name("signatures")
+_SECURITY_SCHEMES = AgentCard.wire_name("security_schemes")
 _HISTORY = V03AgentCapabilities.wire_name("state_transition_history")
 """Capability of 0.3 without a meaning there, which the apcore SRS wants on every card."""
 _MESH_MODES = ("application/json",)
@@ -57,7 +55,8 @@ def build_card(
     configured URL overrides ``base_url``. Without either, the card lists the interfaces that are
     not below it.
     """
-    agent, url = surface.agent, resolve_url(surface, base_url)
+    agent = surface.agent
+    url = resolve_url(surface, base_url)
     skills = [skill for skill in surface.skills.values() if skill.is_visible_to(reader)]
     return AgentCard(
         name=agent.name,
@@ -143,7 +142,8 @@ def build_mesh_card(surface: Surface, base_url: str) -> Document:
     """Build the card that consumers of mcp-mesh read; a missing text falls back to the next best
     one.
     """
-    agent, skill = surface.agent, next(iter(surface.skills.values()))
+    agent = surface.agent
+    skill = next(iter(surface.skills.values()))
     inputs = _resolve_mesh_modes(skill.input_modes, agent.default_input_modes)
     outputs = _resolve_mesh_modes(skill.output_modes, agent.default_output_modes)
     mesh_skill = AgentSkill(
@@ -239,14 +239,17 @@ def build_combined_document(surface: Surface, base_url: str) -> Document:
         for each in found
     ]
     merged: Document = reduce(_merge_documents, cards)
-    return {**merged, _SIGNATURES: signatures} if signatures else merged
+    if signatures:
+        return {**merged, _SIGNATURES: signatures}
+    return merged
 
 
 def write_card_in_both_forms(card: JsonMembers) -> Document:
     """Write a card for clients of either form of 0.3, which only differ in the security schemes; a
     signature covers the documented form alone.
     """
-    document, schemes = write_v0_3_card(card), card.get(_SECURITY_SCHEMES)
+    document = write_v0_3_card(card)
+    schemes = card.get(_SECURITY_SCHEMES)
     if schemes and _SIGNATURES not in card:
         proto = {name: write_proto_security_scheme(scheme) for name, scheme in schemes.items()}
         document["securitySchemes"] = _merge_values(document["securitySchemes"], proto)

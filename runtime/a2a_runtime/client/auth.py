@@ -54,7 +54,9 @@ class ApiKeyAuth(httpx.Auth):
     """Sends a key with every request, in a header, the query or a cookie."""
 
     def __init__(self, key: str, name: str = "X-API-Key", location: str = "header") -> None:
-        self._key, self._name, self._location = key, name, location
+        self._key = key
+        self._name = name
+        self._location = location
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
         """Add the key at its location."""
@@ -121,7 +123,9 @@ def build_auth(auth: httpx.Auth | str | Mapping[str, Credential]) -> httpx.Auth:
     """Build an ``httpx.Auth`` from a token, or from credentials by scheme name."""
     if isinstance(auth, httpx.Auth):
         return auth
-    return BearerAuth(auth) if isinstance(auth, str) else CardAuth(auth)
+    if isinstance(auth, str):
+        return BearerAuth(auth)
+    return CardAuth(auth)
 
 
 def choose_auth(card: AgentCard, credentials: Mapping[str, Credential]) -> httpx.Auth | None:
@@ -140,7 +144,11 @@ def choose_auth(card: AgentCard, credentials: Mapping[str, Credential]) -> httpx
                 if (auth := _build_scheme_auth(name, schemes[name], credentials[name])) is not None
             ]
             auths.sort(key=lambda each: isinstance(each, TokenAuth | TrustedIssuers))
-            return None if not auths else auths[0] if len(auths) == 1 else CombinedAuth(*auths)
+            if not auths:
+                return None
+            if len(auths) == 1:
+                return auths[0]
+            return CombinedAuth(*auths)
     required = " or ".join(" with ".join(names) for names in requirements)
     given = ", ".join(credentials) or "no scheme"
     fix = f'pass auth={{"{requirements[0][0]}": …}}, with the name that the card has'
@@ -155,7 +163,8 @@ def _build_scheme_auth(
     name: str, scheme: SecurityScheme, credential: Credential
 ) -> httpx.Auth | None:
     """Build the auth of one scheme; ``None`` for a certificate, which the connection presents."""
-    key, http = scheme.api_key_security_scheme, scheme.http_auth_security_scheme
+    key = scheme.api_key_security_scheme
+    http = scheme.http_auth_security_scheme
     is_basic = http is not None and http.scheme.lower() == _BASIC
     match credential:
         case ssl.SSLContext():

@@ -80,7 +80,10 @@ class CardResolver:
     def __init__(
         self, url: str, transport: HttpTransport, options: ClientOptions, headers: Mapping[str, str]
     ) -> None:
-        self.url, self._transport, self._options, self._headers = url, transport, options, headers
+        self.url = url
+        self._transport = transport
+        self._options = options
+        self._headers = headers
         self._cached: CachedCard | None = None
         self._lock = asyncio.Lock()
 
@@ -130,11 +133,9 @@ class CardResolver:
         response = await self._fetch(cached.resolved.url, cached.conditional_headers)
         if response.status == HTTPStatus.NOT_MODIFIED:
             return self._build_cached(cached.resolved, response, cached.conditional_headers)
-        return (
-            self._build_cached(await self.verify(self._parse(response)), response)
-            if response.is_success
-            else await self._discover()
-        )
+        if response.is_success:
+            return self._build_cached(await self.verify(self._parse(response)), response)
+        return await self._discover()
 
     async def _revalidate_or_keep(self, cached: CachedCard) -> CachedCard:
         """Keep a stale card while the agent is unreachable; the next request reports that."""

@@ -144,7 +144,9 @@ def build_part(content: str | Part | Mapping[str, object]) -> Part:
     """Build one part from a text or data."""
     if isinstance(content, Part):
         return content
-    return Part(text=content) if isinstance(content, str) else Part(data=dict(content))
+    if isinstance(content, str):
+        return Part(text=content)
+    return Part(data=dict(content))
 
 
 def _complete_message(
@@ -377,7 +379,9 @@ def complete_options(url: str, timeout: float | None, options: ClientOptions) ->
 
 def _add_generation(options: SendOptions | None, if_generation: int | None) -> SendOptions:
     options = options or _NO_OPTIONS
-    return options if if_generation is None else replace(options, if_generation=if_generation)
+    if if_generation is None:
+        return options
+    return replace(options, if_generation=if_generation)
 
 
 def _build_request(message: Message, options: SendOptions, *, wait: bool) -> SendMessageRequest:
@@ -391,6 +395,6 @@ def _build_request(message: Message, options: SendOptions, *, wait: bool) -> Sen
     if options.skill is not None:
         metadata = {**(metadata or {}), SKILL_ID: options.skill}
     request = SendMessageRequest(message=message, configuration=configuration, metadata=metadata)
-    return (
-        request if options.if_generation is None else add_generation(request, options.if_generation)
-    )
+    if options.if_generation is None:
+        return request
+    return add_generation(request, options.if_generation)

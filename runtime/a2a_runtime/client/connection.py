@@ -179,12 +179,10 @@ class AgentConnection(ClientConnection):
                 "auth: credentials by scheme name need a card, and interface_url=... reads "
                 "none; pass one httpx.Auth or a token"
             )
-        self._transport, self._card_resolver, self._options, self._card_auth = (
-            transport,
-            card_resolver,
-            options,
-            card_auth,
-        )
+        self._transport = transport
+        self._card_resolver = card_resolver
+        self._options = options
+        self._card_auth = card_auth
         self._resolved_card: ResolvedCard | None = None
         self._has_warned = False
         self._protocols: tuple[ClientProtocol, ...] = ()
@@ -222,7 +220,8 @@ class AgentConnection(ClientConnection):
             )
             if self._card_auth is not None:
                 self._card_auth.choose(resolved.card)
-            self._protocols, self._resolved_card = protocols, resolved
+            self._protocols = protocols
+            self._resolved_card = resolved
         return self._protocols[0]
 
     def _use_next(
@@ -470,10 +469,8 @@ class AgentConnection(ClientConnection):
         }
         if outgoing.is_message and current_origin.get() is not None:
             headers.setdefault(ON_DISCONNECT.headers[0].lower(), CANCEL)
-        safety, limit = (
-            self._get_retry_safety(operation, idempotency_key),
-            self._options.limits.response_bytes,
-        )
+        safety = self._get_retry_safety(operation, idempotency_key)
+        limit = self._options.limits.response_bytes
         response = await self._transport.fetch(outgoing, safety, headers, max_bytes=limit)
         if response.is_success:
             return response.body
@@ -495,10 +492,8 @@ class AgentConnection(ClientConnection):
         self, protocol: ClientProtocol, operation: Operation, request: WireModel
     ) -> OutgoingRequest:
         """Add the tenant, check the request against the contract, and encode it."""
-        dialect, tenant = (
-            protocol.interface.dialect,
-            self._options.tenant or protocol.interface.tenant,
-        )
+        dialect = protocol.interface.dialect
+        tenant = self._options.tenant or protocol.interface.tenant
         if tenant and not any(_TENANT_PLACEHOLDER in prefix for prefix in dialect.http_prefixes):
             raise UnsupportedOperationError(
                 f"tenant {tenant!r}: {dialect.title} has no tenants; pin 1.0, or set no tenant"
@@ -554,7 +549,8 @@ class AgentConnection(ClientConnection):
     def _check_origin(self, url: str) -> None:
         """Keep credentials from origins that only the card names."""
         if not self._is_trusted(url):
-            origin, own = to_origin(url), to_origin(self._card_resolver.url)
+            origin = to_origin(url)
+            own = to_origin(self._card_resolver.url)
             raise UntrustedOriginError(
                 f"The card of {own} leads to {origin}, which would receive the credentials; "
                 f"if the agent runs there, pass ClientOptions(trusted_origins=({origin!r},))"

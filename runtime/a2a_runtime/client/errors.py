@@ -117,7 +117,8 @@ class StreamLostError(ConnectionLostError):
         self, message: str, *, task_id: str | None = None, cursor: str | None = None
     ) -> None:
         super().__init__(message)
-        self.task_id, self.cursor = task_id, cursor
+        self.task_id = task_id
+        self.cursor = cursor
 
 
 class ClosedError(TransportError):
@@ -226,14 +227,12 @@ def error_from_http(
         document = None
     if not is_json_object(document):
         known = _TRANSPORT_STATUSES.get(status)
-        return (
-            known()
-            if known
-            else UnexpectedStatusError(
-                status,
-                f"Unexpected HTTP status {status}",
-                body[:_EXCERPT_BYTES].decode("utf-8", "replace"),
-            )
+        if known:
+            return known()
+        return UnexpectedStatusError(
+            status,
+            f"Unexpected HTTP status {status}",
+            body[:_EXCERPT_BYTES].decode("utf-8", "replace"),
         )
     inner = document.get("error")
     error = inner if is_json_object(inner) else document
@@ -312,4 +311,6 @@ def _parse_fields(values: object) -> list[tuple[str, str]]:
 
 
 def _to_text(value: object) -> str:
-    return value if isinstance(value, str) else to_json(value).decode()
+    if isinstance(value, str):
+        return value
+    return to_json(value).decode()

@@ -37,11 +37,9 @@ def has_generations(dialect: Dialect) -> bool:
 
 def find_generation(event: WireModel) -> int:
     """Return the generation of a task or of an event; 0 if it has none."""
-    return (
-        (event.generation or 0)
-        if isinstance(event, NumberedTask | TaskStatusUpdateEvent | TaskArtifactUpdateEvent)
-        else 0
-    )
+    if isinstance(event, NumberedTask | TaskStatusUpdateEvent | TaskArtifactUpdateEvent):
+        return event.generation or 0
+    return 0
 
 
 def add_generation(request: SendMessageRequest, generation: int) -> SendMessageRequest:

@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
 # The stubs of grpcio leave the types of messages open.
 
-PLAIN, TLS = "grpc", "grpcs"
+PLAIN = "grpc"
+TLS = "grpcs"
 """Schemes of the URLs of this transport."""
 
 _HTTP_HEADERS = frozenset(
@@ -107,17 +108,16 @@ class GrpcTransport(httpx.AsyncBaseTransport):
     """Calls to agents, with one channel for each address."""
 
     def __init__(self, credentials: ChannelCredentials | None, max_bytes: int) -> None:
-        self._credentials, self._max_bytes = credentials, max_bytes
+        self._credentials = credentials
+        self._max_bytes = max_bytes
         self._channels: dict[str, Channel] = {}
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Make the call that a request describes."""
         from a2a_contract import protobuf  # noqa: PLC0415 - many modules, for this binding only
 
-        method, url = (
-            protobuf.find_method(request.url.path, request.headers.get(VERSION.headers[0])),
-            str(request.url),
-        )
+        method = protobuf.find_method(request.url.path, request.headers.get(VERSION.headers[0]))
+        url = str(request.url)
         assert method is not None, "the protocol makes the path"  # noqa: S101 - a fact of the caller
         data = _write(method.request, await request.aread())
         metadata = [
@@ -143,7 +143,8 @@ class GrpcTransport(httpx.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         """Close the channels."""
-        channels, self._channels = self._channels, {}
+        channels = self._channels
+        self._channels = {}
         for each in channels.values():
             await each.close(None)
 
@@ -245,7 +246,9 @@ def _encode_event(codec: Codec, message: bytes) -> bytes:
 
     cursor = read_event_cursor(message)
     data = b"data: %b\n\n" % _read(codec, message)
-    return data if cursor is None else b"id: %b\n%b" % (cursor.encode(), data)
+    if cursor is None:
+        return data
+    return b"id: %b\n%b" % (cursor.encode(), data)
 
 
 def _write(codec: Codec, document: bytes) -> bytes:
@@ -278,13 +281,15 @@ def _to_response(error: AioRpcError, operation: Operation, url: str) -> httpx.Re
     """
     from a2a_runtime.protobuf import STATUS_TRAILER, decode_details  # noqa: PLC0415 - for this binding only
 
-    name, text = error.code().name, error.details() or ""
+    name = error.code().name
+    text = error.details() or ""
     pairs: Any = error.trailing_metadata() or ()
     trailers: Mapping[str, Any] = dict(pairs)
     details = decode_details(trailers[STATUS_TRAILER]) if STATUS_TRAILER in trailers else []
     prefixed = _ERROR_PREFIX.fullmatch(text)
     if prefixed:
-        details, text = [*details, {"reason": to_snake(prefixed[1]).upper()}], prefixed[2]
+        details = [*details, {"reason": to_snake(prefixed[1]).upper()}]
+        text = prefixed[2]
     if not details:
         _raise_connection_error(name, text, url)
     status = _select_status(name, operation)

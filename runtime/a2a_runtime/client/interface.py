@@ -22,7 +22,8 @@ from a2a_runtime.client.grpc import PLAIN, TLS
 from a2a_runtime.client.options import GRPC, HTTP_JSON, JSONRPC, Pin
 from a2a_runtime.interfaces import MISSING_EXTRA, is_grpc_installed
 
-_HTTPS, _HTTP = "https", "http"
+_HTTPS = "https"
+_HTTP = "http"
 _HOST = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?")
 _PORT = re.compile(r":[0-9]+$")
 
@@ -66,7 +67,9 @@ def _find_by_version(version: str, transport: TransportProtocol | None) -> Diale
     if not found:
         known = ", ".join(dict.fromkeys(each.spelling for each in DIALECTS.values()))
         raise NoInterfaceError(f"Pin: unknown dialect {version!r}; use one of {known}")
-    return found[-1] if transport in (HTTP_JSON, GRPC) else found[0]
+    if transport in (HTTP_JSON, GRPC):
+        return found[-1]
+    return found[0]
 
 
 def choose_interfaces(
@@ -145,7 +148,8 @@ def _to_grpc_url(address: str, card_url: str) -> str:
     """
     scheme, separator, rest = address.partition("://")
     if not separator:
-        scheme, rest = urlsplit(card_url).scheme or _HTTP, address
+        scheme = urlsplit(card_url).scheme or _HTTP
+        rest = address
     if scheme not in (_HTTPS, TLS, _HTTP, PLAIN) or not _HOST.fullmatch(rest):
         return ""
     is_tls = scheme in (_HTTPS, TLS)

@@ -37,10 +37,8 @@ if TYPE_CHECKING:
     from a2a_runtime.caller import Caller
     from a2a_runtime.crypto.keys import SigningKey
 
-_DISCOVERY_PATH, _METADATA_PATH = (
-    "/.well-known/openid-configuration",
-    "/.well-known/oauth-authorization-server",
-)
+_DISCOVERY_PATH = "/.well-known/openid-configuration"
+_METADATA_PATH = "/.well-known/oauth-authorization-server"
 _REFRESH_MARGIN_SECONDS = 30.0
 _MAX_LIFETIME_SECONDS = 10**11  # three thousand years
 _DEFAULT_LIFETIME_SECONDS = 300.0
@@ -48,14 +46,10 @@ _ASSERTION_SECONDS = 60
 _TIMEOUT = {"timeout": httpx.Timeout(30.0).as_dict()}
 _JSON_HEADERS = {"Accept": "application/json"}
 _LOCAL_HOSTS = frozenset(("localhost", "127.0.0.1", "::1"))
-_GRANT, _ASSERTION_TYPE = (
-    "urn:ietf:params:oauth:grant-type:",
-    "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
-)
-_ACCESS_TOKEN, _JWT = (
-    "urn:ietf:params:oauth:token-type:access_token",
-    "urn:ietf:params:oauth:token-type:jwt",
-)
+_GRANT = "urn:ietf:params:oauth:grant-type:"
+_ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+_ACCESS_TOKEN = "urn:ietf:params:oauth:token-type:access_token"
+_JWT = "urn:ietf:params:oauth:token-type:jwt"
 
 
 class FileToken(httpx.Auth):
@@ -158,11 +152,9 @@ class _TokenClient:
         request = httpx.Request(
             "POST", url, data=members, headers=_JSON_HEADERS, extensions=_TIMEOUT
         )
-        return (
-            next(httpx.BasicAuth(self.client_id, self.proof).auth_flow(request))
-            if isinstance(self.proof, str)
-            else request
-        )
+        if isinstance(self.proof, str):
+            return next(httpx.BasicAuth(self.client_id, self.proof).auth_flow(request))
+        return request
 
 
 class TokenAuth(httpx.Auth):
@@ -187,9 +179,12 @@ class TokenAuth(httpx.Auth):
             else []
         )
         self._url = require_https(token_url) if token_url else self._discovery_urls[0]
-        self._issuer, self._client, self._form = issuer, client, form
+        self._issuer = issuer
+        self._client = client
+        self._form = form
         self._now, self._lock = now, asyncio.Lock()
-        self._token, self._expires_at = "", 0.0
+        self._token = ""
+        self._expires_at = 0.0
 
     async def async_auth_flow(
         self, request: httpx.Request
@@ -247,14 +242,16 @@ class TokenAuth(httpx.Auth):
                 f"({response.status_code}); pass the token URL itself"
             )
         try:
-            self._url, self._discovery_urls = require_https(url), []
+            self._url = require_https(url)
+            self._discovery_urls = []
         except ValueError as error:
             raise TokenError(str(error)) from error
         return True
 
     def _store_token(self, response: httpx.Response) -> None:
         document = parse_json_object(response)
-        token, seconds = document.get("access_token"), document.get("expires_in")
+        token = document.get("access_token")
+        seconds = document.get("expires_in")
         if response.status_code != HTTPStatus.OK or not isinstance(token, str) or not token:
             reason = document.get("error")
             raise TokenError(
@@ -340,7 +337,8 @@ class JwtAssertion(TokenAuth):
             _TokenClient("", None),
             _with_scopes({"grant_type": f"{_GRANT}jwt-bearer"}, scopes),
         )
-        self._assertion, self._subject = assertion, subject
+        self._assertion = assertion
+        self._subject = subject
 
     def _build_form(self) -> Mapping[str, str]:
         own = self._assertion
@@ -414,15 +412,15 @@ class _ExchangedToken(TokenAuth):
         self._actor = settings.actor
 
     def _build_form(self) -> Mapping[str, str]:
-        return (
-            self._form
-            if self._actor is None
-            else {**self._form, "actor_token": self._actor.read(), "actor_token_type": _JWT}
-        )
+        if self._actor is None:
+            return self._form
+        return {**self._form, "actor_token": self._actor.read(), "actor_token_type": _JWT}
 
 
 def _with_scopes(form: Mapping[str, str], scopes: Sequence[str]) -> Mapping[str, str]:
-    return {**form, "scope": " ".join(scopes)} if scopes else form
+    if scopes:
+        return {**form, "scope": " ".join(scopes)}
+    return form
 
 
 def _list_discovery_urls(issuer: str) -> Sequence[str]:
@@ -449,4 +447,6 @@ def parse_json_object(response: httpx.Response) -> Mapping[str, object]:
         document: object = from_json(response.content)
     except ValueError:
         document = None
-    return document if is_json_object(document) else {}
+    if is_json_object(document):
+        return document
+    return {}

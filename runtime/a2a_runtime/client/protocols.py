@@ -134,7 +134,9 @@ class JsonRpcProtocol(ClientProtocol):
     def extract_result(self, body: bytes) -> bytes:
         """Return the result member of the envelope."""
         envelope: object = from_json(body)
-        return to_json(envelope.get("result")) if is_json_object(envelope) else body
+        if is_json_object(envelope):
+            return to_json(envelope.get("result"))
+        return body
 
     def to_error(
         self, operation: Operation, status: int, body: bytes, *, has_task: bool = True
@@ -156,7 +158,9 @@ class JsonRpcProtocol(ClientProtocol):
         """Find the binding of the method."""
         dialect = self.interface.dialect.name
         call = operation.calls.get(dialect)
-        return METHODS[dialect].get(call.method) if call and call.method else None
+        if call and call.method:
+            return METHODS[dialect].get(call.method)
+        return None
 
 
 class RestProtocol(ClientProtocol):
@@ -194,7 +198,9 @@ class RestProtocol(ClientProtocol):
         target = self._path_builders[binding.dialect].build_member(
             operation, binding.encode_request(request)
         )
-        return None if target is None else self._address(target)
+        if target is None:
+            return None
+        return self._address(target)
 
     def _address(self, target: RequestTarget) -> OutgoingRequest:
         method, path, query, body = target
@@ -267,7 +273,8 @@ class GrpcProtocol(ClientProtocol):
 
     def encode(self, operation: Operation, request: WireModel) -> OutgoingRequest:
         """Encode a request in the JSON of the dialect."""
-        binding, dialect = self._require_binding(operation), self.interface.dialect
+        binding = self._require_binding(operation)
+        dialect = self.interface.dialect
         path = next(path for path, each in self._methods().items() if each.binding is binding)
         return OutgoingRequest(
             "POST",
@@ -305,11 +312,9 @@ class GrpcProtocol(ClientProtocol):
         from a2a_contract import protobuf  # noqa: PLC0415 - many modules, for this binding only
 
         dialect = self.interface.dialect
-        return (
-            protobuf.METHODS
-            if dialect.extends is None
-            else protobuf.EXTENDED_METHODS[dialect.version or ""]
-        )
+        if dialect.extends is None:
+            return protobuf.METHODS
+        return protobuf.EXTENDED_METHODS[dialect.version or ""]
 
 
 class DoubleBase64Protocol(ClientProtocol):
@@ -328,7 +333,9 @@ class DoubleBase64Protocol(ClientProtocol):
     ) -> OutgoingRequest | None:
         """Encode a request in the other form, and its files twice."""
         other = self._inner.encode_differently(operation, request)
-        return None if other is None else _encode_files_twice(other)
+        if other is None:
+            return None
+        return _encode_files_twice(other)
 
     def decode(self, operation: Operation, body: bytes) -> WireModel | None:
         """Decode a response whose files are encoded twice."""
@@ -350,7 +357,9 @@ class DoubleBase64Protocol(ClientProtocol):
 
 
 def _encode_files_twice(request: OutgoingRequest) -> OutgoingRequest:
-    return request if request.body is None else replace(request, body=encode_twice(request.body))
+    if request.body is None:
+        return request
+    return replace(request, body=encode_twice(request.body))
 
 
 def build_protocol(interface: Interface, *, double_base64: bool = False) -> ClientProtocol:
@@ -362,7 +371,9 @@ def build_protocol(interface: Interface, *, double_base64: bool = False) -> Clie
     else:
         protocol = RestProtocol(interface)
     is_doubled = double_base64 and has_double_base64(interface.dialect.name)
-    return DoubleBase64Protocol(protocol) if is_doubled else protocol
+    if is_doubled:
+        return DoubleBase64Protocol(protocol)
+    return protocol
 
 
 def _has_kind(value: Mapping[str, object]) -> bool:

@@ -51,4 +51,6 @@ def trace_connection(operation: Operation, interface: Interface) -> Generator[Cl
 
 def activate(span: ClientSpan | None) -> AbstractContextManager[object]:
     """Make a span the current one, so that headers are below it."""
-    return nullcontext() if span is None else span.activate()
+    if span is None:
+        return nullcontext()
+    return span.activate()

@@ -108,8 +108,12 @@ class EventParser:
         return None
 
     def _dispatch(self) -> ServerEvent | None:
-        data, name = b"\n".join(self._data), self._name or MESSAGE
+        data = b"\n".join(self._data)
+        name = self._name or MESSAGE
         has_data = bool(self._data)
         self._data.clear()
-        self._data_size, self._name = 0, ""
-        return ServerEvent(name, data, self._last_event_id) if has_data else None
+        self._data_size = 0
+        self._name = ""
+        if has_data:
+            return ServerEvent(name, data, self._last_event_id)
+        return None

@@ -68,7 +68,8 @@ TaskEvent: TypeAlias = Task | Message | TaskStatusUpdateEvent | TaskArtifactUpda
 
 TERMINAL_STATES = frozenset(map(str, TERMINAL))
 INTERRUPTED_STATES = frozenset(map(str, INTERRUPTED))
-_FIRST_EVENT_SECONDS, _CANCEL_SECONDS = 1.0, 2.0
+_FIRST_EVENT_SECONDS = 1.0
+_CANCEL_SECONDS = 2.0
 """Together below the time that a canceled handler has."""
 _FAILURES_UNTIL_READ = 3
 _MAX_REMEMBERED_EVENTS = 1000
@@ -100,17 +101,16 @@ class TaskStream:
         cursor: str | None = None,
         idempotency_key: str | None = None,
     ) -> None:
-        self.task_id, self.cursor = task_id, cursor
+        self.task_id = task_id
+        self.cursor = cursor
         self._given_cursor = cursor
         self.state: TaskState | None = None
         self._generations = GenerationTracker()
         self.is_over = False
-        self._connection, self._operation, self._request, self._idempotency_key = (
-            connection,
-            operation,
-            request,
-            idempotency_key,
-        )
+        self._connection = connection
+        self._operation = operation
+        self._request = request
+        self._idempotency_key = idempotency_key
         self._has_started = False
         self._idle = asyncio.Event()
         self._idle.set()
@@ -239,11 +239,14 @@ class TaskStream:
             event = await self._connection.get_task(self.task_id or "")
             self._generations.classify(event)
         self._update_state(event, server_event.last_event_id)
-        return None if arrival is Arrival.REPEATED else event
+        if arrival is Arrival.REPEATED:
+            return None
+        return event
 
     async def _follow(self) -> AsyncGenerator[TaskEvent, None]:
         """Follow the task over any number of connections."""
-        outage, duplicates = Outage(), _DuplicateFilter()
+        outage = Outage()
+        duplicates = _DuplicateFilter()
         began_at = self._connection.monotonic()
         while True:
             duplicates.start_connection()
@@ -327,13 +330,13 @@ class TaskStream:
 
     async def _read_stream(self, *, is_resuming: bool) -> AsyncGenerator[TaskEvent, None]:
         """Read the events of one connection."""
-        operation, request, key = self._operation, self._request, self._idempotency_key
+        operation = self._operation
+        request = self._request
+        key = self._idempotency_key
         if is_resuming:
-            operation, request, key = (
-                SUBSCRIBE_TO_TASK,
-                SubscribeToTaskRequest(id=check_task_id(self.task_id or "")),
-                None,
-            )
+            operation = SUBSCRIBE_TO_TASK
+            request = SubscribeToTaskRequest(id=check_task_id(self.task_id or ""))
+            key = None
         is_known = self.cursor == self._given_cursor or self._connection.can_continue()
         cursor = self.cursor if self.task_id and is_known else None
         async with aclosing(
@@ -362,7 +365,8 @@ class TaskStream:
             )
             event = response.task or response.message
         while True:
-            known, is_message = self.generation, isinstance(self._request, SendMessageRequest)
+            known = self.generation
+            is_message = isinstance(self._request, SendMessageRequest)
             if event is None:
                 with suppress(
                     ResponseTimeoutError
@@ -388,9 +392,11 @@ class TaskStream:
             case Message():
                 self.is_over = True
             case Task():
-                self.task_id, self.state = event.id or self.task_id, event.status.state
+                self.task_id = event.id or self.task_id
+                self.state = event.status.state
             case TaskStatusUpdateEvent():
-                self.task_id, self.state = event.task_id or self.task_id, event.status.state
+                self.task_id = event.task_id or self.task_id
+                self.state = event.status.state
             case TaskArtifactUpdateEvent():
                 self.task_id = event.task_id or self.task_id
         self.is_over = self.is_over or str(self.state) in TERMINAL_STATES
@@ -422,7 +428,9 @@ class TaskStream:
         task ends.
         """
         try:
-            return await self._fetch_final_task() if self._has_started else None
+            if self._has_started:
+                return await self._fetch_final_task()
+            return None
         except (A2AClientError, A2AError):
             return None
 

@@ -72,11 +72,9 @@ def get_retry_safety(operation: Operation, idempotency_key: str | None) -> Retry
     """Classify an operation; pass a key only if the agent supports idempotency."""
     if operation.name in _READ_OPERATIONS:
         return RetrySafety.READ
-    return (
-        RetrySafety.IDEMPOTENT
-        if idempotency_key and operation.name in _SEND_OPERATIONS
-        else RetrySafety.UNSAFE
-    )
+    if idempotency_key and operation.name in _SEND_OPERATIONS:
+        return RetrySafety.IDEMPOTENT
+    return RetrySafety.UNSAFE
 
 
 def is_retryable_error(safety: RetrySafety, error: Exception) -> bool:
@@ -120,7 +118,9 @@ def get_retry_delay(
     if attempt >= policy.attempts:
         return None
     if retry_after is not None:
-        return retry_after if retry_after <= policy.max_delay else None
+        if retry_after <= policy.max_delay:
+            return retry_after
+        return None
     doubled = policy.initial_delay * 2.0 ** min(attempt - 1, 30)
     return min(doubled * (1.0 + random_fraction), policy.max_delay)
 
@@ -185,7 +185,8 @@ class HttpTransport:
     def __init__(
         self, http: httpx.AsyncClient, options: ClientOptions, timeout: float | None
     ) -> None:
-        self._http, self._options = http, options
+        self._http = http
+        self._options = options
         self.message_seconds = timeout
         """Time of one message with all of its attempts."""
         self._read_seconds = (
@@ -219,7 +220,8 @@ class HttpTransport:
             if request.is_message
             else (self._read_seconds, self._read_timeout)
         )
-        clock, attempt = self._options.clock, 0
+        clock = self._options.clock
+        attempt = 0
         began_at = clock.monotonic()
         while True:
             attempt += 1

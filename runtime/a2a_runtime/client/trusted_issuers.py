@@ -49,10 +49,8 @@ class TrustedIssuers(httpx.Auth):
             )
         for issuer in issuers:
             require_https(issuer)
-        self._issuers, self._scopes = (
-            {name.rstrip("/"): client for name, client in issuers.items()},
-            scopes,
-        )
+        self._issuers = {name.rstrip("/"): client for name, client in issuers.items()}
+        self._scopes = scopes
         self._auths: dict[str, TokenAuth] = {}
         self._lock = asyncio.Lock()
 
@@ -102,11 +100,14 @@ class TrustedIssuers(httpx.Auth):
 
     def _find(self, url: httpx.URL) -> TokenAuth | None:
         found = [resource for resource in self._auths if _covers(resource, url)]
-        return self._auths[max(found, key=len)] if found else None
+        if found:
+            return self._auths[max(found, key=len)]
+        return None
 
     def _select(self, url: httpx.URL, response: httpx.Response) -> TokenAuth:
         """Select the first issuer of the metadata that is trusted."""
-        document, where = parse_json_object(response), response.request.url
+        document = parse_json_object(response)
+        where = response.request.url
         resource, listed, scopes = (
             document.get(name) for name in ("resource", "authorization_servers", "scopes_supported")
         )
@@ -123,7 +124,8 @@ class TrustedIssuers(httpx.Auth):
         servers = _list_texts(listed)
         issuer = next((each for each in servers if each.rstrip("/") in self._issuers), None)
         if issuer is None:
-            foreign, own = ", ".join(servers[:_MAX_LISTED]) or "no server", ", ".join(self._issuers)
+            foreign = ", ".join(servers[:_MAX_LISTED]) or "no server"
+            own = ", ".join(self._issuers)
             fix = "add one of its issuers, if you trust it"
             raise MissingCredentialsError(
                 f"{resource}: its tokens come from {foreign}; given are credentials at {own}; {fix}"
@@ -178,4 +180,6 @@ def _is_same_origin(one: httpx.URL, other: httpx.URL) -> bool:
 
 
 def _list_texts(value: object) -> Sequence[str]:
-    return [each for each in value if isinstance(each, str)] if is_json_array(value) else []
+    if is_json_array(value):
+        return [each for each in value if isinstance(each, str)]
+    return []

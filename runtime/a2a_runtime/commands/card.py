@@ -13,7 +13,8 @@ import click
 from a2a_runtime.commands.terminal.address import is_address
 from a2a_runtime.importing import MissingLibraryError, explain_missing
 
-_SIGNING, _SHOWING = "a2a_runtime.commands.card_signing", "a2a_runtime.commands.terminal.card"
+_SIGNING = "a2a_runtime.commands.card_signing"
+_SHOWING = "a2a_runtime.commands.terminal.card"
 _MODULES = {
     "keygen": (_SIGNING, "auth"),
     "show": (_SHOWING, "client"),

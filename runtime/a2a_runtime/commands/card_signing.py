@@ -159,7 +159,9 @@ def _load_trust_store(keys: str) -> TrustStore:
 def _read_document(source: str) -> bytes:
 
     try:
-        return asyncio.run(fetch_document(source)) if "://" in source else Path(source).read_bytes()
+        if "://" in source:
+            return asyncio.run(fetch_document(source))
+        return Path(source).read_bytes()
     except (DocumentFetchError, httpx.InvalidURL, OSError) as error:
         raise click.UsageError(f"{source}: cannot be read: {error}") from error
 

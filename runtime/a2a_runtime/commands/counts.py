@@ -5,4 +5,6 @@ from __future__ import annotations
 
 def pluralize(number: int, noun: str) -> str:
     """Write a number with its noun."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    if number == 1:
+        return f"{number} {noun}"
+    return f"{number} {noun}s"

@@ -177,7 +177,9 @@ def upgrade(url: str, *, dry_run: bool, sql: bool) -> None:
         if _is_postgres(url):
             postgres = _import_postgres()
             applied = [*map(str, await postgres.upgrade(url)), *await postgres.upgrade_queue(url)]
-            return f"applied {', '.join(applied)}" if applied else "up to date"
+            if applied:
+                return f"applied {', '.join(applied)}"
+            return "up to date"
         store = create_store(url)  # opening a file upgrades it
         await store.open()
         await store.close()
@@ -234,7 +236,9 @@ async def _describe_upgrade(url: str, *, as_sql: bool) -> str:
     if as_sql:
         return postgres.render_upgrade(version) or "-- up to date"
     missing = [str(number) for number in range(version + 1, postgres.REQUIRED_VERSION + 1)]
-    return f"would apply {', '.join(missing)}" if missing else "up to date"
+    if missing:
+        return f"would apply {', '.join(missing)}"
+    return "up to date"
 
 
 def _is_postgres(url: str) -> bool:
@@ -369,7 +373,8 @@ def list_tasks(
         return found
 
     for task in _run(list_all()):
-        scope, updated_at = task.scope, to_rfc3339(task.status_at)
+        scope = task.scope
+        updated_at = to_rfc3339(task.status_at)
         click.echo(
             f"{task.wire_id}\t{task.state.name.lower()}\t{task.skill}\t{updated_at}\t{scope.surface}\t{scope.tenant}\t{scope.owner}"
         )

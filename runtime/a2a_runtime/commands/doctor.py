@@ -146,4 +146,6 @@ def _print_finding(finding: Diagnosis) -> None:
 
 
 def _has_colors() -> bool | None:
-    return False if os.environ.get("NO_COLOR") else None
+    if os.environ.get("NO_COLOR"):
+        return False
+    return None

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from a2a_runtime.sources import SkillSource
 
-FOLDER, SERVERS = "extensions_dir", "mcp"
+FOLDER = "extensions_dir"
+SERVERS = "mcp"
 _FLAGS = {FOLDER: "--extensions-dir", SERVERS: "--mcp"}
 _SERVED = ("name", "description", "version", "push_notifications", "watch")
 _NEEDS: Mapping[str, Sequence[str]] = {
@@ -91,12 +92,16 @@ def take_extension_options(options: dict[str, Any]) -> dict[str, Any] | None:
             raise InvalidConfigurationError(
                 f"--{name.replace('_', '-')}: is for {flags}; give one, or remove the option"
             )
-    return taken if given else None
+    if given:
+        return taken
+    return None
 
 
 def build_app(options: dict[str, Any]) -> Litestar:
     """Build the app of a folder, or of servers."""
-    return build_servers_app(options) if options[SERVERS] else build_extensions_app(options)
+    if options[SERVERS]:
+        return build_servers_app(options)
+    return build_extensions_app(options)
 
 
 def build_servers_app(options: dict[str, Any]) -> Litestar:
@@ -106,7 +111,8 @@ def build_servers_app(options: dict[str, Any]) -> Litestar:
 
     sources = [build_server_source(server, options["mcp_env"]) for server in options[SERVERS]]
     capabilities = Capabilities(push_notifications=options["push_notifications"])
-    name, version = options["name"] or "mcp-agent", options["version"] or "0.0.0"
+    name = options["name"] or "mcp-agent"
+    version = options["version"] or "0.0.0"
     return create_app(
         Agent(
             name, options["description"] or "", version, sources=sources, capabilities=capabilities
@@ -129,7 +135,9 @@ def build_server_source(
 
     env = {name: os.environ[name] for name in variables}
     try:
-        return McpSource(server) if is_url(server) or not env else McpSource(server, env=env)
+        if is_url(server) or not env:
+            return McpSource(server)
+        return McpSource(server, env=env)
     except ValueError as error:
         raise InvalidConfigurationError(f"{subject}: {error}") from error
 

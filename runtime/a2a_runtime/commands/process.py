@@ -98,7 +98,8 @@ def _iter_setting_options(command: str) -> Iterator[_Decorator]:
     for name, facts in list_settings().items():
         if command not in facts.get("x-a2a-option", ()):
             continue
-        word, default = name.replace("_", "-"), facts["default"]
+        word = name.replace("_", "-")
+        default = facts["default"]
         is_switch = facts["type"] == "boolean"
         default_text = ("on" if default else "off") if is_switch else default
         text = (

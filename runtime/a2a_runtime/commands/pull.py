@@ -63,7 +63,8 @@ def command(
 
 def _build_agent(source: str, name: str | None, variables: tuple[str, ...]) -> Agent:
     """Build the agent that has the skills of a source, and nothing else."""
-    is_folder, is_url = Path(source).is_dir(), source.startswith(("http://", "https://"))
+    is_folder = Path(source).is_dir()
+    is_url = source.startswith(("http://", "https://"))
     if variables and (is_folder or is_url or _ATTRIBUTE.fullmatch(source)):
         raise click.UsageError(
             f"--mcp-env: {source} is no command, and only the command of an MCP server gets "

@@ -197,7 +197,9 @@ def _to_ask_name(schema: TypedSchema[object]) -> str:
         .lower()
         .strip("_")
     )
-    return name if name[:1].isalpha() else f"ask_{name}"
+    if name[:1].isalpha():
+        return name
+    return f"ask_{name}"
 
 
 def _to_class_name(skill_id: str, use: str) -> str:

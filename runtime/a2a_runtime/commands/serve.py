@@ -170,7 +170,8 @@ def command(
     if only_check:
         _check(load_app(app) if extensions is None else build_app(extensions), host)
         return
-    processes, is_reloading = options.pop("workers"), options.pop("reload")
+    processes = options.pop("workers")
+    is_reloading = options.pop("reload")
     os.environ[LISTENING_PORT] = str(port)  # registered at a mesh unless a setting names another
     os.environ[LISTENING_HOST] = host
     inherited = InheritedFiles.from_environment()
@@ -314,8 +315,6 @@ def _check_exposure(plugin: A2APlugin, host: str) -> None:
 
 
 def _find_plugin(app: object) -> A2APlugin | None:
-    return (
-        next((each for each in app.plugins if isinstance(each, A2APlugin)), None)
-        if isinstance(app, Litestar)
-        else None
-    )
+    if isinstance(app, Litestar):
+        return next((each for each in app.plugins if isinstance(each, A2APlugin)), None)
+    return None

@@ -26,7 +26,8 @@ _DEFAULT = "default"
 def describe_settings(environment: Mapping[str, str]) -> str:
     """Describe every setting, one in a line; raise the error of settings that cannot be used."""
     try:
-        settings, in_file = Settings.from_environment(environment), find_file_settings(Path.cwd())
+        settings = Settings.from_environment(environment)
+        in_file = find_file_settings(Path.cwd())
         rows = [*_list_rows(settings, in_file, environment), *_list_others(environment)]
     except ValueError as error:
         raise InvalidConfigurationError(str(error)) from error
@@ -40,10 +41,12 @@ def _list_rows(
     settings: Settings, in_file: Mapping[str, Any], environment: Mapping[str, str]
 ) -> Iterator[tuple[str, str, str]]:
     for name, facts in list_settings().items():
-        value, given = getattr(settings, name), find_given(environment, name)
+        value = getattr(settings, name)
+        given = find_given(environment, name)
         source = _DEFAULT if given is None else given_options.get(name, given.source)
         if in_file.get(name) is not None and value == _to_default(facts):
-            value, source = in_file[name], "a2a.toml"
+            value = in_file[name]
+            source = "a2a.toml"
         yield (
             to_variable(name),
             _render(value, is_masked=is_secret(name) and value != _to_default(facts)),
@@ -65,7 +68,9 @@ def _list_others(environment: Mapping[str, str]) -> Iterator[tuple[str, str, str
 
 def _to_default(facts: Mapping[str, Any]) -> object:
     default = facts["default"]
-    return tuple(cast("list[object]", default)) if isinstance(default, list) else default
+    if isinstance(default, list):
+        return tuple(cast("list[object]", default))
+    return default
 
 
 def _render(value: object, *, is_masked: bool) -> str:
@@ -73,9 +78,15 @@ def _render(value: object, *, is_masked: bool) -> str:
         scheme, separator, _ = (
             str(value).partition("://") if isinstance(value, str) else ("", "", "")
         )
-        return f"{scheme}{separator}{_MASK}" if separator else _MASK
+        if separator:
+            return f"{scheme}{separator}{_MASK}"
+        return _MASK
     if isinstance(value, bool):
-        return "on" if value else "off"
+        if value:
+            return "on"
+        return "off"
     if isinstance(value, tuple):
         return ",".join(map(str, cast("tuple[object, ...]", value)))
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value)

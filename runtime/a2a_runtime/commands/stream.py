@@ -42,7 +42,8 @@ def command(order: Order) -> None:
 async def _stream(order: Order) -> None:
     report = CallReport(as_json=order.as_json, output=order.output)
     async with order.target.open() as client:
-        message, last = await order.build_message(client), None
+        message = await order.build_message(client)
+        last = None
         conversation = CallConversation(
             client, order.build_options(), streams=None if order.target.has_card else True
         )

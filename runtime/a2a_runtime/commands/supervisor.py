@@ -68,7 +68,8 @@ class _Child:
             command, env=environment, pass_fds=(listening.fileno(), ready)
         )
         os.close(ready)
-        self._started_at, self._has_started = time.monotonic(), False
+        self._started_at = time.monotonic()
+        self._has_started = False
 
     @property
     def has_started(self) -> bool:
@@ -99,12 +100,10 @@ class Supervisor:
         *,
         is_reloading: bool = False,
     ) -> None:
-        self._command, self._listening, self._processes, self._is_reloading = (
-            command,
-            listening,
-            processes,
-            is_reloading,
-        )
+        self._command = command
+        self._listening = listening
+        self._processes = processes
+        self._is_reloading = is_reloading
         self._children: list[_Child] = []
         self._stop, self._has_changed = threading.Event(), threading.Event()
 
@@ -142,7 +141,9 @@ class Supervisor:
             if code is None or (self._is_reloading and not child.has_started):
                 continue
             if not child.has_started:
-                return code if code > 0 else 2
+                if code > 0:
+                    return code
+                return 2
             if child.may_restart:
                 log.warning(
                     "server process %d has ended (%d): starting another", child.process.pid, code

@@ -42,7 +42,8 @@ Examples:
 
 {EXIT_CODES}"""
 _STATES = {state.name.lower().replace("_", "-"): state for state in State}
-_COLUMNS, _WIDTHS = ("ID", "STATE", "CHANGED", "SKILL", "CONVERSATION"), (36, 14, 20, 16, 36)
+_COLUMNS = ("ID", "STATE", "CHANGED", "SKILL", "CONVERSATION")
+_WIDTHS = (36, 14, 20, 16, 36)
 _json_option = click.option(
     "--json",
     "as_json",

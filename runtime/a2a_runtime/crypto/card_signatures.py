@@ -81,14 +81,18 @@ class TrustStore:
 
     async def find(self, header: Mapping[str, object]) -> PyJWK | None:
         """Find the key that the header of a signature names."""
-        algorithm, key_id, url = header.get("alg"), header.get("kid"), header.get("jku")
+        algorithm = header.get("alg")
+        key_id = header.get("kid")
+        url = header.get("jku")
         if algorithm not in ALGORITHMS or not isinstance(key_id, str) or "crit" in header:
             return None
         for keys in (self.keys, (self.keys_by_url or {}).get(str(url))):
             if keys is not None:
                 try:
                     key = keys.find(key_id, str(algorithm))
-                    return await key if isawaitable(key) else key
+                    if isawaitable(key):
+                        return await key
+                    return key
                 except InvalidCredentialsError:
                     continue
         return None
@@ -159,7 +163,9 @@ def parse_header(signature: object) -> dict[str, object] | None:
         header: object = from_json(base64url_decode(protected))
     except ValueError:
         return None
-    return header if is_json_object(header) else None
+    if is_json_object(header):
+        return header
+    return None
 
 
 def _is_signature_of(signature: object, payload: bytes, key: PyJWK) -> bool:
@@ -202,7 +208,9 @@ def drop_empty(value: object) -> object:
         } or None
     if is_json_array(value):
         return [kept for each in value if (kept := drop_empty(each)) is not None] or None
-    return None if value == "" else value
+    if value == "":
+        return None
+    return value
 
 
 @cache
@@ -216,7 +224,9 @@ def _get_object(value: object, *path: str) -> Mapping[str, object]:
     """Return the object at a path, or an empty one."""
     for name in path:
         value = value.get(name) if is_json_object(value) else None
-    return value if is_json_object(value) else {}
+    if is_json_object(value):
+        return value
+    return {}
 
 
 def _select_members(
@@ -226,7 +236,8 @@ def _select_members(
     required = schema.get("required")
     selected: dict[str, object] = {}
     for member, rule in _get_object(schema, "properties").items():
-        given, is_required = value.get(member), is_json_array(required) and member in required
+        given = value.get(member)
+        is_required = is_json_array(required) and member in required
         if not is_json_object(rule):
             continue
         if given is None and should_fill and is_required:
@@ -267,12 +278,11 @@ def _select_nested(
     """Descend into objects and arrays of the contract's types; free JSON stays as it is."""
     if "$ref" in rule and is_json_object(given):
         name = _resolve_branch(_to_type_name(rule["$ref"]), given, dialect)
-        return (
-            given
-            if name is None
-            else _select_members(given, name, dialect, should_fill=should_fill)
-        )
-    items, values = rule.get("items"), rule.get("additionalProperties")
+        if name is None:
+            return given
+        return _select_members(given, name, dialect, should_fill=should_fill)
+    items = rule.get("items")
+    values = rule.get("additionalProperties")
     if is_json_array(given) and is_json_object(items):
         return [_select_nested(each, items, dialect, should_fill=should_fill) for each in given]
     if is_json_object(given) and is_json_object(values):
@@ -288,7 +298,9 @@ def _resolve_branch(name: str, given: Mapping[str, object], dialect: str) -> str
     types = _load_types(dialect)
     schema = _get_object(types, name)
     if not schema or "properties" in schema:
-        return name if schema else None
+        if schema:
+            return name
+        return None
     branches = schema.get("oneOf")
     candidates = (
         [_to_type_name(branch.get("$ref")) for branch in branches if is_json_object(branch)]

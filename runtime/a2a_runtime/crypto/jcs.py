@@ -13,8 +13,10 @@ from math import isfinite
 from a2a_contract.json_types import is_json_array, is_json_object
 
 _MAX_DEPTH = 100
-_MAX_EXACT_INTEGER, _MAX_PLAIN_INTEGER = 2**53, 10**21
-_MAX_PLAIN_EXPONENT, _MIN_PLAIN_EXPONENT = 21, -6
+_MAX_EXACT_INTEGER = 2**53
+_MAX_PLAIN_INTEGER = 10**21
+_MAX_PLAIN_EXPONENT = 21
+_MIN_PLAIN_EXPONENT = -6
 
 
 class CanonicalizationError(ValueError):

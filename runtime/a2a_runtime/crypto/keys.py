@@ -100,7 +100,9 @@ class SigningKey:
     @classmethod
     def _create(cls, private: PrivateKey, key_id: str | None, jku: str | None) -> SigningKey:
         key = cls(private, key_id or "", jku)
-        return key if key_id else cls(private, key.thumbprint, jku)
+        if key_id:
+            return key
+        return cls(private, key.thumbprint, jku)
 
     @property
     def algorithm(self) -> str:

@@ -22,7 +22,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from a2a_contract.errors import InvalidParamsError
 
 _PREFIX = "sealed:1:"
-_KEY_BYTES, _NONCE_BYTES = 32, 12
+_KEY_BYTES = 32
+_NONCE_BYTES = 12
 
 
 class DecryptionError(InvalidParamsError):

@@ -85,7 +85,8 @@ class DelayedCalls(Generic[T]):
     """
 
     def __init__(self, delay_seconds: float, callback: Callable[[T], object]) -> None:
-        self._delay_seconds, self._callback = delay_seconds, callback
+        self._delay_seconds = delay_seconds
+        self._callback = callback
         self._items: dict[T, int] = {}  # each with the round of the timer in which it was added
         self._round = 0
         self._timer: asyncio.TimerHandle | None = None

@@ -60,7 +60,8 @@ class DeferredWriter(TaskWriter):
 
     def attach(self, stored: StoredTask) -> None:
         """Let the writes begin: the task exists."""
-        self.stored, self.last_seq = stored, stored.last_seq
+        self.stored = stored
+        self.last_seq = stored.last_seq
         if not self._created.done():
             self._created.set_result(None)
 
@@ -101,11 +102,10 @@ class BegunHandler:
             dependencies, caller, ClaimedRun(planned, records), self.writer, new.message, deadline
         )
         self.context.request = info
-        self.context.can_ask, self.context.accepts_messages = skill.can_ask, skill.accepts_messages
-        call, loop = (
-            call_handler(skill, self.context, self._write_chunk),
-            asyncio.get_running_loop(),
-        )
+        self.context.can_ask = skill.can_ask
+        self.context.accepts_messages = skill.accepts_messages
+        call = call_handler(skill, self.context, self._write_chunk)
+        loop = asyncio.get_running_loop()
         clock = dependencies.clock
         origin = (
             current_origin.get()
@@ -142,7 +142,9 @@ class BegunHandler:
             return None
         try:
             result = self.task.result()
-            return None if result is None or is_job(result) else self._build_message(result)
+            if result is None or is_job(result):
+                return None
+            return self._build_message(result)
         except RunStopped:  # it has rejected or failed, which is the state of a task
             return None
         except (

@@ -58,7 +58,9 @@ class ChunkQueue:
 
     def cancel(self) -> None:
         """Drop what is not committed: the run is over."""
-        self._batch, self._waiting, self._size_bytes = [], [], 0
+        self._batch = []
+        self._waiting = []
+        self._size_bytes = 0
         if self._committing is not None:
             self._committing.cancel()
 
@@ -77,13 +79,16 @@ class ChunkQueue:
         added meanwhile waits for the next commit.
         """
         if not self._batch:
-            self._batch, self._waiting, self._size_bytes = self._waiting, [], 0
+            self._batch = self._waiting
+            self._waiting = []
+            self._size_bytes = 0
         try:
             await self._commit(self._batch)
         except StoreUnavailableError as error:
             self._failure = error
         except (Exception, RunStopped) as error:  # noqa: BLE001 - raised by the next call
-            self._failure, self._batch = error, []
+            self._failure = error
+            self._batch = []
         else:
             self._batch = []
 
@@ -96,6 +101,7 @@ class ChunkQueue:
             self._start()
 
     def _raise_failure(self) -> None:
-        failure, self._failure = self._failure, None
+        failure = self._failure
+        self._failure = None
         if failure is not None:
             raise failure

@@ -44,7 +44,8 @@ class ClaimLedger:
         """Return the claims without a run, now and at the last renewal, that no creation under way
         can have made.
         """
-        now, before = self._clock.monotonic(), self._claimed_since
+        now = self._clock.monotonic()
+        before = self._claimed_since
         self._claimed_since = {key: before.get(key, now) for key in claimed if key not in here}
         oldest_creation = next(iter(self._creations.values()), inf)
         return [

@@ -66,12 +66,10 @@ class ArtifactWriter:
         description: str | None = None,
         metadata: JsonObject | None = None,
     ) -> None:
-        self._writer, self._name, self._description, self._metadata = (
-            writer,
-            name,
-            description,
-            metadata,
-        )
+        self._writer = writer
+        self._name = name
+        self._description = description
+        self._metadata = metadata
         self._is_complete = False
 
     async def __aenter__(self) -> Self:
@@ -183,7 +181,10 @@ class ContextState:
     """
 
     def __init__(self, store: Store, scope: TaskScope, context_id: str, view: SkillView) -> None:
-        self._store, self._scope, self._context_id, self._view = store, scope, context_id, view
+        self._store = store
+        self._scope = scope
+        self._context_id = context_id
+        self._view = view
 
     @overload
     async def load(self) -> Mapping[str, object]: ...
@@ -195,7 +196,9 @@ class ContextState:
             await self._store.load_context(self._scope, self._context_id, self._view.hidden_skills)
             or {}
         )
-        return data if model is None else model.model_validate(data)
+        if model is None:
+            return data
+        return model.model_validate(data)
 
     async def update(self, data: Mapping[str, object] | BaseModel) -> None:
         """Replace the state by a mapping or a model; ``TypeError`` for anything that is no JSON
@@ -241,13 +244,15 @@ class Context:
         message: Message,
         view: SkillView = _FULL_VIEW,
     ) -> None:
-        self._dependencies, self._view = dependencies, view
+        self._dependencies = dependencies
+        self._view = view
         self.scope = scope
         """The scope of the task.
 
         With it and the task id, ``Engine.send_message`` can answer a question from elsewhere.
         """
-        self.caller, self.context_id = caller, context_id
+        self.caller = caller
+        self.context_id = context_id
         self._message = message
 
     @property
@@ -398,7 +403,8 @@ class TaskContext(Context):
             message,
             SkillView(stored.skill, stored.hidden_skills),
         )
-        self._task_id, self._deadline = stored.wire_id, deadline
+        self._task_id = stored.wire_id
+        self._deadline = deadline
         self.attempt = stored.epoch
         self._writer = writer
         self._records = claimed.records
@@ -407,11 +413,9 @@ class TaskContext(Context):
     def deadline(self) -> datetime | None:
         """The time at which the run times out; ``None`` without a timeout."""
         clock = self._dependencies.clock
-        return (
-            None
-            if self._deadline == inf
-            else to_datetime(clock.millis() + round((self._deadline - clock.monotonic()) * 1000))
-        )
+        if self._deadline == inf:
+            return None
+        return to_datetime(clock.millis() + round((self._deadline - clock.monotonic()) * 1000))
 
     def _add_usage(self, report: UsageReport) -> None:
         super()._add_usage(report)
@@ -455,7 +459,9 @@ class TaskContext(Context):
         stored = await self._dependencies.store.load_task(
             self.scope, self.task_id, include_artifacts=False
         )
-        return stored.task.model.history or () if stored else ()
+        if stored:
+            return stored.task.model.history or ()
+        return ()
 
     async def wait_ended(self) -> None:
         """Wait until the task has ended, also after this run: what a question has left open is then
@@ -537,7 +543,8 @@ class TaskContext(Context):
         schema: JsonObject | None,
         explicit_key: str | None,
     ) -> Answer:
-        key, expected = self._replay.next_key(explicit_key), replay.fingerprint(state.name, schema)
+        key = self._replay.next_key(explicit_key)
+        expected = replay.fingerprint(state.name, schema)
         answer = self._replay.find_answer(key, expected)
         if answer is not None:
             return Answer(answer)

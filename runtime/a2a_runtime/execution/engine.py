@@ -119,7 +119,9 @@ class Engine:
 
     def __init__(self, store: Store, skills: Skills, options: EngineOptions | None = None) -> None:
         options = options or EngineOptions()
-        self._store, self._skills, self._settings = store, skills, options.settings
+        self._store = store
+        self._skills = skills
+        self._settings = options.settings
         self.hub = EventHub(store, options.notifier, options.settings)
         self.readers = TaskReaders(store, self.hub)
         self._dependencies = RunDependencies(
@@ -406,10 +408,9 @@ class Engine:
         *,
         has_generation: bool,
     ) -> AcceptedMessage:
-        is_active, version = (
-            stored.state in ACTIVE,
-            stored.version if has_generation else None,
-        )  # the same version has the same generation
+        # the same version has the same generation
+        is_active = stored.state in ACTIVE
+        version = stored.version if has_generation else None
         change = (
             TaskChange(messages=(message,), expected_states=ACTIVE, expected_version=version)
             if is_active
@@ -456,7 +457,8 @@ class Engine:
         """Wait until the task of a message has ended or waits for its caller; read it only if the
         store has not returned it with its end.
         """
-        stored, cursor = accepted.stored, accepted.cursor
+        stored = accepted.stored
+        cursor = accepted.cursor
         if accepted.is_new or stored.state not in SETTLED:
             is_current = self.runner.last_seq(stored.key) == cursor
             try:
@@ -512,7 +514,9 @@ class Engine:
             await self.cancel(stored.scope, stored.wire_id)
 
     async def _cancel_until_terminal(self, stored: StoredTask) -> None:
-        cursor, mark, state = stored.last_seq, stored.mark, stored.state
+        cursor = stored.last_seq
+        mark = stored.mark
+        state = stored.state
         while state not in TERMINAL:
             if state in INTERRUPTED and await cancel_suspended(
                 self._store, self.hub, replace(stored, state=state)
@@ -522,7 +526,9 @@ class Engine:
                 self.hub.notify_others((stored.key,))
                 await self.runner.resume(stored.key)
             event = await self.wait(stored, cursor, mark=mark)
-            cursor, mark, state = event.seq, event.mark, event.state
+            cursor = event.seq
+            mark = event.mark
+            state = event.state
 
     def on_notification(self, keys: Iterable[str]) -> None:
         """Wake the readers of tasks that another process has changed."""

@@ -28,7 +28,8 @@ class Inbox:
     """Messages of one run that its handler has not taken yet."""
 
     def __init__(self, store: TaskStore, stored: StoredTask) -> None:
-        self._store, self._stored = store, stored
+        self._store = store
+        self._stored = stored
         self._unread: deque[Message] = deque()
         self._read_count = 0
         self._version: int | None = None
@@ -61,7 +62,8 @@ class Inbox:
             raise TaskNotFoundError(details={"task_id": self._stored.wire_id})
         found = [*find_incoming(stored.task.model.history or ())]
         self._unread.extend(found[self._read_count :])
-        self._read_count, self._version = len(found), stored.version
+        self._read_count = len(found)
+        self._version = stored.version
 
 
 def find_incoming(history: Sequence[Message]) -> Iterator[Message]:

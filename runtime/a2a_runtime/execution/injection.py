@@ -67,7 +67,9 @@ def find_service(handler: object) -> AbstractAsyncContextManager[object] | None:
     """
     method = inspect.unwrap(handler) if callable(handler) else handler
     service = getattr(method, "__self__", method)
-    return service if isinstance(service, AbstractAsyncContextManager) else None
+    if isinstance(service, AbstractAsyncContextManager):
+        return service
+    return None
 
 
 class RunDependencyValues:
@@ -81,13 +83,11 @@ class RunDependencyValues:
         per_run: Sequence[Provider],
         context: Context,
     ) -> None:
-        self._skill_id, self._process, self._names, self._per_run, self._context = (
-            skill_id,
-            process,
-            names,
-            per_run,
-            context,
-        )
+        self._skill_id = skill_id
+        self._process = process
+        self._names = names
+        self._per_run = per_run
+        self._context = context
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Mapping[str, object]:
@@ -140,7 +140,9 @@ class InjectedHandler:
         async with self._open(context) as values:
             if self._is_threaded:
                 result = await run_in_thread(partial(self._handler, **values), context)
-                return await result if inspect.isawaitable(result) else result
+                if inspect.isawaitable(result):
+                    return await result
+                return result
             return await self._handler(context, **values)
 
 

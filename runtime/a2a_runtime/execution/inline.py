@@ -22,7 +22,8 @@ log = logging.getLogger(__name__)
 
 async def run_inline(skill: Skill, context: Context, clock: Clock) -> Message:
     """Call a handler and return its message."""
-    outer, deadline = current_origin.get(), find_deadline(skill.timeout, context.request, clock)
+    outer = current_origin.get()
+    deadline = find_deadline(skill.timeout, context.request, clock)
     seconds = None if deadline == inf else deadline - clock.monotonic()
     if seconds is not None:
         current_origin.set(limit_origin(seconds, clock.millis()))

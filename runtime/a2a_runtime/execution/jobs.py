@@ -86,8 +86,10 @@ class BackgroundJob:
     def __init__(self, work: Callable[[BackgroundJob], object]) -> None:
         self.is_cancelled = False
         """True after a cancellation, which a plain function has to look at."""
-        self._work, self._progress = work, _NO_PROGRESS
-        self._has_news, self._is_followed = asyncio.Event(), False
+        self._work = work
+        self._progress = _NO_PROGRESS
+        self._has_news = asyncio.Event()
+        self._is_followed = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[object] | None = None
 
@@ -226,17 +228,15 @@ async def poll_job(job: Job, last: JobProgress = _NO_PROGRESS) -> JobProgress:
     try:
         status = await _await_if_needed(job.status())
         if _is_mapping(status):
-            fraction, text, word = (
-                status.get("progress"),
-                status.get("message") or status.get("progress_message"),
-                status.get("status"),
-            )
+            fraction = status.get("progress")
+            text = status.get("message") or status.get("progress_message")
+            word = status.get("status")
         else:
-            fraction, text, word = (
-                await _await_if_needed(job.progress()) if isinstance(job, HasProgress) else None,
-                None,
-                status,
+            fraction = (
+                await _await_if_needed(job.progress()) if isinstance(job, HasProgress) else None
             )
+            text = None
+            word = status
         number = float(fraction) if isinstance(fraction, int | float) else None
         return JobProgress(
             number,

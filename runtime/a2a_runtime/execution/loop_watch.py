@@ -39,14 +39,17 @@ class LoopWatch:
     """Watches the event loop in which it was started."""
 
     def __init__(self, store: RunStore, process: str, blocked_seconds: float) -> None:
-        self._store, self._process, self._blocked_seconds = store, process, blocked_seconds
+        self._store = store
+        self._process = process
+        self._blocked_seconds = blocked_seconds
         self._stopping = threading.Event()
         self._answered = threading.Event()
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
         """Start the thread."""
-        loop, thread_id = asyncio.get_running_loop(), threading.get_ident()
+        loop = asyncio.get_running_loop()
+        thread_id = threading.get_ident()
         self._thread = threading.Thread(
             target=self._watch, args=(loop, thread_id), name="a2a-loop-watch", daemon=True
         )

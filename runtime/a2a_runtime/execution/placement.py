@@ -59,11 +59,9 @@ class RunRetryPolicy:
         """Return the seconds before the next run, after a number of runs that raised; ``None`` if
         there is none.
         """
-        return (
-            None
-            if failures > self.retries
-            else min(self.delay_seconds * 2.0 ** (failures - 1), self.max_delay_seconds)
-        )
+        if failures > self.retries:
+            return None
+        return min(self.delay_seconds * 2.0 ** (failures - 1), self.max_delay_seconds)
 
 
 @dataclass(frozen=True, slots=True)

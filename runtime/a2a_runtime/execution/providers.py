@@ -75,16 +75,16 @@ class Provider:
     def value_type(self) -> object:
         """The annotated type of the value; ``None`` if it is unknown."""
         if inspect.isclass(self.function):
-            return None if hasattr(self.function, "__aenter__") else self.function
+            if hasattr(self.function, "__aenter__"):
+                return None
+            return self.function
         returned = find_annotations(self.function).get("return")
         origin = typing.get_origin(returned)
         if origin in _ITERATED and _yields(self.function):
             return typing.get_args(returned)[0]
-        return (
-            None
-            if inspect.isclass(origin or returned) and hasattr(origin or returned, "__aenter__")
-            else returned
-        )
+        if inspect.isclass(origin or returned) and hasattr(origin or returned, "__aenter__"):
+            return None
+        return returned
 
     async def open(self, values: Mapping[str, object], stack: AsyncExitStack) -> object:
         """Make the value; what has to be closed is closed by the stack."""
@@ -97,7 +97,9 @@ class Provider:
             return self._check_entered(await stack.enter_async_context(made))  # type: ignore[arg-type]  # it has the methods of one
         if _is_context(made):
             return self._check_entered(stack.enter_context(made))
-        return await made if inspect.isawaitable(made) else made
+        if inspect.isawaitable(made):
+            return await made
+        return made
 
     def _check_entered(self, value: object) -> object:
         if value is None:
@@ -229,10 +231,8 @@ def _is_compatible(given: object, wanted: object) -> bool:
     """Compare two types as far as both are classes, or unions of them."""
     if typing.get_origin(wanted) in {typing.Union, types.UnionType}:
         return any(_is_compatible(given, each) for each in typing.get_args(wanted))
-    given_class, wanted_class = (
-        typing.get_origin(given) or given,
-        typing.get_origin(wanted) or wanted,
-    )
+    given_class = typing.get_origin(given) or given
+    wanted_class = typing.get_origin(wanted) or wanted
     if not (inspect.isclass(given_class) and inspect.isclass(wanted_class)) or getattr(
         wanted_class, "_is_protocol", False
     ):

@@ -25,7 +25,8 @@ class TaskReaders:
     """Reads tasks, and follows them from an event on."""
 
     def __init__(self, store: TaskStore, hub: EventHub) -> None:
-        self._store, self._hub = store, hub
+        self._store = store
+        self._hub = hub
 
     async def load(
         self,
@@ -61,7 +62,8 @@ class TaskReaders:
             yield stored.to_event()
             if stored.state in until:
                 return
-            cursor, mark = stored.last_seq, stored.mark
+            cursor = stored.last_seq
+            mark = stored.mark
         is_at_end = cursor == stored.last_seq and mark in {0, stored.mark}
         if is_at_end and stored.state in TERMINAL:
             return
@@ -80,7 +82,8 @@ class TaskReaders:
             yield stored.to_event()
             if stored.state in until or stored.state in TERMINAL:
                 return
-            cursor, mark = stored.last_seq, stored.mark
+            cursor = stored.last_seq
+            mark = stored.mark
 
     async def wait(
         self,
@@ -106,4 +109,6 @@ class TaskReaders:
                 stored = await self.load(stored.scope, stored.wire_id, 0, include_artifacts=False)
             if stored.state in until or stored.state in TERMINAL:
                 return stored.to_event()
-            cursor, mark, is_current = stored.last_seq, stored.mark, False
+            cursor = stored.last_seq
+            mark = stored.mark
+            is_current = False

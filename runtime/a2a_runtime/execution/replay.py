@@ -58,16 +58,16 @@ class Replay:
 
     def find_answer(self, key: str, expected: str) -> Message | None:
         """Find the recorded answer to a question; ``None`` if there is none yet."""
-        question, answer = (
-            self._records.get((RecordKind.QUESTION, key)),
-            self._records.get((RecordKind.ANSWER, key)),
-        )
+        question = self._records.get((RecordKind.QUESTION, key))
+        answer = self._records.get((RecordKind.ANSWER, key))
         if question is not None and question.fingerprint != expected:
             raise HandlerChangedError(
                 f"handler changed: question {key} expected another kind of answer before"
             )
         self._pending.discard(key)
-        return None if answer is None else Message.model_validate_json(answer.body)
+        if answer is None:
+            return None
+        return Message.model_validate_json(answer.body)
 
     def find_result(self, key: str) -> ReplayRecord | None:
         """Find the recorded result of ``ctx.once``."""
@@ -112,7 +112,9 @@ class RequestInfo(Struct, frozen=True, gc=False):
         )
         if self.metadata:  # handlers may change it, and later runs get what the client has sent
             return ReplayRecord(RecordKind.REQUEST, "", self.to_json())
-        return None if is_empty else RequestRecord(RecordKind.REQUEST, "", b"", info=self)
+        if is_empty:
+            return None
+        return RequestRecord(RecordKind.REQUEST, "", b"", info=self)
 
     def to_json(self) -> bytes:
         """Serialize the request for later runs."""
@@ -161,7 +163,8 @@ def find_deadline(
     """Find the end of a run on the monotonic clock: the time limit of its skill, or that of a
     caller who waits for the task from its beginning.
     """
-    now, limit = clock.monotonic(), inf if timeout_seconds is None else timeout_seconds
+    now = clock.monotonic()
+    limit = inf if timeout_seconds is None else timeout_seconds
     deadline = None if has_answer else info.origin.get(DEADLINE)
     return now + (
         min(limit, (deadline - clock.millis()) / 1000) if isinstance(deadline, int) else limit

@@ -118,7 +118,9 @@ def _list_parts(value: object) -> list[Part]:
 
 
 def _list_items(value: object) -> Sequence[object]:
-    return cast("Sequence[object]", value) if isinstance(value, list | tuple) else ()
+    if isinstance(value, list | tuple):
+        return cast("Sequence[object]", value)
+    return ()
 
 
 def to_artifact(value: object, *, is_lossy: bool = False) -> Artifact:

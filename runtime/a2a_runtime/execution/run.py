@@ -149,7 +149,9 @@ class TaskRun:
         message: Message,
         begun: BegunCall | None = None,
     ) -> None:
-        self.skill, self._clock, self._settings = skill, dependencies.clock, dependencies.settings
+        self.skill = skill
+        self._clock = dependencies.clock
+        self._settings = dependencies.settings
         self.deadline = inf if skill.timeout is None else self._clock.monotonic() + skill.timeout
         self._begun = begun
         info = RequestInfo.from_records(claimed.records) if claimed.records else EMPTY_REQUEST_INFO
@@ -165,7 +167,8 @@ class TaskRun:
             if info is not EMPTY_REQUEST_INFO:
                 self.context.request = info
         else:
-            self.writer, self.context = begun.writer, begun.context
+            self.writer = begun.writer
+            self.context = begun.context
         if not skill.can_ask:
             self.context.can_ask = False
         if skill.accepts_messages:
@@ -185,7 +188,9 @@ class TaskRun:
     @property
     def tasks(self) -> tuple[asyncio.Task[Any], ...]:
         """The asyncio tasks of the run: its own, and that of a handler that began before it."""
-        return (self.task,) if self._begun is None else (self.task, self._begun.result)
+        if self._begun is None:
+            return (self.task,)
+        return (self.task, self._begun.result)
 
     def request_stop(self, reason: StopReason) -> None:
         """Stop the handler.
@@ -195,7 +200,8 @@ class TaskRun:
         if self.stop_reason is None or (
             self.stop_reason is StopReason.SHUTDOWN and reason is StopReason.CANCEL
         ):
-            is_first, self.stop_reason = self.stop_reason is None, reason
+            is_first = self.stop_reason is None
+            self.stop_reason = reason
             self.stop_requested_at = self._clock.monotonic()
             self.context.is_cancelled = True
             if is_first and self._phase in _INTERRUPTIBLE:
@@ -351,7 +357,9 @@ class TaskRun:
     async def _run_job(self, job: Job) -> object:
         await self.writer.mark_working()
         await self.writer.write_record(ReplayRecord(RecordKind.ONCE, JOB_MARKER, b"null"))
-        self.deadline, self._phase, self._can_release = inf, RunPhase.JOB, False
+        self.deadline = inf
+        self._phase = RunPhase.JOB
+        self._can_release = False
         self.job_started().set_result(None)
         return await await_job(
             job,
@@ -382,11 +390,9 @@ class TaskRun:
             case StopReason.TIMEOUT:
                 return RunOutcome(State.FAILED, self.context.reply(TIMED_OUT))
             case StopReason.SHUTDOWN if outcome is None:
-                return (
-                    RunOutcome(None)
-                    if self._can_release
-                    else RunOutcome(State.FAILED, self.context.reply(SERVER_SHUTDOWN))
-                )
+                if self._can_release:
+                    return RunOutcome(None)
+                return RunOutcome(State.FAILED, self.context.reply(SERVER_SHUTDOWN))
             case _:
                 return None
 
@@ -458,7 +464,9 @@ def refuse_restart(skill: Skill, claimed: ClaimedRun, message: Message) -> str |
         return JOB_LOST
     if not skill.restartable and claimed.stored.state is State.WORKING:
         return NOT_RESTARTABLE
-    return TOO_MANY_RESTARTS if claimed.crashes > skill.max_restarts else None
+    if claimed.crashes > skill.max_restarts:
+        return TOO_MANY_RESTARTS
+    return None
 
 
 async def write_chunk(
@@ -502,11 +510,9 @@ async def call_handler(
                 async for value in values:
                     await on_chunk(value)
             return None
-        return (
-            await result
-            if isinstance(result, CoroutineType) or inspect.isawaitable(result)
-            else result
-        )
+        if isinstance(result, CoroutineType) or inspect.isawaitable(result):
+            return await result
+        return result
     except BaseExceptionGroup as group:  # a signal was raised within a task group of the handler
         raise find_signal(group) or RuntimeError("a task group of the handler failed") from group
     except SystemExit as error:  # a handler must not end the process

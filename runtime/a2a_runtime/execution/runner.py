@@ -128,12 +128,11 @@ class InProcessRunner:
         self._is_worker = is_worker
         self._waiters: dict[str, asyncio.Future[None]] = {}
         """Jobs of the queue that wait for the end of a run, by task."""
-        self._dependencies, self._skills = dependencies, skills
-        self._store, self._clock, self._settings = (
-            dependencies.store,
-            dependencies.clock,
-            dependencies.settings,
-        )
+        self._dependencies = dependencies
+        self._skills = skills
+        self._store = dependencies.store
+        self._clock = dependencies.clock
+        self._settings = dependencies.settings
         self._running: dict[str, TaskRun] = {}
         self._abandoned: set[asyncio.Task[Any]] = set()
         self._finishing: dict[str, asyncio.Task[None]] = {}  # end the tasks of abandoned handlers
@@ -177,7 +176,9 @@ class InProcessRunner:
         if self._is_closing:
             return "stopping"
         overdue = self._clock.monotonic() - self._renewed_at > self._settings.lease_duration
-        return "its lease is not renewed" if overdue else ""
+        if overdue:
+            return "its lease is not renewed"
+        return ""
 
     async def close(self, grace: float) -> None:
         """Wait for the running handlers, then stop them, then abandon those that ignore the stop
@@ -229,7 +230,8 @@ class InProcessRunner:
         begun: BegunCall | None = None,
     ) -> None:
         """Run a task that this process has claimed; ``begun``: its handler is running."""
-        key, current = claimed.stored.key, self._running.get(claimed.stored.key)
+        key = claimed.stored.key
+        current = self._running.get(claimed.stored.key)
         if current is not None and current.writer.stored.epoch > claimed.stored.epoch:
             log.info(
                 "run not begun: run %d of task %s, since a later one is here",
@@ -344,12 +346,16 @@ class InProcessRunner:
     def last_seq(self, key: str) -> int | None:
         """Return the last event number of a task that runs here."""
         run = self._running.get(key)
-        return run.writer.last_seq if run is not None and run.writer.is_open else None
+        if run is not None and run.writer.is_open:
+            return run.writer.last_seq
+        return None
 
     def job_started(self, key: str) -> asyncio.Future[None] | None:
         """Return the future that is done as soon as the handler has returned a job."""
         run = self._running.get(key)
-        return None if run is None else run.job_started()
+        if run is None:
+            return None
+        return run.job_started()
 
     def notify_message(self, key: str) -> bool:
         """Make the handler of a task look for new messages; ``False`` if the task does not run
@@ -445,7 +451,8 @@ class InProcessRunner:
             for key, each in self._unknown_skill_tasks.items()
             if self._skills.find(*each) is None
         }
-        tried, left = set(self._unknown_skill_tasks), len(self._unknown_skill_tasks)
+        tried = set(self._unknown_skill_tasks)
+        left = len(self._unknown_skill_tasks)
         while not self._is_closing:
             limit = _MAX_ORPHANS + left
             found = await self._store.find_orphans(limit, self._skills.surfaces)

@@ -27,7 +27,8 @@ class TaskEnded(RunStopped):
 
     def __init__(self, state: State, message: Message) -> None:
         super().__init__(state)
-        self.state, self.message = state, message
+        self.state = state
+        self.message = message
 
 
 def find_signal(error: BaseException) -> RunStopped | None:

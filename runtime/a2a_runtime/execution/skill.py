@@ -120,11 +120,9 @@ class Skill:
         self, default: str, surface: str, delay_seconds: float = 0.0
     ) -> Deferral | None:
         """Build the job of a run on workers; ``None`` for a run in the process."""
-        return (
-            self.worker.build_deferral(surface, delay_seconds)
-            if self.is_deferred(default)
-            else None
-        )
+        if self.is_deferred(default):
+            return self.worker.build_deferral(surface, delay_seconds)
+        return None
 
 
 class HandlerParameters(NamedTuple):

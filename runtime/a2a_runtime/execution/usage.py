@@ -59,7 +59,9 @@ class UsageReport(NamedTuple):
 def read_usage(metadata: Mapping[str, object] | None) -> Usage | None:
     """Read the consumption in the metadata of a task, or of a message; ``None`` without one."""
     try:
-        return Usage.model_validate(metadata[USAGE]) if metadata and USAGE in metadata else None
+        if metadata and USAGE in metadata:
+            return Usage.model_validate(metadata[USAGE])
+        return None
     except ValidationError:
         return None
 

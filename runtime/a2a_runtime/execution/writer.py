@@ -46,8 +46,10 @@ from a2a_runtime.streams.hub import EventHub
 
 log = logging.getLogger(__name__)
 
-_INITIAL_DELAY_SECONDS, _MAX_DELAY_SECONDS = 0.05, 2.0
-_MAX_TURN_CHUNKS, _MAX_TURN_BYTES = 64, 262_144
+_INITIAL_DELAY_SECONDS = 0.05
+_MAX_DELAY_SECONDS = 2.0
+_MAX_TURN_CHUNKS = 64
+_MAX_TURN_BYTES = 262_144
 """Chunks, and their bytes, after which a handler that never waits gives way to others; one that
 yields 20,000 would delay each of them by 0.2 s, one that yields 60 of a megabyte too (measured).
 """
@@ -97,7 +99,8 @@ class TaskWriter:
         self.stored = stored
         self.is_working = stored.state is State.WORKING
         self.last_seq = stored.last_seq
-        self._dependencies, self._store = dependencies, dependencies.store
+        self._dependencies = dependencies
+        self._store = dependencies.store
         self._epoch = stored.epoch
         self._lock = asyncio.Lock()
         self._replaced_artifacts: set[str] = set()
@@ -176,7 +179,8 @@ class TaskWriter:
         if not self.is_open or self._is_revoked:
             raise RunStopped
         if self._chunks is None:
-            self._chunks, self.has_chunks = ChunkQueue(self._commit_chunks), True
+            self._chunks = ChunkQueue(self._commit_chunks)
+            self.has_chunks = True
         await self._chunks.put(self._build_write(chunk, last_chunk=last_chunk))
 
     async def _commit_chunks(self, chunks: Sequence[ChunkWrite]) -> None:
@@ -321,7 +325,8 @@ class TaskWriter:
         self._confirm(write, result)
 
     def _confirm(self, write: NumberedWrite, result: ChangeResult) -> None:
-        change, self._unconfirmed = write.change, None
+        change = write.change
+        self._unconfirmed = None
         self._confirmed_writes += 1
         if write.usage is not None:
             self._stored_usage = write.usage
@@ -339,7 +344,8 @@ class TaskWriter:
         unconfirmed comes first: the handler went on after an error, or was stopped in the middle of
         that write.
         """
-        clock, state = self._dependencies.clock, write.change.state
+        clock = self._dependencies.clock
+        state = write.change.state
         delay = _INITIAL_DELAY_SECONDS if self._unconfirmed is write else 0.0
         deadline = (
             float("inf")

@@ -64,7 +64,8 @@ class ExplorerApi:
     """The API over the agents of one place."""
 
     def __init__(self, directory: AgentDirectory, max_body_bytes: int = MAX_BODY_BYTES) -> None:
-        self._directory, self._max_body_bytes = directory, max_body_bytes
+        self._directory = directory
+        self._max_body_bytes = max_body_bytes
         self._places = Places()
         self._cards: OrderedDict[tuple[str, VisitorCredentials], CardReading] = OrderedDict()
         """Cards of agents elsewhere, so that an operation is one request there; the page reads a
@@ -245,7 +246,9 @@ class _Visit:
     def __init__(
         self, agent: ExploredAgent, visitor: VisitorCredentials, recorder: WireRecorder
     ) -> None:
-        self.agent, self.visitor, self.recorder = agent, visitor, recorder
+        self.agent = agent
+        self.visitor = visitor
+        self.recorder = recorder
 
     @property
     def key(self) -> tuple[str, VisitorCredentials]:

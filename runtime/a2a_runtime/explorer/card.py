@@ -39,7 +39,9 @@ from a2a_runtime.extensions import find_params
 _MAX_SKILLS = 200
 _MAX_PARALLEL = 8
 _MAX_UNKNOWN = 50
-ERROR, WARNING, INFO = "error", "warning", "info"
+ERROR = "error"
+WARNING = "warning"
+INFO = "info"
 
 
 async def describe_agent(session: AgentSession) -> dict[str, object]:
@@ -165,7 +167,8 @@ async def _describe_skills(
     contracts: Mapping[str, SkillSchemas] = params.skills if params else {}
     usable = next((each.id for each in interfaces if each.usable is not None), None)
     connection = session.connect(resolved, usable)[0] if usable is not None and contracts else None
-    trusted, limit = [*iter_trusted(session.agent, interfaces)], asyncio.Semaphore(_MAX_PARALLEL)
+    trusted = [*iter_trusted(session.agent, interfaces)]
+    limit = asyncio.Semaphore(_MAX_PARALLEL)
 
     async def read(reference: SchemaReference | None) -> object:
         if connection is None or reference is None or not is_same_origin(reference.url, trusted):
@@ -198,7 +201,9 @@ async def _read_schema(connection: AgentConnection, reference: SchemaReference) 
         document = await connection.fetch_document(reference.url)
     except (A2AClientError, A2AError):
         return None
-    return _parse_json(document) if sha256(document).hexdigest() == reference.sha256 else None
+    if sha256(document).hexdigest() == reference.sha256:
+        return _parse_json(document)
+    return None
 
 
 def _find(path: str, text: str, level: str) -> dict[str, str]:
@@ -217,7 +222,9 @@ def _guess_dialect(document: Mapping[str, object]) -> Dialect:
     """Guess the dialect of a card that no reader takes."""
     if "supportedInterfaces" in document:
         return CANONICAL
-    return V0_3 if "protocolVersion" in document or "preferredTransport" in document else MESH
+    if "protocolVersion" in document or "preferredTransport" in document:
+        return V0_3
+    return MESH
 
 
 @cache
@@ -225,7 +232,9 @@ def _load_schema(dialect: str) -> Mapping[str, object]:
     document: object = from_json(
         (files("a2a_contract") / "schemas" / f"{dialect}.json").read_bytes()
     )
-    return document if is_json_object(document) else {}
+    if is_json_object(document):
+        return document
+    return {}
 
 
 @cache
@@ -249,7 +258,8 @@ def _list_unknown(
         if not is_json_object(rule):
             yield (*path, name)
             continue
-        items, values = rule.get("items"), rule.get("additionalProperties")
+        items = rule.get("items")
+        values = rule.get("additionalProperties")
         if "$ref" in rule:
             yield from _list_unknown(each, _to_type_name(rule), dialect, (*path, name))
         elif is_json_array(each) and is_json_object(items) and "$ref" in items:

@@ -46,7 +46,9 @@ class ExploredAgent:
 
     def restrict(self, visitor: VisitorCredentials) -> VisitorCredentials:
         """Leave out the credentials that are not for this agent."""
-        return visitor if self.schemes is None else visitor.restrict_to(self.schemes)
+        if self.schemes is None:
+            return visitor
+        return visitor.restrict_to(self.schemes)
 
     def to_dict(self) -> dict[str, object]:
         """Return what the page lists."""

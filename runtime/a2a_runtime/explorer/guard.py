@@ -43,7 +43,8 @@ def check_host(request: HttpRequest, hosts: Iterable[str]) -> None:
             f"Explorer: not at the host {host[:100]!r}; open the address that the command "
             "has printed"
         )
-    origin, site = request.headers.get(b"origin"), request.headers.get(b"sec-fetch-site")
+    origin = request.headers.get(b"origin")
+    site = request.headers.get(b"sec-fetch-site")
     is_own = origin is None or origin.decode("latin-1").lower().partition("://")[2] == host
     if not is_own or (site is not None and site not in _OWN_SITES and not _is_navigation(request)):
         raise ForeignRequestError("Explorer: pages of other origins may not call this")

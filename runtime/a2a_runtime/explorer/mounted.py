@@ -111,16 +111,16 @@ class MountedDirectory:
         allowed_hosts: Sequence[str],
         get_token: Callable[[], str],
     ) -> None:
-        self._get_surfaces, self._allowed_hosts, self._get_token = (
-            get_surfaces,
-            allowed_hosts,
-            get_token,
-        )
+        self._get_surfaces = get_surfaces
+        self._allowed_hosts = allowed_hosts
+        self._get_token = get_token
 
     @property
     def mode(self) -> str:
         """The place: that of the command if it has set a token."""
-        return "command" if self._get_token() else "mounted"
+        if self._get_token():
+            return "command"
+        return "mounted"
 
     def check(self, request: HttpRequest) -> None:
         """Refuse what does not come from the page of this app."""
@@ -155,7 +155,9 @@ class MountedDirectory:
         surface = next(
             (each for each in self._get_surfaces() if _to_id(each) == unquote(agent_id)), None
         )
-        return None if surface is None else _build_agent(surface, request)
+        if surface is None:
+            return None
+        return _build_agent(surface, request)
 
 
 async def _admit(surface: Surface, request: HttpRequest) -> None:
@@ -225,11 +227,9 @@ def _find_path(page_path: str, outgoing: httpx.Request, surface: Surface, url: s
     """Find the path of a URL in the app: below a surface it may be another one than in the public
     address.
     """
-    prefix, path, public = (
-        page_path.rpartition(_API)[0],
-        outgoing.url.path,
-        urlsplit(url).path.rstrip("/"),
-    )
+    prefix = page_path.rpartition(_API)[0]
+    path = outgoing.url.path
+    public = urlsplit(url).path.rstrip("/")
     if f"{path}/".startswith(f"{public}/"):
         return (prefix + surface.path + path.removeprefix(public)) or "/"
     return path

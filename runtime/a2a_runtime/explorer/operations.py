@@ -40,7 +40,10 @@ from a2a_runtime.explorer.wire import Exchange
 
 _SENDS = (SEND_MESSAGE, SEND_STREAMING_MESSAGE)
 _MAX_BUFFERED_EVENTS = 64
-EXCHANGE, EVENT, END, ERROR = "exchange", "event", "end", "error"
+EXCHANGE = "exchange"
+EVENT = "event"
+END = "end"
+ERROR = "error"
 
 
 class PageEvent(NamedTuple):
@@ -95,7 +98,9 @@ async def run_operation(session: AgentSession, call: PageCall) -> object:
     if call.operation is GET_EXTENDED_AGENT_CARD:
         return (await connection.get_extended_card()).to_dict()
     result = await connection.execute(call.operation, call.request, _build_key(call))
-    return None if result is None else result.to_dict()
+    if result is None:
+        return None
+    return result.to_dict()
 
 
 async def stream_operation(
@@ -163,7 +168,9 @@ def _complete(operation: Operation, given: Mapping[str, object]) -> Mapping[str,
 
 
 def _build_key(call: PageCall) -> str | None:
-    return str(uuid4()) if call.operation in _SENDS else None
+    if call.operation in _SENDS:
+        return str(uuid4())
+    return None
 
 
 def _read_text(document: Mapping[str, object], name: str) -> str | None:

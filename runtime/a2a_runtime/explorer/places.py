@@ -44,4 +44,6 @@ class Places:
 def _find_visitor(request: HttpRequest) -> str:
     """Find the address of a visitor; an IPv6 address counts as its network."""
     address = request.client_address
-    return to_network(address) if address else ""
+    if address:
+        return to_network(address)
+    return ""

@@ -6,15 +6,13 @@ from __future__ import annotations
 
 from a2a_contract.v1_0 import AgentCard, OAuth2SecurityScheme, SecurityScheme
 
-API_KEY, BASIC, BEARER, HTTP, OAUTH2, OPEN_ID_CONNECT, MUTUAL_TLS = (
-    "apiKey",
-    "basic",
-    "bearer",
-    "http",
-    "oauth2",
-    "openIdConnect",
-    "mutualTls",
-)
+API_KEY = "apiKey"
+BASIC = "basic"
+BEARER = "bearer"
+HTTP = "http"
+OAUTH2 = "oauth2"
+OPEN_ID_CONNECT = "openIdConnect"
+MUTUAL_TLS = "mutualTls"
 
 
 def describe_security(card: AgentCard) -> list[dict[str, object]]:

@@ -89,7 +89,10 @@ class AgentSession:
     ) -> None:
         """Take a card that was read before, if there is one."""
         auth = visitor.build_auth() or (None if agent.auth is None else build_auth(agent.auth))
-        self.agent, self.visitor, self.recorder, self._known = agent, visitor, recorder, known
+        self.agent = agent
+        self.visitor = visitor
+        self.recorder = recorder
+        self._known = known
         self._card_auth = auth if isinstance(auth, CardAuth) else None
         self._options = replace(agent.options, retry_policy=_ONE_ATTEMPT)
         calls = GrpcTransport(agent.options.grpc_credentials, agent.options.limits.response_bytes)
@@ -187,10 +190,12 @@ class AgentSession:
 class _RecordingResolver(CardResolver):
     """A resolver that keeps the document that it could not use."""
 
-    body, body_url = b"", ""
+    body = b""
+    body_url = ""
 
     def _parse(self, response: ClientResponse) -> ResolvedCard:
-        self.body, self.body_url = response.body, response.url
+        self.body = response.body
+        self.body_url = response.url
         return super()._parse(response)
 
 

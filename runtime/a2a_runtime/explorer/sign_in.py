@@ -95,7 +95,8 @@ async def build_sign_in(
     """Build the address of the issuer for a popup, and what the page has to remember."""
     request = SignInRequest.parse(document)
     issuer = await _find_issuer(session, _require_card(reading), request.scheme)
-    state, verifier = token_urlsafe(24), token_urlsafe(48)
+    state = token_urlsafe(24)
+    verifier = token_urlsafe(48)
     challenge = urlsafe_b64encode(sha256(verifier.encode()).digest()).rstrip(b"=").decode()
     scopes = request.scopes or issuer.scopes
     query = {
@@ -130,7 +131,8 @@ async def exchange_code(
     )
     response = await _request(session, "POST", issuer.token_url, form, auth)
     answer = parse_json_object(response)
-    token, kind = answer.get("access_token"), answer.get("token_type", "Bearer")
+    token = answer.get("access_token")
+    kind = answer.get("token_type", "Bearer")
     if (
         response.status_code != HTTPStatus.OK
         or not isinstance(token, str)
@@ -188,11 +190,9 @@ async def _find_issuer(session: AgentSession, card: AgentCard, name: str) -> Iss
 def _read_flow(scheme: SecurityScheme, scopes: tuple[str, ...]) -> Issuer | None:
     oauth = scheme.oauth2_security_scheme
     flow = oauth.flows.authorization_code if oauth is not None else None
-    return (
-        None
-        if flow is None
-        else Issuer(flow.authorization_url, flow.token_url, scopes or tuple(flow.scopes))
-    )
+    if flow is None:
+        return None
+    return Issuer(flow.authorization_url, flow.token_url, scopes or tuple(flow.scopes))
 
 
 async def _discover(
@@ -291,6 +291,6 @@ def _require_card(reading: CardReading) -> AgentCard:
 
 def _read_text(document: Mapping[str, object], name: str) -> str:
     value = document.get(name)
-    return (
-        value if isinstance(value, str) and len(value) <= _MAX_TEXT and value.isprintable() else ""
-    )
+    if isinstance(value, str) and len(value) <= _MAX_TEXT and value.isprintable():
+        return value
+    return ""

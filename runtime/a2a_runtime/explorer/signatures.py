@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from a2a_runtime.auth.keys import KeySet
     from a2a_runtime.client.options import VerifiesCards
 
-VALID, OWN_KEY, INVALID, UNKNOWN_KEY = "valid", "own-key", "invalid", "unknown-key"
+VALID = "valid"
+OWN_KEY = "own-key"
+INVALID = "invalid"
+UNKNOWN_KEY = "unknown-key"
 _MAX_SIGNATURES = 16
 
 
@@ -53,12 +56,14 @@ async def describe_signatures(
     key_sets: dict[str, KeySet | None] = {}
     described: list[dict[str, str]] = []
     for signature in listed[:_MAX_SIGNATURES]:
-        header, card = parse_header(signature) or {}, {**document, "signatures": [signature]}
+        header = parse_header(signature) or {}
+        card = {**document, "signatures": [signature]}
         url = (
             urljoin(resolved.url, str(header["jku"])) if isinstance(header.get("jku"), str) else ""
         )
         if trusted is not None and await _is_trusted(trusted, card, resolved):
-            status, text = VALID, "by a key of --card-key"
+            status = VALID
+            text = "by a key of --card-key"
         else:
             if url not in key_sets:
                 key_sets[url] = await _read_keys(session, resolved, url)
@@ -92,7 +97,8 @@ async def _verify(
     from a2a_runtime.auth.keys import UnknownKeyError  # noqa: PLC0415 - an extra
     from a2a_runtime.crypto.card_signatures import TrustStore, UntrustedCardError, verify_card  # noqa: PLC0415 - as above
 
-    key_id, algorithm = header.get("kid"), header.get("alg")
+    key_id = header.get("kid")
+    algorithm = header.get("alg")
     if keys is None or not isinstance(key_id, str) or not isinstance(algorithm, str):
         return (
             UNKNOWN_KEY,

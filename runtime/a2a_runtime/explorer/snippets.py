@@ -188,7 +188,9 @@ def _with_tenant(request: WireModel, interface: Interface) -> WireModel:
         and "tenant" in type(request).model_fields
         and "tenant" not in request.model_fields_set
     )
-    return request.model_copy(update={"tenant": interface.tenant}) if is_open else request
+    if is_open:
+        return request.model_copy(update={"tenant": interface.tenant})
+    return request
 
 
 def _name_binding(binding: TransportProtocol) -> str:

@@ -40,7 +40,9 @@ from a2a_runtime.explorer.security import API_KEY, BASIC, describe_scheme
 from a2a_runtime.explorer.visitor import VisitorCredentials
 from a2a_runtime.extensions import SKILL_ID, find_params
 
-TOKEN_VARIABLE, KEY_VARIABLE, USER_VARIABLE = "A2A_CALL_TOKEN", "A2A_KEY", "A2A_USER"
+TOKEN_VARIABLE = "A2A_CALL_TOKEN"
+KEY_VARIABLE = "A2A_KEY"
+USER_VARIABLE = "A2A_USER"
 _BINDING_OPTIONS = {JSONRPC: "jsonrpc", HTTP_JSON: "http+json", GRPC: "grpc"}
 _AUTHORIZATION = "authorization"
 _PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
@@ -184,7 +186,8 @@ def build_python(code: CodeRequest) -> str:
 
 def build_typed(code: CodeRequest) -> Iterator[str]:
     """Build a program with a generated client, for a message to a typed skill."""
-    skill, request = code.skill, code.request
+    skill = code.skill
+    request = code.request
     params = find_params(code.card, SKILL_SCHEMAS)
     if (
         params is None
@@ -205,10 +208,8 @@ def build_typed(code: CodeRequest) -> Iterator[str]:
     if not words or not words[0][0].isalpha():
         return
     folder = "_".join(words).lower() + "_client"
-    constant, name = (
-        _to_method(skill or "").upper(),
-        "".join(word[0].upper() + word[1:] for word in words),
-    )
+    constant = _to_method(skill or "").upper()
+    name = "".join(word[0].upper() + word[1:] for word in words)
     call = f"client.{constant.lower()}(request)"
     use = (
         [f"async for chunk in {call}:", "    print(chunk)"]
@@ -419,7 +420,8 @@ def _write_other(code: CodeRequest) -> str:
     if code.operation is GET_EXTENDED_AGENT_CARD:
         return "card = await client.get_extended_card()\nprint(card.to_json().decode())"
     given = code.request.to_dict()
-    task, config = given.get("taskId"), given.get("id")
+    task = given.get("taskId")
+    config = given.get("id")
     name = code.operation.service_method.partition("_")[0]
     if name == "create":
         members = {key: value for key, value in given.items() if key not in ("taskId", "tenant")}

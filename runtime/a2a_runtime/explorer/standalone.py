@@ -31,7 +31,8 @@ class StandaloneDirectory:
     mode = "command"
 
     def __init__(self, agents: Sequence[ExploredAgent], token: str) -> None:
-        self._agents, self._token = agents, token
+        self._agents = agents
+        self._token = token
         self.hosts: frozenset[str] = frozenset()
         """The names of this process in the header ``Host``."""
 

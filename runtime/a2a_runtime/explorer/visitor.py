@@ -21,7 +21,8 @@ from a2a_contract.v1_0 import SecurityScheme
 CREDENTIALS_HEADER = "x-a2a-credentials"
 _MAX_HEADER_CHARACTERS = 32_768
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-_PROXY_HEADERS, _PROXY_PREFIX = frozenset(("forwarded", "x-real-ip")), "x-forwarded-"
+_PROXY_HEADERS = frozenset(("forwarded", "x-real-ip"))
+_PROXY_PREFIX = "x-forwarded-"
 CONNECTION_HEADERS = frozenset(
     (
         "connection",
@@ -91,7 +92,9 @@ class VisitorCredentials:
 
     def build_auth(self) -> httpx.Auth | None:
         """Build what adds the credentials to a request; ``None`` without any."""
-        return _VisitorAuth(self) if self.headers or self.query else None
+        if self.headers or self.query:
+            return _VisitorAuth(self)
+        return None
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -129,7 +132,9 @@ def _list_places(schemes: Iterable[SecurityScheme]) -> tuple[set[str], set[str],
     """List the headers, in small letters, the query parameters and the cookies that schemes
     name.
     """
-    headers, query, cookies = set[str](), set[str](), set[str]()
+    headers = set[str]()
+    query = set[str]()
+    cookies = set[str]()
     places = {"header": headers, "query": query, "cookie": cookies}
     for scheme in schemes:
         if (key := scheme.api_key_security_scheme) is not None:

@@ -128,7 +128,8 @@ class WireRecorder:
         self, masker: Masker, on_response: Callable[[Exchange], Awaitable[None]] | None = None
     ) -> None:
         self.exchanges: list[Exchange] = []
-        self.masker, self.on_response = masker, on_response
+        self.masker = masker
+        self.on_response = on_response
 
     @property
     def hooks(self) -> dict[str, list[Callable[..., Awaitable[None]]]]:
@@ -150,7 +151,8 @@ class WireRecorder:
             self.exchanges[-1].finish()
 
     async def _record_request(self, request: httpx.Request) -> None:
-        masker, body = self.masker, await request.aread()
+        masker = self.masker
+        body = await request.aread()
         text, is_truncated = _to_text(body)
         is_form = request.headers.get("content-type", "").startswith(
             "application/x-www-form-urlencoded"
@@ -191,7 +193,9 @@ class _RecordedStream(httpx.AsyncByteStream):
     """A body that is kept while it is read."""
 
     def __init__(self, inner: httpx.AsyncByteStream, exchange: Exchange, masker: Masker) -> None:
-        self._inner, self._exchange, self._masker = inner, exchange, masker
+        self._inner = inner
+        self._exchange = exchange
+        self._masker = masker
         self._kept = bytearray()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:

@@ -85,11 +85,9 @@ class CallEndpoint(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic
 
     def _adapt(self, method: Method) -> Method:
         """Adapt a method to the files of the clients of the surface."""
-        return (
-            replace(method, binding=encode_files_twice(method.binding))
-            if self._double_base64
-            else method
-        )
+        if self._double_base64:
+            return replace(method, binding=encode_files_twice(method.binding))
+        return method
 
     def _build_handler(self, method: Method) -> Any:  # noqa: ANN401 - as above
         """Build the handler of a method: a plain function, because gRPC finds out in each call what
@@ -118,12 +116,15 @@ class CallEndpoint(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic
         found = find_method(method.path, call.version)
         if found is None or found.binding.dialect not in self._dialects:
             return method
-        return method if found.binding.dialect == method.binding.dialect else self._adapt(found)
+        if found.binding.dialect == method.binding.dialect:
+            return method
+        return self._adapt(found)
 
     async def _serve(
         self, method: Method, data: bytes, context: ServicerContext[Any, Any]
     ) -> bytes:
-        call, results = self._build_call(method, context), list[bytes]()
+        call = self._build_call(method, context)
+        results = list[bytes]()
         method = self._select_method(method, call)
         await self._dispatcher.run(call, self._handle(call, method, data, results), _record_failure)
         if call.failure is not None:
@@ -170,7 +171,8 @@ class CallEndpoint(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic
 
     async def _admit(self, call: CallRequest, method: Method, data: bytes) -> Invocation:
         """Admit a call, and parse its message."""
-        binding, dispatcher = method.binding, self._dispatcher
+        binding = method.binding
+        dispatcher = self._dispatcher
         call.dialect = binding.dialect
         caller = await dispatcher.admit(call)
         dispatcher.supported_dialects.check_version(call.version, binding.dialect)

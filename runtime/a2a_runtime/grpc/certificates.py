@@ -30,7 +30,8 @@ class CertificateFiles:
     """The files of a certificate, its key and the authorities of clients."""
 
     def __init__(self, options: GrpcOptions, certificate: Path) -> None:
-        self._certificate, self._key = certificate, options.private_key or certificate
+        self._certificate = certificate
+        self._key = options.private_key or certificate
         self._authorities = options.client_authorities
         self._versions: Sequence[FileVersion] = ()
 

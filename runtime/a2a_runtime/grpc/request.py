@@ -118,7 +118,9 @@ def _encode_bounded(
 
 def _shorten(detail: Mapping[str, object], count: int) -> Mapping[str, object]:
     violations = detail.get(_VIOLATIONS)
-    return {**detail, _VIOLATIONS: violations[:count]} if isinstance(violations, list) else detail
+    if isinstance(violations, list):
+        return {**detail, _VIOLATIONS: violations[:count]}
+    return detail
 
 
 def _to_metadata(headers: Sequence[Header]) -> tuple[tuple[str, str], ...]:
@@ -152,14 +154,18 @@ def _build_scope(
 def find_address(context: ServicerContext[Any, Any]) -> str:
     """Find the address of a client, without its port; it is empty for a Unix socket."""
     client = _parse_peer(context.peer())
-    return client[0] if client else ""
+    if client:
+        return client[0]
+    return ""
 
 
 @lru_cache(maxsize=1024)  # the calls of a connection have the same
 def _parse_peer(peer: str) -> tuple[str, int] | None:
     """Parse the address of the client; a Unix socket has none."""
     match = _IP_PEER.fullmatch(unquote(peer))
-    return (match["host"], int(match["port"])) if match else None
+    if match:
+        return (match["host"], int(match["port"]))
+    return None
 
 
 def _read_certificate_name(auth_context: Mapping[str, Iterable[bytes]]) -> str | None:

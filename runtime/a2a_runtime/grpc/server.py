@@ -33,7 +33,8 @@ _MANY = 1_000_000
 @asynccontextmanager
 async def serve_surface(dispatcher: Dispatcher, options: GrpcOptions) -> AsyncGenerator[None, None]:
     """Serve a surface on its port."""
-    surface, endpoint = dispatcher.surface, CallEndpoint(dispatcher)
+    surface = dispatcher.surface
+    endpoint = CallEndpoint(dispatcher)
     health = HealthService(endpoint.services)
     server = create_server(
         options=list(_list_channel_arguments(options, surface.limits.body_bytes).items())

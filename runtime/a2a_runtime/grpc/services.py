@@ -26,7 +26,8 @@ from a2a_runtime.protobuf import MalformedMessageError, decode_message, encode_m
 
 _HEALTH = "grpc.health.v1"
 _REFLECTION = ("grpc.reflection.v1", "grpc.reflection.v1alpha")
-_MAX_STREAMS, _MAX_PEER_STREAMS = 1000, 100
+_MAX_STREAMS = 1000
+_MAX_PEER_STREAMS = 100
 """Open streams of one of these services, and those of one address: they have no gate."""
 _Context: TypeAlias = "ServicerContext[Any, Any]"
 
@@ -79,10 +80,8 @@ class HealthService(MethodTable):
         self._stopping = asyncio.Event()
         self._watches = OpenStreams()
         path = f"/{_HEALTH}.Health/"
-        check, watch = (
-            grpc.unary_unary_rpc_method_handler(self._check),
-            grpc.unary_stream_rpc_method_handler(self._watch),
-        )
+        check = grpc.unary_unary_rpc_method_handler(self._check)
+        watch = grpc.unary_stream_rpc_method_handler(self._watch)
         super().__init__({f"{path}Check": check, f"{path}Watch": watch})
 
     def stop(self) -> None:
@@ -108,7 +107,9 @@ class HealthService(MethodTable):
         request = await _decode(f"{_HEALTH}.HealthCheckRequest", data, context)
         if request.service not in self._services:
             return ServingStatus.SERVICE_UNKNOWN
-        return ServingStatus.NOT_SERVING if self._stopping.is_set() else ServingStatus.SERVING
+        if self._stopping.is_set():
+            return ServingStatus.NOT_SERVING
+        return ServingStatus.SERVING
 
 
 def _encode_health(status: ServingStatus) -> bytes:
@@ -166,7 +167,8 @@ class ReflectionService(MethodTable):
 
 def _encode_files(file: Any) -> Mapping[str, object]:  # noqa: ANN401 - as above
     """Encode a file with those that it imports."""
-    files, waiting = dict[str, bytes](), [file]
+    files = dict[str, bytes]()
+    waiting = [file]
     while waiting:
         each = waiting.pop()
         files[each.name] = each.serialized_pb

@@ -38,7 +38,8 @@ from a2a_runtime.heartbeat.schedule import (
 from a2a_runtime.net.bounded import read_bounded
 from a2a_runtime.net.target import is_web_url
 
-_ANSWER_SECONDS, _DEREGISTER_SECONDS = 30.0, 5.0
+_ANSWER_SECONDS = 30.0
+_DEREGISTER_SECONDS = 5.0
 _TIMEOUT = httpx.Timeout(_ANSWER_SECONDS, connect=10.0)
 _MAX_EXCERPT_CHARS = 200
 _RESULT_BY_STATUS: Mapping[int, HeartbeatResult] = {
@@ -63,13 +64,11 @@ class RegistryHeartbeat:
         surfaces: MeshSurfaces,
         clock: Clock,
     ) -> None:
-        self._registry, self._identity, self._mesh, self._surfaces, self._clock = (
-            registry,
-            identity,
-            mesh,
-            surfaces,
-            clock,
-        )
+        self._registry = registry
+        self._identity = identity
+        self._mesh = mesh
+        self._surfaces = surfaces
+        self._clock = clock
         self._schedule = HeartbeatSchedule(mesh.health_interval)
         self._registered: AgentRegistration | None = None
         self._had_surfaces = False
@@ -100,7 +99,8 @@ class RegistryHeartbeat:
         return self._last_result in _SUCCESSES
 
     async def _run(self) -> None:
-        state, delay = ScheduleState(), 0.0
+        state = ScheduleState()
+        delay = 0.0
         while True:
             await self._clock.sleep(delay)
             delay = self._schedule.interval
@@ -156,7 +156,8 @@ class RegistryHeartbeat:
 
     def _log_transition(self, response: RegistryResponse) -> None:
         """Log a result that differs in kind from the last one."""
-        was_successful, self._last_result = self._last_result in _SUCCESSES, response.result
+        was_successful = self._last_result in _SUCCESSES
+        self._last_result = response.result
         if response.result is HeartbeatResult.ACCEPTED and not was_successful:
             log.info("registry %s: registered as %s", self._registry.url, self._identity.agent_id)
         elif response.result in _FAILURES and response.result is not self._logged_failure:
@@ -193,7 +194,8 @@ class RegistryClient:
         transport: httpx.AsyncBaseTransport | None = None,
         answer_seconds: float = _ANSWER_SECONDS,
     ) -> None:
-        self.url, self._answer_seconds = url.rstrip("/"), answer_seconds
+        self.url = url.rstrip("/")
+        self._answer_seconds = answer_seconds
         self._client = httpx.AsyncClient(
             transport=transport, trust_env=False, headers={"accept-encoding": "identity"}
         )

@@ -30,14 +30,17 @@ HealthCheck: TypeAlias = Callable[[], bool | Awaitable[bool]]
 
 log = logging.getLogger(__name__)
 
-_MAX_NAME_CHARS, _MAX_ID_CHARS = 63, 253
+_MAX_NAME_CHARS = 63
+_MAX_ID_CHARS = 253
 _NOT_SLUG = re.compile(r"[^a-z0-9]+")
 _LOOPBACK = "127.0.0.1"
 _MAX_DESCRIPTION_CHARS = 256
 _LOOKUP_TIMEOUT = 2.0
 _HEALTH_CHECK_TIMEOUT = 5.0
-_DEFAULT_PORT, _MAX_PORT = 8080, 65535
-_MIN_INTERVAL, _MAX_INTERVAL = 0.1, 3600.0
+_DEFAULT_PORT = 8080
+_MAX_PORT = 65535
+_MIN_INTERVAL = 0.1
+_MAX_INTERVAL = 3600.0
 LISTENING_PORT = "A2A_LISTENING_PORT"
 """Environment variable in which ``a2a-gen serve`` tells its own processes the port that it listens
 on; every setting takes precedence.
@@ -127,7 +130,9 @@ def _name_setting(name: str) -> str:
 
 
 def _parse_port(text: str) -> int | None:
-    return int(text) if text.isdecimal() else None
+    if text.isdecimal():
+        return int(text)
+    return None
 
 
 def _parse_bool(text: str) -> bool:

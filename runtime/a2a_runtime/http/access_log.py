@@ -34,13 +34,15 @@ class AccessLog:
         if scope["type"] != "http" or not access_log.isEnabledFor(logging.INFO):
             await self._app(scope, receive, send)
             return
-        began, status = time.perf_counter(), _CLIENT_GONE
+        began = time.perf_counter()
+        status = _CLIENT_GONE
         origin: Origin | None = None
 
         async def send_watched(message: Any) -> None:  # noqa: ANN401 - as above
             nonlocal status, origin
             if message["type"] == "http.response.start":
-                status, origin = message["status"], current_origin.get()
+                status = message["status"]
+                origin = current_origin.get()
             await send(message)
 
         try:

@@ -20,7 +20,8 @@ class AdmissionControl:
     """Concurrency and rate limits of one surface."""
 
     def __init__(self, surface: Surface, counters: CounterStore | None = None) -> None:
-        self._storage_key, self._max_concurrent = surface.storage_key, surface.limits.concurrency
+        self._storage_key = surface.storage_key
+        self._max_concurrent = surface.limits.concurrency
         rate_limiter = surface.rate_limiter
         self._rate_limiter = (
             rate_limiter
@@ -34,11 +35,9 @@ class AdmissionControl:
         cls, surface: Surface, counters: CounterStore | None = None
     ) -> AdmissionControl | None:
         """Build the admission control of a surface, if it has limits."""
-        return (
-            None
-            if surface.rate_limiter is None and surface.limits.concurrency is None
-            else cls(surface, counters)
-        )
+        if surface.rate_limiter is None and surface.limits.concurrency is None:
+            return None
+        return cls(surface, counters)
 
     def enter(self, request: HttpRequest, caller: Caller) -> None:
         """Admit a request before its body is read: check the combined rate limit of its caller, and

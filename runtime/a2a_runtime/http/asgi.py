@@ -45,7 +45,8 @@ def _header_spellings(parameter: Parameter) -> tuple[tuple[bytes, str], ...]:
     return tuple((header.lower().encode(), header.lower()) for header in parameter.headers)
 
 
-_VERSION_SPELLINGS, _EXTENSION_SPELLINGS = _header_spellings(VERSION), _header_spellings(EXTENSIONS)
+_VERSION_SPELLINGS = _header_spellings(VERSION)
+_EXTENSION_SPELLINGS = _header_spellings(EXTENSIONS)
 ((_LAST_EVENT_ID, _),), ((_IDEMPOTENCY_KEY, _),) = (
     _header_spellings(LAST_EVENT_ID),
     _header_spellings(IDEMPOTENCY_KEY),
@@ -55,7 +56,9 @@ _UNCOMMON_HEADERS = (
     frozenset((_LAST_EVENT_ID, _IDEMPOTENCY_KEY, *(header for header, _ in _EXTENSION_SPELLINGS)))
     | HEADERS
 )
-_CONTENT_LENGTH, _CONTENT_TYPE, _ACCEPT = b"content-length", b"content-type", b"accept"
+_CONTENT_LENGTH = b"content-length"
+_CONTENT_TYPE = b"content-type"
+_ACCEPT = b"accept"
 _MAX_LENGTH_DIGITS = 19
 _MAX_PIECE_BYTES = 65_536
 _HOST = re.compile(rb"[A-Za-z0-9._-]+(:[0-9]{1,5})?|\[[0-9A-Fa-f:.]+\](:[0-9]{1,5})?")
@@ -94,8 +97,10 @@ class Interrupt:
     ) -> None:
         for watcher in self._watchers:
             watcher.cancel()
-        task, self._task = self._task, None
-        thrown, self._error = self._error, None
+        task = self._task
+        self._task = None
+        thrown = self._error
+        self._error = None
         if thrown is None or task is None:
             return
         task.uncancel()
@@ -171,7 +176,10 @@ class HttpRequest:
     def __init__(
         self, scope: HTTPScope, receive: Receive, send: Send, binding: ProtocolBinding
     ) -> None:
-        self.scope, self.receive, self.send, self.binding = scope, receive, send, binding
+        self.scope = scope
+        self.receive = receive
+        self.send = send
+        self.binding = binding
         sent = tuple(scope["headers"])
         self.headers: Mapping[bytes, bytes] = dict(sent)
         if len(self.headers) != len(sent):
@@ -206,7 +214,9 @@ class HttpRequest:
     def client_address(self) -> str:
         """The address of the client as the server reports it."""
         client = self.scope["client"]
-        return client[0] if client else ""
+        if client:
+            return client[0]
+        return ""
 
     def check_media_type(self, accepted: frozenset[bytes]) -> None:
         """Refuse a body of another media type; a body without a media type is accepted."""
@@ -271,7 +281,9 @@ class HttpRequest:
 
     def _header_text(self, header: bytes) -> str | None:
         value = self.headers.get(header)
-        return value.decode("latin-1") if value else None
+        if value:
+            return value.decode("latin-1")
+        return None
 
 
 @lru_cache(maxsize=64)  # there are two versions; the rest is for clients that send others
@@ -305,7 +317,9 @@ async def read_body(request: HttpRequest, max_bytes: int) -> bytes:
             raise _build_size_error(max_bytes)
         if not has_more:
             request.awaits = None
-            return b"".join((*pieces, piece)) if pieces else piece
+            if pieces:
+                return b"".join((*pieces, piece))
+            return piece
         pieces.append(piece)
 
 
@@ -317,11 +331,9 @@ def _find_read_body(scope: HTTPScope) -> bytes | None:
     if CONNECTION_STATE_KEY not in state:
         return None
     connection = state[CONNECTION_STATE_KEY]
-    return (
-        connection.body
-        if isinstance(connection, ScopeState) and isinstance(connection.body, bytes)
-        else None
-    )
+    if isinstance(connection, ScopeState) and isinstance(connection.body, bytes):
+        return connection.body
+    return None
 
 
 def _build_size_error(max_bytes: int) -> PayloadTooLargeError:
@@ -364,7 +376,9 @@ def replay_body(body: bytes, receive: Receive) -> Receive:
     messages: list[ReceiveMessage] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> ReceiveMessage:
-        return messages.pop() if messages else await receive()
+        if messages:
+            return messages.pop()
+        return await receive()
 
     return replay
 
@@ -398,7 +412,9 @@ def path_within(scope: HTTPScope, path: str) -> str | None:
     )  # the router removes the root path when it finds a route
     requested = scope["path"].removeprefix(root).rstrip("/")
     start = _app_path(scope) + path
-    return requested.removeprefix(start) if f"{requested}/".startswith(f"{start}/") else None
+    if f"{requested}/".startswith(f"{start}/"):
+        return requested.removeprefix(start)
+    return None
 
 
 def _root_path(scope: HTTPScope) -> str:
@@ -412,7 +428,9 @@ def _app_path(scope: HTTPScope) -> str:
 
 def _format_host(host: str, port: int | None) -> bytes:
     bracketed = f"[{host}]" if ":" in host else host
-    return f"{bracketed}:{port}".encode() if port else bracketed.encode()
+    if port:
+        return f"{bracketed}:{port}".encode()
+    return bracketed.encode()
 
 
 # Responses

@@ -24,11 +24,13 @@ class StreamingAsgiTransport(httpx.AsyncBaseTransport):
     """Requests to an app of this process."""
 
     def __init__(self, app: Callable[..., Any], build_scope: BuildScope) -> None:
-        self._app, self._build_scope = app, build_scope
+        self._app = app
+        self._build_scope = build_scope
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Pass a request to the app, and return as soon as the response starts."""
-        body, scope = await request.aread(), self._build_scope(request)
+        body = await request.aread()
+        scope = self._build_scope(request)
         messages: _MessageQueue = asyncio.Queue()
         gone = asyncio.Event()
         task = asyncio.create_task(self._run(scope, body, messages, gone))
@@ -74,7 +76,9 @@ class _ResponseStream(httpx.AsyncByteStream):
     def __init__(
         self, messages: _MessageQueue, task: asyncio.Task[None], disconnected: asyncio.Event
     ) -> None:
-        self._messages, self._task, self._disconnected = messages, task, disconnected
+        self._messages = messages
+        self._task = task
+        self._disconnected = disconnected
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         while True:

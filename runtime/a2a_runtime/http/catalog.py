@@ -22,7 +22,8 @@ from a2a_runtime.http.asgi import base_url
 from a2a_runtime.http.middleware import OriginPolicy
 from a2a_runtime.surface import Surface
 
-_PUBLIC, _PRIVATE = "public, max-age=300", "private, no-store"
+_PUBLIC = "public, max-age=300"
+_PRIVATE = "private, no-store"
 
 
 def build_catalog_route(get_surfaces: Callable[[], Sequence[Surface]]) -> HTTPRouteHandler:
@@ -63,7 +64,8 @@ async def _is_admitted(surface: Surface, request: Request[Any, Any, Any]) -> boo
 
 
 def _build_entry(surface: Surface, url: str) -> CatalogEntry:
-    agent, address = surface.agent, resolve_url(surface, url)
+    agent = surface.agent
+    address = resolve_url(surface, url)
     tags = sorted(
         {tag for skill in surface.skills.values() if not skill.only_extended for tag in skill.tags}
     )

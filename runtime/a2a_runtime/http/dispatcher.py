@@ -159,7 +159,8 @@ class Dispatcher:
         self._warned: set[str] = set()
         self._watcher = RequestWatcher(surface.limits.body_seconds)
         self._backend: Backend | None = None
-        self._unavailability, self._has_logged = _NOT_STARTED, False
+        self._unavailability = _NOT_STARTED
+        self._has_logged = False
         self._operations: Mapping[tuple[str, str], Callable[[Any, CallContext], Any]] = {}
         """The methods of the services, by dialect and name."""
         self._clock: Clock = SystemClock()
@@ -188,14 +189,17 @@ class Dispatcher:
             for dialect, service in services.items()
             for name in names
         }
-        self._backend, self._clock = backend, backend.clock
+        self._backend = backend
+        self._clock = backend.clock
         self.streams.limit = (
             find_lowest_limit(surface.limits.streams, backend.max_caller_streams) or 0
         )
 
     def stop(self) -> None:
         """Refuse operations as unavailable from now on."""
-        self._backend, self._operations, self._unavailability = None, {}, ""
+        self._backend = None
+        self._operations = {}
+        self._unavailability = ""
 
     def interrupt(self) -> None:
         """End all requests that are being processed, streams too."""
@@ -204,11 +208,9 @@ class Dispatcher:
 
     async def find_task_dialect(self, task_id: str, context: CallContext) -> str | None:
         """Find the dialect in which a task was created."""
-        return (
-            None
-            if self._backend is None
-            else await self._backend.find_task_dialect(task_id, context)
-        )
+        if self._backend is None:
+            return None
+        return await self._backend.find_task_dialect(task_id, context)
 
     async def run(
         self, request: HttpRequest, handling: Awaitable[None], send_error: ErrorSender | None = None
@@ -220,7 +222,8 @@ class Dispatcher:
         watcher.checks[request] = 0
         if not watcher.is_running:
             watcher.start()
-        began, is_disconnected = 0.0 if self.metrics is None else time.perf_counter(), False
+        began = 0.0 if self.metrics is None else time.perf_counter()
+        is_disconnected = False
         origin = request.origin or Origin()
         origin.agent = self._agent
         outer = current_origin.set(origin).old_value
@@ -271,7 +274,9 @@ class Dispatcher:
             and status == HTTPStatus.OK
             and DIALECTS[request.dialect].stream_errors_as_events
         ):
-            body, media_type, headers = encode_event("", body), EVENT_STREAM, (*headers, _NO_STORE)
+            body = encode_event("", body)
+            media_type = EVENT_STREAM
+            headers = (*headers, _NO_STORE)
         await send_response(request, body, media_type, status=status, headers=headers)
 
     def render_error(self, request: HttpRequest, error: Exception) -> ErrorResponse:
@@ -292,7 +297,8 @@ class Dispatcher:
         self._origin_policy.check(
             request.headers, is_write=request.scope["method"] not in _SAFE_METHODS
         )
-        caller, gate = ANONYMOUS, self.surface.effective_gate
+        caller = ANONYMOUS
+        gate = self.surface.effective_gate
         if gate is not None:
             admitted = gate.admit(Credentials(request.scope))
             caller = admitted if isinstance(admitted, Caller) else await admitted
@@ -338,13 +344,12 @@ class Dispatcher:
         """Build the context of a call; from here on errors are rendered in the dialect of its
         binding.
         """
-        request.dialect, request.is_stream, request.operation = (
-            binding.dialect,
-            binding.operation.streams,
-            binding.operation.name,
-        )
+        request.dialect = binding.dialect
+        request.is_stream = binding.operation.streams
+        request.operation = binding.operation.name
         if request_log.isEnabledFor(logging.DEBUG):
-            path, owner = self.surface.path or "/", caller.owner or "anonymous"
+            path = self.surface.path or "/"
+            owner = caller.owner or "anonymous"
             request_log.debug(
                 "%s at %s, in %s, from %s", binding.operation.name, path, binding.dialect, owner
             )
@@ -378,7 +383,8 @@ class Dispatcher:
         """Run an operation within the rate limits and send its result, as one response or as a
         stream of events.
         """
-        binding, context = invocation.binding, invocation.context
+        binding = invocation.binding
+        context = invocation.context
         headers = list_extension_headers(request, context) if request.extensions else []
         if binding.operation.streams:
             return await self._serve_stream(request, invocation, headers)
@@ -413,11 +419,9 @@ class Dispatcher:
     async def _serve_stream(
         self, request: HttpRequest, invocation: Invocation, headers: list[Header]
     ) -> None:
-        serialize, prefix, suffix = (
-            invocation.binding.serialize,
-            invocation.prefix,
-            invocation.suffix,
-        )
+        serialize = invocation.binding.serialize
+        prefix = invocation.prefix
+        suffix = invocation.suffix
         assert serialize is not None, "events have a result"  # noqa: S101 - a fact of the contract
 
         def encode(event: Event[WireModel]) -> bytes:
@@ -425,11 +429,9 @@ class Dispatcher:
 
         def encode_error(error: Exception) -> bytes:
             body = self.render_error(request, error).body
-            return (
-                encode_event("", body)
-                if request.binding is ProtocolBinding.JSONRPC
-                else encode_error_event(body)
-            )
+            if request.binding is ProtocolBinding.JSONRPC:
+                return encode_event("", body)
+            return encode_error_event(body)
 
         if invocation.binding.dialect == MESH.name and request.is_http_1:
             headers.append(_CONNECTION_KEEP_ALIVE)
@@ -490,11 +492,9 @@ async def _measure_lag(
 def list_extension_headers(request: HttpRequest, context: CallContext) -> list[Header]:
     """List the active extensions, in the header in which the client listed its own."""
     active = context.active_extensions
-    return (
-        [(request.extensions_header, ",".join(active).encode("latin-1", "replace"))]
-        if active
-        else []
-    )
+    if active:
+        return [(request.extensions_header, ",".join(active).encode("latin-1", "replace"))]
+    return []
 
 
 class Endpoint(ABC):

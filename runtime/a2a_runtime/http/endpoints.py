@@ -100,7 +100,9 @@ class CardEndpoint(Endpoint):
         self, dispatcher: Dispatcher, route: CardRoute, cache: CardCache, public_urls: PublicUrls
     ) -> None:
         super().__init__(dispatcher)
-        self._route, self._cache, self._public_urls = route, cache, public_urls
+        self._route = route
+        self._cache = cache
+        self._public_urls = public_urls
         surface = dispatcher.surface
         self._is_public = surface.public_card is not False
         kind = "public" if self._is_public else "private"

@@ -88,7 +88,9 @@ def to_protocol_error(error: Exception) -> A2AError:
 
 def name_outcome(error: type[A2AError] | None) -> str:
     """Name the outcome of a request: ``ok``, or the reason of its error."""
-    return "ok" if error is None else ERRORS[find_row_class(error)].reason or error.__name__
+    if error is None:
+        return "ok"
+    return ERRORS[find_row_class(error)].reason or error.__name__
 
 
 def _call_details(error: InvalidCallError) -> dict[str, str]:
@@ -100,11 +102,9 @@ def _call_details(error: InvalidCallError) -> dict[str, str]:
     if error.problem is CallProblem.NOT_A_CALL and error.method is None:
         return {"member": _METHOD}
     members = [path for path, _ in error.fields if path.isidentifier()]
-    return (
-        {_METHOD: error.method, "member": members[0]}
-        if members and error.method is not None
-        else {}
-    )
+    if members and error.method is not None:
+        return {_METHOD: error.method, "member": members[0]}
+    return {}
 
 
 def find_row_class(error: type[A2AError]) -> type[A2AError]:
@@ -120,7 +120,9 @@ def _hide_details(error: A2AError) -> A2AError:
         log.error("request failed", exc_info=error)
     else:  # a store logs its outage once, not for each request
         log.debug("request refused: %s", error)
-    return error if type(error) is kind else kind()
+    if type(error) is kind:
+        return error
+    return kind()
 
 
 def to_validation_error(error: ValidationError, request: type[WireModel] | None = None) -> A2AError:
@@ -193,11 +195,9 @@ def render_status(error: A2AError, dialect: str, profile: Profile | None = None)
 
 def _select_status(error: A2AError, row: ErrorRow, profile: Profile | None) -> str:
     """Select the gRPC status of an error: a later patch has others for errors of capabilities."""
-    return (
-        dict(profile.statuses).get(row.grpc, row.grpc)
-        if profile is not None and isinstance(error, CapabilityError)
-        else row.grpc
-    )
+    if profile is not None and isinstance(error, CapabilityError):
+        return dict(profile.statuses).get(row.grpc, row.grpc)
+    return row.grpc
 
 
 def _headers(error: A2AError) -> tuple[tuple[bytes, bytes], ...]:
@@ -250,7 +250,9 @@ def _status_details(error: A2AError, row: ErrorRow) -> list[Mapping[str, object]
 def _plain_data(error: A2AError, row: ErrorRow, *, is_bare: bool) -> Mapping[str, object]:
     fields: dict[str, object] = {"fields": _field_errors(error)} if error.fields else {}
     if is_bare:
-        return {} if isinstance(error, EnvelopeError) else fields
+        if isinstance(error, EnvelopeError):
+            return {}
+        return fields
     further: Mapping[str, object] = error.data if isinstance(error, HasErrorData) else {}
     return {
         **({} if row.reason is None else {"reason": row.reason}),

@@ -45,7 +45,9 @@ def to_ascii_json(json: bytes) -> bytes:
     """Escape all non-ASCII characters in JSON strings: readers in Python split lines at U+0085,
     U+2028 and U+2029 too.
     """
-    return json if json.isascii() else _NOT_ASCII.sub(_escape, json)
+    if json.isascii():
+        return json
+    return _NOT_ASCII.sub(_escape, json)
 
 
 def _escape(match: re.Match[bytes]) -> bytes:
@@ -55,7 +57,9 @@ def _escape(match: re.Match[bytes]) -> bytes:
 def encode_event(cursor: str, json: bytes) -> bytes:
     """Encode one event; without a cursor it is not in the log, and gets no id."""
     data = b"data: %b\n\n" % to_ascii_json(json)
-    return b"id: %b\n%b" % (cursor.encode(), data) if cursor else data
+    if cursor:
+        return b"id: %b\n%b" % (cursor.encode(), data)
+    return data
 
 
 def encode_error_event(json: bytes) -> bytes:
@@ -78,7 +82,8 @@ class FlushBeforeBlocking(Generic[T]):
     """
 
     def __init__(self, awaitable: Awaitable[T], flush: Callable[[], Awaitable[None]]) -> None:
-        self._awaitable, self._flush = awaitable, flush
+        self._awaitable = awaitable
+        self._flush = flush
 
     def __await__(self) -> Generator[object, object, T]:
         """Run ``awaitable`` by hand up to its first future, then ``flush``, then pass futures and
@@ -106,7 +111,8 @@ class FlushBeforeBlocking(Generic[T]):
                 if failure is None:
                     pending = steps.send(reply)
                 else:
-                    pending, failure = steps.throw(failure), None
+                    pending = steps.throw(failure)
+                    failure = None
         except StopIteration as finished:
             result: T = finished.value
             return result
@@ -173,7 +179,8 @@ class EventStreamResponse:
     async def _send_chunk(self, data: bytes = b"", *, has_more: bool = True) -> None:
         """Send the buffer and more data; the first chunk starts the response."""
         async with self._send_lock:
-            body, self._buffer = bytes(self._buffer + data), bytearray()
+            body = bytes(self._buffer + data)
+            self._buffer = bytearray()
             self._last_sent_at = self._now()
             if not self._request.has_started_response:
                 self._request.has_started_response = True

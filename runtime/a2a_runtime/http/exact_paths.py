@@ -42,7 +42,8 @@ class ExactPathRouter:
     """
 
     def __init__(self, router: ASGIApp, endpoints: Mapping[str, ASGIApp]) -> None:
-        self._router, self._endpoints = router, endpoints
+        self._router = router
+        self._endpoints = endpoints
         self._valid_host = b""
         """The host of the last request, which is that of most others."""
 

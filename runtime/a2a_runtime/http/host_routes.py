@@ -77,7 +77,9 @@ def find_endpoints(route: BaseRoute) -> SurfaceEndpoints | None:
         if isinstance(controller := _get_controller(each), AgentController)
     ]
     endpoints = controllers[0].endpoints if controllers else None
-    return endpoints if isinstance(endpoints, SurfaceEndpoints) else None
+    if isinstance(endpoints, SurfaceEndpoints):
+        return endpoints
+    return None
 
 
 def _get_controller(handler: HTTPRouteHandler) -> Any:  # noqa: ANN401 - any object that has the method
@@ -138,7 +140,9 @@ class ResponseHook:
     def __init__(
         self, hook: AfterRequest | None, headers: Mapping[str, str], cookies: Sequence[Cookie]
     ) -> None:
-        self._hook, self._headers, self._cookies = hook, headers, cookies
+        self._hook = hook
+        self._headers = headers
+        self._cookies = cookies
 
     async def __call__(self, endpoint: ASGIApp) -> ASGIApp:
         """Wrap the endpoint of a route."""

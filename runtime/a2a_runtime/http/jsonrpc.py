@@ -159,10 +159,8 @@ class JsonRpcEndpoint(Endpoint):
         if binding.operation is LIST_TASKS:
             self.dispatcher.warn_of_ignored(request, caller, binding, _extract_params(body))
         if rewritten.form is not None:
-            binding, context = (
-                _answer_in_form(binding, rewritten.form),
-                structs.replace(context, srs_form=rewritten.form),
-            )
+            binding = _answer_in_form(binding, rewritten.form)
+            context = structs.replace(context, srs_form=rewritten.form)
         prefix = b'{"jsonrpc":"2.0","id":%b,"result":' % call.call_id
         return await self.dispatcher.serve(
             request, Invocation(binding, parsed, context, prefix, b"}")
@@ -216,7 +214,8 @@ class JsonRpcEndpoint(Endpoint):
         )
         if bindings:
             binding = bindings[dialects.select_bindings(request.version, bindings)[0]]
-            request.dialect, request.is_stream = binding.dialect, binding.operation.streams
+            request.dialect = binding.dialect
+            request.is_stream = binding.operation.streams
             if error.problem is CallProblem.WRONG_PARAMS:
                 error.fields = collect_field_errors(binding, _extract_params(body), error.fields)
 
@@ -225,7 +224,9 @@ def _extract_params(body: bytes) -> Mapping[str, object]:
     """Return the params of a call; empty if they are no object."""
     call: object = from_json(body)
     params = call.get("params") if is_json_object(call) else None
-    return params if is_json_object(params) else {}
+    if is_json_object(params):
+        return params
+    return {}
 
 
 @lru_cache(maxsize=16)
@@ -238,7 +239,8 @@ def _build_parser(dialects: tuple[str, ...]) -> JsonRpcParser:
 
 def _answer_in_form(binding: AnyBinding, form: SrsForm) -> AnyBinding:
     """Answer a call in a form of the apcore SRS with its members."""
-    rule, serialize = find_result_rule(binding.operation.name), binding.serialize
+    rule = find_result_rule(binding.operation.name)
+    serialize = binding.serialize
     if rule is None or serialize is None:
         return binding
 

@@ -61,7 +61,8 @@ class MetricsCollector(Collector):
             ("call",),
             _with_one_label(metrics.store_failures),
         )
-        tokens, costs = self._sum_skills(metrics.tokens), self._sum_skills(metrics.costs)
+        tokens = self._sum_skills(metrics.tokens)
+        costs = self._sum_skills(metrics.costs)
         yield _build_counter(
             "a2a_tokens", "Tokens that handlers have reported.", ("skill", "kind"), tokens
         )
@@ -81,10 +82,8 @@ class MetricsCollector(Collector):
             ("outcome",),
             _with_one_label(metrics.push_outcomes),
         )
-        queued, run_seconds = (
-            self._join_skills(metrics.queue_seconds),
-            self._join_skills(metrics.run_seconds),
-        )
+        queued = self._join_skills(metrics.queue_seconds)
+        run_seconds = self._join_skills(metrics.run_seconds)
         yield _build_histogram("a2a_queue_seconds", "Time until a run.", ("skill",), queued)
         yield _build_histogram(
             "a2a_event_lag_seconds",
@@ -149,7 +148,9 @@ class MetricsCollector(Collector):
         for each in tuple(found.values()):
             joined.counts = [sum(pair) for pair in zip(joined.counts, each.counts, strict=True)]
             joined.total += each.total
-        return [(("",), joined)] if found else []
+        if found:
+            return [(("",), joined)]
+        return []
 
 
 def _with_one_label(found: Mapping[str, T]) -> Iterator[tuple[tuple[str], T]]:

@@ -102,7 +102,8 @@ class OriginPolicy:
         is_marked = b"origin" in headers or b"sec-fetch-site" in headers
         if not is_marked and not _is_browser(headers):
             return
-        origin, site = headers.get(b"origin"), headers.get(b"sec-fetch-site")
+        origin = headers.get(b"origin")
+        site = headers.get(b"sec-fetch-site")
         if (
             origin is not None
             and self._cors is not None

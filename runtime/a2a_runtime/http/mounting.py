@@ -279,11 +279,9 @@ def _translate_error(error: Exception, surface: Surface, path: str) -> Exception
                 "allow": ", ".join(allowed_methods_at(surface, path)) or headers.get("allow", "")
             }
         )
-    return (
-        kind(error.detail)
-        if issubclass(kind, PermissionDeniedError | InvalidRequestError)
-        else kind()
-    )
+    if issubclass(kind, PermissionDeniedError | InvalidRequestError):
+        return kind(error.detail)
+    return kind()
 
 
 class LandingPage:
@@ -292,7 +290,8 @@ class LandingPage:
     def __init__(
         self, get_surfaces: Callable[[], Sequence[Surface]], *, has_explorer: bool
     ) -> None:
-        self._get_surfaces, self._has_explorer = get_surfaces, has_explorer
+        self._get_surfaces = get_surfaces
+        self._has_explorer = has_explorer
 
     def __call__(self, scope: HTTPScope) -> HtmlDocument:
         """Build the page."""
@@ -314,7 +313,8 @@ class UnroutedRequestHandler:
         host_handlers: ExceptionHandlersMap,
         landing: LandingPage | None = None,
     ) -> None:
-        self._get_dispatchers, self._landing = get_dispatchers, landing
+        self._get_dispatchers = get_dispatchers
+        self._landing = landing
         self._host_handlers = dict(host_handlers)
 
     @property
@@ -340,11 +340,9 @@ class UnroutedRequestHandler:
             dispatcher.surface.path or handler is None
         ):  # at the root, a handler of the host takes precedence
             return protocol_response(dispatcher, request, error)
-        return (
-            create_exception_response(request, error)
-            if handler is None
-            else handler(request, error)
-        )
+        if handler is None:
+            return create_exception_response(request, error)
+        return handler(request, error)
 
     def _find_landing_page(self, request: AnyRequest) -> Response[bytes] | None:
         """Find the page for a browser at the root of an app whose agents are elsewhere."""
@@ -371,7 +369,9 @@ class UnroutedRequestHandler:
                 is_own = not isinstance(error, MethodNotAllowedException) or allowed_methods_at(
                     dispatcher.surface, path
                 )
-                return dispatcher if is_own else None
+                if is_own:
+                    return dispatcher
+                return None
         return None
 
 

@@ -61,7 +61,9 @@ def expand_dialects(names: Iterable[str]) -> tuple[Dialect, ...]:
 def normalize_version(text: str | None) -> str | None:
     """Reduce a version to major and minor; an empty one is none."""
     text = text.strip() if text else None
-    return ".".join(text.split(".")[:2]) if text else None
+    if text:
+        return ".".join(text.split(".")[:2])
+    return None
 
 
 def _find_responding(dialects: Sequence[Dialect], version: str | None) -> Iterator[str]:
@@ -191,11 +193,9 @@ def _parse_mended(
         mended = (
             binding.mend(match.request_members(choice, query, body)) if binding.misplaced else None
         )
-        return (
-            None
-            if mended is None
-            else binding.parse(binding.request.model_validate_json(to_json(mended)))
-        )
+        if mended is None:
+            return None
+        return binding.parse(binding.request.model_validate_json(to_json(mended)))
     return None
 
 

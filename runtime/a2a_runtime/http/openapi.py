@@ -43,7 +43,8 @@ _HEADERS: Mapping[str, tuple[Parameter, ...]] = {
     SUBSCRIBE_TO_TASK.name: (LAST_EVENT_ID,),
 }
 """Headers of the runtime, by the tag of an operation in the contract."""
-_TENANT, _SCHEMAS = "{tenant}", "#/components/schemas/"
+_TENANT = "{tenant}"
+_SCHEMAS = "#/components/schemas/"
 _LOCATIONS = ("path", "header", "query")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -85,7 +86,9 @@ def select_documented(surfaces: Sequence[Surface]) -> Sequence[Surface]:
 
 def _is_documented(surface: Surface) -> bool:
     included = surface.routes.include_in_schema
-    return surface.public_card is not False if included is None else included
+    if included is None:
+        return surface.public_card is not False
+    return included
 
 
 def security_schemes(surfaces: Sequence[Surface]) -> Json:

@@ -25,7 +25,8 @@ from a2a_runtime.skills.contract import SCHEMAS_PATH
 from a2a_runtime.surface import Surface
 
 SKILLS = "/skills"
-SKILL_CALL, SKILL_SCHEMA = SKILLS + "/{skill:str}", SCHEMAS_PATH + "/{skill:str}/{file:str}"
+SKILL_CALL = SKILLS + "/{skill:str}"
+SKILL_SCHEMA = SCHEMAS_PATH + "/{skill:str}/{file:str}"
 SKILL_PATHS: Mapping[str, tuple[str, ...]] = {
     SKILL_CALL: ("POST", "OPTIONS"),
     SKILL_SCHEMA: ("GET", "HEAD", "OPTIONS"),
@@ -73,7 +74,9 @@ def _match_path(pattern: str, path: str) -> re.Match[str] | None:
 
 def _match_head(route: Route, parameters: Sequence[str]) -> RouteMatch | None:
     match = route.match("GET", parameters)
-    return None if match is None or match.bindings[0].binding.operation.streams else match
+    if match is None or match.bindings[0].binding.operation.streams:
+        return None
+    return match
 
 
 class RestEndpoint(Endpoint):
@@ -103,12 +106,12 @@ class RestEndpoint(Endpoint):
     async def handle(self, request: HttpRequest) -> None:
         """Respond to a request."""
         version = request.version
-        route, request.dialect = (
-            self._routes.get(version, self._route),
-            self._dialects.get(version, self._dialect),
-        )
-        scope, dispatcher = request.scope, self.dispatcher
-        method, parameters = scope["method"], tuple(_find_parameters(scope).values())
+        route = self._routes.get(version, self._route)
+        request.dialect = self._dialects.get(version, self._dialect)
+        scope = request.scope
+        dispatcher = self.dispatcher
+        method = scope["method"]
+        parameters = tuple(_find_parameters(scope).values())
         match = (
             _match_head(route, parameters) if method == "HEAD" else route.match(method, parameters)
         )
@@ -156,7 +159,9 @@ def _narrow_route(route: Route, names: frozenset[str]) -> Route | None:
         for key, bindings in route.bindings.items()
     }
     bindings = {key: each for key, each in narrowed.items() if each}
-    return Route(route.path, bindings) if bindings else None
+    if bindings:
+        return Route(route.path, bindings)
+    return None
 
 
 def _list_dialects(route: Route) -> tuple[str, ...]:

@@ -90,11 +90,9 @@ def _find_skill(
 ) -> tuple[SkillDefinition, AnyContract] | None:
     """Find the skill with a contract that a path names, if it is visible to a caller."""
     skill = dispatcher.surface.skills.get(request.scope["path_params"]["skill"])
-    return (
-        None
-        if skill is None or skill.contract is None or not skill.is_visible_to(caller)
-        else (skill, skill.contract)
-    )
+    if skill is None or skill.contract is None or not skill.is_visible_to(caller):
+        return None
+    return (skill, skill.contract)
 
 
 def _explain_missing(request: HttpRequest, dispatcher: Dispatcher, caller: Caller) -> str:

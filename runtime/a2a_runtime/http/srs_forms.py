@@ -48,20 +48,22 @@ def rewrite_call(body: bytes) -> RewrittenCall:
     method = call.get("method") if is_json_object(call) else None
     if not is_json_object(call) or not isinstance(method, str):
         return RewrittenCall(body)
-    form, errors, params = SrsForm(), list[tuple[str, str]](), call.get("params")
-    operation, is_changed = _OPERATIONS.get(method), False
+    form = SrsForm()
+    errors = list[tuple[str, str]]()
+    params = call.get("params")
+    operation = _OPERATIONS.get(method)
+    is_changed = False
     if method in SRS_METHODS:
-        operation, is_changed = None, True
+        operation = None
+        is_changed = True
         call["method"] = OPERATIONS[SRS_METHODS[method]].calls[DIALECT].method
     for rule in REQUESTS:
         if operation in rule.operations and is_json_object(params):
             for path, found in _find_objects(params, rule.at):
                 is_changed = _apply(rule, path, found, form, errors) or is_changed
-    return (
-        RewrittenCall(to_json(call), form, tuple(errors))
-        if is_changed or errors
-        else RewrittenCall(body)
-    )
+    if is_changed or errors:
+        return RewrittenCall(to_json(call), form, tuple(errors))
+    return RewrittenCall(body)
 
 
 def explain_member(binding: AnyBinding, name: str, *, is_call: bool) -> str:
@@ -102,10 +104,8 @@ def _find_objects(
         return
     step, _, rest = at.partition(".")
     name = step.removesuffix(_LIST)
-    inner, path = (
-        value.get(name) if is_json_object(value) else None,
-        f"{path}.{name}" if path else name,
-    )
+    inner = value.get(name) if is_json_object(value) else None
+    path = f"{path}.{name}" if path else name
     if not step.endswith(_LIST):
         yield from _find_objects(inner, rest, path)
     elif is_json_array(inner):

@@ -44,7 +44,9 @@ def shorten_failures(send: Send) -> Send:
 
 
 def _describe(error: BaseException) -> str:
-    return error.detail if isinstance(error, ImproperlyConfiguredException) else str(error)
+    if isinstance(error, ImproperlyConfiguredException):
+        return error.detail
+    return str(error)
 
 
 def _flatten(error: BaseException) -> Iterator[BaseException]:

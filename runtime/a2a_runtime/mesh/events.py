@@ -93,7 +93,8 @@ def build_result(task: Task) -> Artifact:
     """Build the artifact of a completed task; a handler that has returned a message has no other
     result.
     """
-    artifacts, message = task.artifacts or [], task.status.message
+    artifacts = task.artifacts or []
+    message = task.status.message
     results = [artifact for artifact in artifacts if artifact.artifact_id == RESULT]
     parts = [part for artifact in results or artifacts for part in artifact.parts]
     if not artifacts and message is not None:
@@ -103,13 +104,11 @@ def build_result(task: Task) -> Artifact:
 
 def flatten_message(message: Message) -> Message | None:
     """Reduce a message to one text; ``None`` for a message without parts."""
-    return (
-        message.model_copy(
+    if message.parts:
+        return message.model_copy(
             update={"parts": [Part(text=flatten_parts(message.parts))], "metadata": None}
         )
-        if message.parts
-        else None
-    )
+    return None
 
 
 def flatten_parts(parts: Sequence[Part]) -> str:
@@ -125,8 +124,12 @@ def _to_value(part: Part) -> object:
     if part.raw is not None:
         return base64_text(part.raw)
     if part.data is not None:
-        return None if part.data is JSON_NULL else part.data
-    return part.url if part.text is None else part.text
+        if part.data is JSON_NULL:
+            return None
+        return part.data
+    if part.text is None:
+        return part.url
+    return part.text
 
 
 class EventProjection:
@@ -136,7 +139,8 @@ class EventProjection:
     """
 
     def __init__(self, task_id: str, context_id: str) -> None:
-        self._task_id, self._context_id = task_id, context_id
+        self._task_id = task_id
+        self._context_id = context_id
         self._is_started = False
         self._last_message: Message | None = None
         self._last_progress: object = None
@@ -161,14 +165,17 @@ class EventProjection:
         ):
             return
         yield from self.project_start(status.timestamp)
-        self._last_message, self._last_progress = message, progress
+        self._last_message = message
+        self._last_progress = progress
         yield self.build_status(
             TaskStatus(state=WORKING, timestamp=status.timestamp, message=message), progress
         )
 
     def project_end(self, task: Task) -> Iterator[Event[StreamResponse]]:
         """Yield the end of a task, after the artifact of a completed one."""
-        state, message, at = task.status.state, task.status.message, task.status.timestamp
+        state = task.status.state
+        message = task.status.message
+        at = task.status.timestamp
         if state == COMPLETED:
             update = TaskArtifactUpdateEvent(
                 task_id=self._task_id, context_id=self._context_id, artifact=build_result(task)
@@ -203,7 +210,8 @@ async def follow_task(
     """Yield the projected events of a task up to and with its end, however long the store is
     unavailable.
     """
-    cursor, mark = stored.last_seq, stored.mark
+    cursor = stored.last_seq
+    mark = stored.mark
     job_started = engine.runner.job_started(stored.key)
     events = engine.readers.follow(stored, cursor, mark=mark)
     pending = asyncio.ensure_future(anext(events, None))
@@ -220,7 +228,8 @@ async def follow_task(
             else:
                 if event is None or event.state in TERMINAL:
                     break
-                cursor, mark = event.seq, event.mark
+                cursor = event.seq
+                mark = event.mark
                 update = to_stream_response(
                     event
                 ).model.status_update  # artifacts are sent with the end

@@ -29,11 +29,9 @@ from a2a_contract.v1_0 import Message, SendMessageResponse, Task
 SENT = "urn:a2a-gen:mesh:message"
 """Member of the metadata of a message: the message as it was sent."""
 
-_TASK, _HISTORY, _METADATA = (
-    SendMessageResponse.wire_name("task"),
-    Task.wire_name("history"),
-    Message.wire_name("metadata"),
-)
+_TASK = SendMessageResponse.wire_name("task")
+_HISTORY = Task.wire_name("history")
+_METADATA = Message.wire_name("metadata")
 _MESH_HISTORY = mesh.Task.wire_name("history")
 _JSON_OBJECT: TypeAdapter[JsonObject] = TypeAdapter(JsonObject)
 
@@ -71,7 +69,9 @@ def _serialize(answer: Encoded[WireModel]) -> bytes:
 
 def _write_sent(message: JsonMembers) -> object:
     sent = message.get(_METADATA, {}).get(SENT)
-    return sent if is_json_object(sent) else translate.write_message(message)
+    if is_json_object(sent):
+        return sent
+    return translate.write_message(message)
 
 
 _WITH_HISTORY = (SEND_MESSAGE, GET_TASK, CANCEL_TASK)

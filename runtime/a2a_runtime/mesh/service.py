@@ -75,7 +75,8 @@ class MeshService(ServiceBase, AgentService[CallContext]):
         """Create a task, and return it when its handler has returned, at the latest after the time
         that the surface sets for that.
         """
-        accepted, limit = await self._start(request, context), context.surface.answer_within
+        accepted = await self._start(request, context)
+        limit = context.surface.answer_within
         stored = accepted.stored
         try:
             if limit:
@@ -133,7 +134,8 @@ class MeshService(ServiceBase, AgentService[CallContext]):
     ) -> AsyncGenerator[Event[StreamResponse], None]:
         """Yield the present status of a task, its later events and its end."""
         stored = await self._engine.load(context.task_scope(request.tenant), request.id)
-        task, projection = stored.task.model, EventProjection(stored.wire_id, stored.context_id)
+        task = stored.task.model
+        projection = EventProjection(stored.wire_id, stored.context_id)
         status = task.status
         if not (
             status.message and flatten_parts(status.message.parts) == JOB_LOST
@@ -151,7 +153,8 @@ class MeshService(ServiceBase, AgentService[CallContext]):
                 yield event
 
     async def _start(self, request: SendMessageRequest, context: CallContext) -> AcceptedMessage:
-        skill, scope = single_skill(context.surface), context.task_scope(request.tenant)
+        skill = single_skill(context.surface)
+        scope = context.task_scope(request.tenant)
         if not skill.is_visible_to(context.caller):
             raise PermissionDeniedError
         require_permission(skill, context)
@@ -171,11 +174,16 @@ class MeshService(ServiceBase, AgentService[CallContext]):
             )
         context_id = request.message.context_id or wire_id
         message = sent.model_copy(update={"task_id": None, "context_id": context_id})
-        info, hidden = build_request_info(request, context), context.hidden_skills
+        info = build_request_info(request, context)
+        hidden = context.hidden_skills
         if context.origin is not None:
             info = self._accept_origin(info, context.origin, context.surface.agent)
         new = NewTask(
-            *(context_id, message, skill.id, context.dialect, wire_id),
+            context_id,
+            message,
+            skill.id,
+            context.dialect,
+            wire_id,
             record=info.record,
             hidden_skills=hidden,
             limit_key=context.caller.limit_key(context.client_address),

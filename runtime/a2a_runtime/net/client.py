@@ -46,7 +46,8 @@ _REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 _CONNECTION_ERRORS = (httpcore.NetworkError, httpcore.ProtocolError, OSError)
 _TIMEOUT_ERRORS = (httpcore.TimeoutException, TimeoutError)
 _DEFAULT_HEADERS = {"User-Agent": "a2a-runtime", "Accept": "*/*", "Accept-Encoding": "identity"}
-_DRAIN_BYTES, _DRAIN_SECONDS = 65_536, 0.5
+_DRAIN_BYTES = 65_536
+_DRAIN_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +120,8 @@ class GuardedHttpClient:
         """GET the content of a URL, or raise ``OutboundError``; each redirect is checked like the
         URL itself.
         """
-        limit, headers_sent = (
-            self._limits.max_bytes if max_bytes is None else max_bytes,
-            {**_DEFAULT_HEADERS, **inject_trace()},
-        )
+        limit = self._limits.max_bytes if max_bytes is None else max_bytes
+        headers_sent = {**_DEFAULT_HEADERS, **inject_trace()}
         async with self._limit_time(url):
             for _ in range(self._limits.max_redirects + 1):
                 async with self._open_response(
@@ -206,7 +205,8 @@ class ConnectionPool:
     """
 
     def __init__(self, backend: httpcore.AsyncNetworkBackend, ssl_context: SSLContext) -> None:
-        self._backend, self._ssl_context = backend, ssl_context
+        self._backend = backend
+        self._ssl_context = ssl_context
         self._idle: OrderedDict[httpcore.AsyncHTTPConnection, httpcore.Origin] = (
             OrderedDict()
         )  # most recently used last
@@ -292,7 +292,9 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
     """
 
     def __init__(self, policy: OutboundPolicy, resolver: Resolver, *, encrypted: bool) -> None:
-        self._policy, self._resolver, self._encrypted = policy, resolver, encrypted
+        self._policy = policy
+        self._resolver = resolver
+        self._encrypted = encrypted
         # Type checkers see the class that replaces this one if anyio is missing; httpx requires
         # anyio.
         self._tcp: httpcore.AsyncNetworkBackend = httpcore.AnyIOBackend()  # pyright: ignore[reportAttributeAccessIssue]

@@ -131,7 +131,9 @@ def check_address(
     if kind in _NEVER_ALLOWED:
         return f"{address} is {kind}; {_NO_FIX}"
     if kind is AddressKind.LOOPBACK:
-        return None if policy.allow_loopback else f"{address} is {kind}; {LOOPBACK_FIX}"
+        if policy.allow_loopback:
+            return None
+        return f"{address} is {kind}; {LOOPBACK_FIX}"
     if port not in policy.ports:  # only now, because the switch for this machine covers every port
         return f"port {port} of {address}; to allow it, add it to {PREFIX}OUTBOUND_PORTS"
     if not is_encrypted:
@@ -151,11 +153,9 @@ def classify_address(address: Address) -> AddressKind | None:
     for network, kind in _KIND_BY_NETWORK:
         if address in network:
             return kind
-    return (
-        None
-        if isinstance(address, IPv4Address) or address in _GLOBAL_UNICAST
-        else AddressKind.RESERVED
-    )
+    if isinstance(address, IPv4Address) or address in _GLOBAL_UNICAST:
+        return None
+    return AddressKind.RESERVED
 
 
 def _unwrap_address(address: Address) -> Address:

@@ -96,7 +96,9 @@ class OutboundTarget:
     def authority(self) -> str:
         """Host and port, as in a Host header."""
         host = f"[{self.host}]" if isinstance(self.address, IPv6Address) else self.host
-        return host if self.port == _DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
+        if self.port == _DEFAULT_PORTS[self.scheme]:
+            return host
+        return f"{host}:{self.port}"
 
     def __str__(self) -> str:
         # For logs: the path and query of a webhook are often its secret.
@@ -109,7 +111,8 @@ def parse_target(url: str, policy: OutboundPolicy) -> OutboundTarget:
         parsed = httpx.URL(url)
     except (httpx.InvalidURL, ValueError) as error:
         raise UrlRefusedError("unparsable URL", _NOT_A_URL) from error
-    scheme, host = parsed.scheme, parsed.raw_host.decode("ascii")
+    scheme = parsed.scheme
+    host = parsed.raw_host.decode("ascii")
     if scheme not in _DEFAULT_PORTS or not host:
         raise UrlRefusedError("not an HTTP URL", "Only https URLs are called")
     if scheme == "http" and not policy.allow_loopback:

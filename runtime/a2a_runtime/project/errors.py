@@ -26,7 +26,9 @@ class ConfigProblem(NamedTuple):
         name = "".join(
             f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.path
         ).removeprefix(".")
-        return f"{name}: {self.text}" if name else self.text
+        if name:
+            return f"{name}: {self.text}"
+        return self.text
 
 
 class ConfigError(ValueError):

@@ -135,7 +135,9 @@ def read_store_setting(folder: Path) -> str | None:
         store: object = tomllib.loads(path.read_text(encoding="utf-8")).get("store")
     except ValueError as error:
         raise ProjectConfigError(f"{path}: {error}") from error
-    return store if isinstance(store, str) else None
+    if isinstance(store, str):
+        return store
+    return None
 
 
 def find_changed_inputs(folder: Path) -> Iterator[str]:
@@ -272,10 +274,8 @@ def _add_import_paths(*folders: Path) -> None:
 def _build_agent(file: ProjectFile, folder: Path) -> Agent:
     """Build the agent of the file, whose handlers are functions of the project."""
     _add_import_paths(folder)
-    agent, problems = (
-        _describe_agent(file.agent, file.capabilities or CapabilitiesTable()),
-        list[ConfigProblem](),
-    )
+    agent = _describe_agent(file.agent, file.capabilities or CapabilitiesTable())
+    problems = list[ConfigProblem]()
     for skill_id, skill in file.skills.items():
         try:
             handler = import_callable(skill.handler or "")

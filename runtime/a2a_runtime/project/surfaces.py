@@ -186,7 +186,9 @@ def _find_gate(name: str | None, gates: Mapping[str, Gate]) -> Gate | None:
         raise ValueError(
             f"auth: unknown entry {name!r}; use one of {', '.join(gates)}, or leave it out"
         )
-    return gates[name] if name else None
+    if name:
+        return gates[name]
+    return None
 
 
 def _build_rate_limiter(table: RatesTable | None) -> RateLimiter | None:
@@ -198,7 +200,9 @@ def _build_rate_limiter(table: RatesTable | None) -> RateLimiter | None:
         if table
         else {}
     )
-    return RateLimiter(limits, shared=table.shared) if table and limits else None
+    if table and limits:
+        return RateLimiter(limits, shared=table.shared)
+    return None
 
 
 def _build_override(table: SurfaceTable) -> SkillOverride | None:
@@ -209,4 +213,6 @@ def _build_override(table: SurfaceTable) -> SkillOverride | None:
         table.input_modes or (),
         table.output_modes or (),
     )
-    return None if override == SkillOverride() else override
+    if override == SkillOverride():
+        return None
+    return override

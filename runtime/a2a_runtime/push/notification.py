@@ -72,11 +72,9 @@ def build_notification(delivery: Delivery) -> PushNotification | None:
     Raises ``InvalidParamsError`` if a secret of the config cannot be sent in a header.
     """
     body = _build_body(delivery)
-    return (
-        None
-        if body is None
-        else PushNotification(delivery.config.url, _build_headers(delivery), body)
-    )
+    if body is None:
+        return None
+    return PushNotification(delivery.config.url, _build_headers(delivery), body)
 
 
 def _build_body(delivery: Delivery) -> bytes | None:
@@ -94,7 +92,9 @@ def _build_body(delivery: Delivery) -> bytes | None:
         return number_event(event.seq, event.body, status)
     if event.is_message:
         return None
-    return _build_task_body(delivery) if delivery.dialect in _TASK_BODY_DIALECTS else event.body
+    if delivery.dialect in _TASK_BODY_DIALECTS:
+        return _build_task_body(delivery)
+    return event.body
 
 
 def _build_headers(delivery: Delivery) -> Mapping[str, str]:
@@ -206,4 +206,6 @@ def _transform_secrets(
     if authentication is not None and authentication.credentials:
         credentials = changed("credentials", authentication.credentials)
         changes["authentication"] = authentication.model_copy(update={"credentials": credentials})
-    return config.model_copy(update=changes) if changes else config
+    if changes:
+        return config.model_copy(update=changes)
+    return config

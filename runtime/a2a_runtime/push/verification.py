@@ -74,7 +74,8 @@ async def verify(
         or lower_headers.get(DIGEST_HEADER.lower(), digest) != digest
     ):
         raise VerificationError("notification: the body does not match the signature")
-    identifier, issued_at = claims.get("jti"), claims.get("iat")
+    identifier = claims.get("jti")
+    issued_at = claims.get("iat")
     if (
         not isinstance(identifier, str)
         or not isinstance(issued_at, int)
@@ -90,7 +91,8 @@ async def _decode_claims(token: str, sender: TrustedSender) -> Mapping[str, obje
     except ValueError:
         decoded = None
     header = decoded if is_json_object(decoded) else {}
-    algorithm, key_id = header.get("alg"), header.get("kid")
+    algorithm = header.get("alg")
+    key_id = header.get("kid")
     if (
         not isinstance(algorithm, str)
         or algorithm not in _ALGORITHMS

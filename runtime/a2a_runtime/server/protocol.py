@@ -160,7 +160,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         """Parse a chunk; refuse the connection if the headers are still open and too large."""
         if self._phase is _Phase.CLOSING:
             return
-        before, self._has_begun = self._phase, False
+        before = self._phase
+        self._has_begun = False
         super().data_received(data)
         has_ended = self._phase is _Phase.IDLE and (self._has_begun or before is not _Phase.IDLE)
         if has_ended or self._phase is _Phase.BODY or self.is_closing():
@@ -173,7 +174,9 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         """Begin a request."""
-        self._phase, self._head_bytes, self._has_begun = _Phase.HEAD, 0, True
+        self._phase = _Phase.HEAD
+        self._head_bytes = 0
+        self._has_begun = True
         super().on_message_begin()
         if self._tls is not None:
             self.scope["extensions"] = {"tls": self._tls}  # type: ignore[dict-item]  # uvicorn's type is narrower than that of ASGI
@@ -198,14 +201,16 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         if self.cycle is not previous:  # else a WebSocket begins
             self.cycle.transport = _ResponseTransport(self)
             # A response that begins now says that the connection is closed after it.
-            self._keeps_alive, self.cycle.keep_alive = self.cycle.keep_alive, False
+            self._keeps_alive = self.cycle.keep_alive
+            self.cycle.keep_alive = False
         # The parser is there until the connection is lost.
         if not self.parser.should_upgrade():  # pyright: ignore[reportOptionalMemberAccess]  # else the base class reads them again
             self.headers = []  # of the trailers, which are dropped
 
     def on_message_complete(self) -> None:
         """End a request."""
-        self._phase, self._head_bytes = _Phase.IDLE, 0
+        self._phase = _Phase.IDLE
+        self._head_bytes = 0
         super().on_message_complete()
         if not getattr(
             self.cycle, "response_started", True

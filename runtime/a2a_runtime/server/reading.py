@@ -22,7 +22,8 @@ class ReadingWatch:
     """Aborts one connection whose client reads nothing."""
 
     def __init__(self, transport: asyncio.Transport, timeout_seconds: float) -> None:
-        self._transport, self._timeout_seconds = transport, timeout_seconds
+        self._transport = transport
+        self._timeout_seconds = timeout_seconds
         self._timer: asyncio.TimerHandle | None = None
         self._unread = 0
         _limit_unsent(transport)

@@ -51,7 +51,8 @@ class DrainingServer(uvicorn.Server):
         inherited: InheritedSocket | None = None,
     ) -> None:
         super().__init__(config)
-        self._drain, self._inherited = drain, inherited
+        self._drain = drain
+        self._inherited = inherited
         self._delay_seconds = delay_seconds
         self._stops_at: float | None = None
 
@@ -128,10 +129,6 @@ def run_server(
         server.run()
     if failures and failures[0] is not None:
         return failures[0]
-    return (
-        None
-        if server.started
-        else ListenError(
-            f"{config.host}:{config.port}: not served; the lines above have the reason"
-        )
-    )
+    if server.started:
+        return None
+    return ListenError(f"{config.host}:{config.port}: not served; the lines above have the reason")

@@ -77,7 +77,8 @@ class AuthorizingService(ServiceInterceptor[CallContext]):
         self, service: AgentService[CallContext], store: Store, *, has_client_task_ids: bool = False
     ) -> None:
         super().__init__(service)
-        self._store, self._has_client_task_ids = store, has_client_task_ids
+        self._store = store
+        self._has_client_task_ids = has_client_task_ids
 
     async def before(self, operation: Operation, request: Request, context: CallContext) -> Request:
         """Refuse an operation that the caller may not run; remove references that the caller may
@@ -91,10 +92,8 @@ class AuthorizingService(ServiceInterceptor[CallContext]):
             stored is None and self._has_client_task_ids and message.task_id
         ):  # the id of a new task, which the client has chosen
             await self._authorize(operation, context, request.tenant, None)
-        scope, context_id = (
-            context.task_scope(request.tenant),
-            message.context_id if stored is None else stored.context_id,
-        )
+        scope = context.task_scope(request.tenant)
+        context_id = message.context_id if stored is None else stored.context_id
         if stored is not None and await self._reads_more(stored, context):
             raise PermissionDeniedError(
                 "The handler of this task reads more of the conversation than the caller may "
@@ -154,7 +153,9 @@ class AuthorizingService(ServiceInterceptor[CallContext]):
         hidden = {*context.hidden_skills} - {*stored.hidden_skills}
         if not hidden:
             return False
-        store, scope, context_id = self._store, stored.scope, stored.context_id
+        store = self._store
+        scope = stored.scope
+        context_id = stored.context_id
         both = [
             await store.load_conversation(scope, context_id, _MAX_COMPARED_MESSAGES, skills)
             for skills in ((), hidden)
@@ -174,7 +175,8 @@ class AuthorizingService(ServiceInterceptor[CallContext]):
         A policy is code of the application, so it is called for each task. The cost is one query
         per 100 tasks of the conversation, and one for its messages.
         """
-        found, hidden = set[str](), context.hidden_skills
+        found = set[str]()
+        hidden = context.hidden_skills
         query = TaskQuery(context_id, page_size=MAX_PAGE_SIZE)
         while True:
             page = await self._store.list_tasks(scope, query)
@@ -224,7 +226,9 @@ async def is_allowed(context: CallContext, operation: Operation, task: Task | No
     if policy is None:
         return True
     allowed = policy(context.caller, operation.name, task)
-    return await allowed if isawaitable(allowed) else allowed
+    if isawaitable(allowed):
+        return await allowed
+    return allowed
 
 
 ListPage: TypeAlias = Callable[[TaskQuery], Awaitable[TaskPage]]

@@ -94,16 +94,20 @@ class CallContext(Struct, frozen=True):
         for it.
         """
         restricted = self.surface.restricted_skills
-        return (
-            [name for name, each in restricted.items() if not each.is_readable_by(self.caller)]
-            if restricted
-            else ()
-        )
+        if restricted:
+            return [
+                name for name, each in restricted.items() if not each.is_readable_by(self.caller)
+            ]
+        return ()
 
     def limit_history(self, length: int | None) -> int | None:
         """Limit the requested length of the history to the maximum of the surface."""
         limit = self.surface.limits.history
-        return length if limit is None else limit if length is None else min(length, limit)
+        if limit is None:
+            return length
+        if length is None:
+            return limit
+        return min(length, limit)
 
     def task_scope(self, tenant: str | None = None) -> TaskScope:
         """Return the scope of the tasks that the call can access.
@@ -148,7 +152,8 @@ class ServiceBase:
 
     def __init__(self, dependencies: ServiceDependencies) -> None:
         self._dependencies = dependencies
-        self._engine, self._store = dependencies.engine, dependencies.store
+        self._engine = dependencies.engine
+        self._store = dependencies.store
         self._ids = IdGenerator(dependencies.clock)
 
     def _accept_origin(self, info: RequestInfo, origin: Origin, agent: Agent) -> RequestInfo:

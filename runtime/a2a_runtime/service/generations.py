@@ -66,10 +66,8 @@ class GenerationService(Service):
         response: JsonMembers = from_json((await super().send_message(request, numbered)).json)
         if not is_json_object(task := response.get("task")):
             return Encoded(SendMessageResponse, render(response))
-        scope, length = (
-            context.task_scope(request.tenant),
-            context.limit_history(configuration.history_length),
-        )
+        scope = context.task_scope(request.tenant)
+        length = context.limit_history(configuration.history_length)
         rendered = await self._show(scope, str(task["id"]), length, configuration.timeline_length)
         return Encoded(SendMessageResponse, render({"task": rendered}))
 
@@ -113,10 +111,8 @@ class GenerationService(Service):
         """Return a task with its timeline; if the client knows its generation, after the next
         change or a time-out.
         """
-        scope, length = (
-            context.task_scope(request.tenant),
-            context.limit_history(request.history_length),
-        )
+        scope = context.task_scope(request.tenant)
+        length = context.limit_history(request.history_length)
         timeline_length: int | None = None
         if isinstance(request, NumberedGetTaskRequest):
             timeline_length = request.timeline_length
@@ -129,10 +125,8 @@ class GenerationService(Service):
     ) -> Encoded[ListTasksResponse]:
         """List the tasks of the caller with their timelines."""
         page: JsonMembers = from_json((await super().list_tasks(request, context)).json)
-        scope, length = (
-            context.task_scope(request.tenant),
-            context.limit_history(request.history_length),
-        )
+        scope = context.task_scope(request.tenant)
+        length = context.limit_history(request.history_length)
         timeline_length = (
             request.timeline_length if isinstance(request, NumberedListTasksRequest) else None
         )
@@ -165,14 +159,18 @@ class GenerationService(Service):
         time-out.
         """
         stored = await self._engine.load(scope, wire_id, 0, include_artifacts=False)
-        generation, mark, state = stored.last_seq, stored.mark, stored.state
+        generation = stored.last_seq
+        mark = stored.mark
+        state = stored.state
         with suppress(TimeoutError, EventsGoneError):
             async with asyncio.timeout(self._dependencies.settings.long_poll_timeout):
                 while generation <= known and state not in TERMINAL:
                     event = await self._engine.hub.wait_for(
                         stored.key, generation, _ANY_STATE, mark=mark
                     )
-                    generation, mark, state = event.seq, event.mark, event.state
+                    generation = event.seq
+                    mark = event.mark
+                    state = event.state
 
     async def _show(
         self,

@@ -204,7 +204,8 @@ class MessageOperations(ServiceBase):
 
         Its push configuration is stored first, so that the webhook gets every event of the message.
         """
-        message, config = command.message, command.push_config
+        message = command.message
+        config = command.push_config
         stored = await self._engine.load(command.scope, wire_id, 0, include_artifacts=False)
         if config is not None and command.idempotency_key is None:
             check_generation(stored, context.generation)

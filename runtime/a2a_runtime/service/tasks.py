@@ -89,7 +89,8 @@ class TaskOperations(ServiceBase):
         """List the tasks of the caller, the most recently changed first; on a surface with forms of
         the apcore SRS the newest first, in 0.3.
         """
-        scope, query = context.task_scope(request.tenant), parse_task_query(request)
+        scope = context.task_scope(request.tenant)
+        query = parse_task_query(request)
         by_creation = context.surface.srs_forms and context.dialect == SRS_DIALECT
         query = replace(
             query,
@@ -147,7 +148,9 @@ class TaskOperations(ServiceBase):
         stored = await self._store.load_task(
             context.task_scope(), task_id, 0, include_artifacts=False
         )
-        return None if stored is None else stored.dialect
+        if stored is None:
+            return None
+        return stored.dialect
 
 
 def parse_task_query(request: ListTasksRequest, invalid_members: Collection[str] = ()) -> TaskQuery:
@@ -216,7 +219,9 @@ def _ensure_artifacts(task: bytes) -> bytes:
     which may be in the data of a client.
     """
     has_some = b',"artifacts":[' in task and "artifacts" in from_json(task)
-    return task if has_some else task[:-1] + b',"artifacts":[]}'
+    if has_some:
+        return task
+    return task[:-1] + b',"artifacts":[]}'
 
 
 def parse_cursor(last_event_id: str | None) -> tuple[int | None, int]:
@@ -324,7 +329,8 @@ class PushConfigOperations(ServiceBase):
         """
         scope = _require_scope(context, request.tenant)
         if request.page_size is None and not request.page_token:
-            configs, token = await self._list_all(scope, request.task_id), ""
+            configs = await self._list_all(scope, request.task_id)
+            token = ""
         else:
             size = MAX_PAGE_SIZE if request.page_size is None else request.page_size
             configs, token = await self._store.list_push_configs(

@@ -202,7 +202,8 @@ def _build_idempotency_key(request: SendMessageRequest, context: CallContext) ->
     It holds the subject where a team shares its tasks. Prefix and lengths keep keys and message ids
     apart, and those of different subjects.
     """
-    message, subject = request.message, context.caller.subject if context.caller.team else ""
+    message = request.message
+    subject = context.caller.subject if context.caller.team else ""
     if context.idempotency_key:
         return IdempotencyKey(
             f"key:{len(subject)}:{subject}:{context.idempotency_key}",
@@ -226,7 +227,9 @@ def detect_media_type(part: Part) -> str | None:
         return part.media_type
     if part.text is not None:
         return TEXT
-    return JSON if part.data is not None else None
+    if part.data is not None:
+        return JSON
+    return None
 
 
 def check_input_types(parts: Sequence[Part], offered: Sequence[str]) -> None:

@@ -236,7 +236,8 @@ def build_typed_function(
 def _read_signature(
     skill_id: str, function: Callable[..., object], provided: Collection[str]
 ) -> _Signature:
-    signature, kind = inspect.signature(function), detect_handler_kind(function)
+    signature = inspect.signature(function)
+    kind = detect_handler_kind(function)
     first, *others = signature.parameters.values()
     output = _resolve(function, "return", signature.return_annotation)
     if kind is None or output is signature.empty or isinstance(output, str):
@@ -313,7 +314,8 @@ def _adapt(function: Callable[..., Any], signature: _Signature) -> Callable[...,
     """Adapt a function to the call of a typed method: the input, the typed context, and
     dependencies by name.
     """
-    context, is_typed = signature.context, signature.is_context_typed
+    context = signature.context
+    is_typed = signature.is_context_typed
 
     def bind(
         request: object, typed: SkillContext, dependencies: dict[str, object]
@@ -338,7 +340,9 @@ def _adapt(function: Callable[..., Any], signature: _Signature) -> Callable[...,
             if signature.kind is HandlerKind.THREAD
             else bound()
         )
-        return await result if inspect.isawaitable(result) else result
+        if inspect.isawaitable(result):
+            return await result
+        return result
 
     adapted: Callable[..., Any] = stream if signature.kind is HandlerKind.STREAM else call
     positional = [

@@ -53,7 +53,9 @@ class SkillContract(Generic[I, O]):
     @property
     def input_schema(self) -> JsonObject | None:
         """The schema of the input; ``None`` for plain text."""
-        return None if self.input is TEXT else self.input.schema
+        if self.input is TEXT:
+            return None
+        return self.input.schema
 
     def check_message(self, message: Message) -> None:
         """Raise ``InvalidParamsError`` if the input of a message does not match; a skill of plain
@@ -100,7 +102,9 @@ def build_schemas_params(
     described = {skill.id: _describe_skill(skill, base_url) for skill in skills if skill.schemas}
     for skill_id in streaming:
         described.setdefault(skill_id, SkillSchemas(streaming=True))
-    return SkillSchemasParams(skills=described) if described else None
+    if described:
+        return SkillSchemasParams(skills=described)
+    return None
 
 
 def _describe_skill(skill: AnyContract, base_url: str) -> SkillSchemas:

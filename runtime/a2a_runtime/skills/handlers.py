@@ -51,7 +51,9 @@ class _TypedHandler(Generic[I, O]):
     """Its signature is that of the method without the input, so that dependencies are found."""
 
     def __init__(self, contract: SkillContract[I, O], method: Callable[..., Any]) -> None:
-        self._contract, self._method, self.__wrapped__ = contract, method, method
+        self._contract = contract
+        self._method = method
+        self.__wrapped__ = method
         signature = inspect.signature(method)
         self.__signature__ = signature.replace(parameters=[*signature.parameters.values()][1:])
 
@@ -138,7 +140,9 @@ def get_reply_schema(question: Message | None) -> JsonObject | None:
     """Read the reply schema of a question."""
     recorded = (question.metadata or {}).get(QUESTION_KEY) if question else None
     schema = recorded.get(_SCHEMA_KEY) if is_json_object(recorded) else None
-    return schema if is_json_object(schema) else None
+    if is_json_object(schema):
+        return schema
+    return None
 
 
 @lru_cache(maxsize=256)

@@ -105,7 +105,8 @@ def _describe(validator: SchemaValidator) -> str:
     """Describe the values of a schema in a few words: the members of an object, those that may be
     left out in brackets.
     """
-    members, required = validator.schema.get("properties"), validator.schema.get("required")
+    members = validator.schema.get("properties")
+    required = validator.schema.get("required")
     if not is_json_object(members) or not members:
         return "JSON that fits its schema"
     needed = required if is_json_array(required) else ()
@@ -126,7 +127,9 @@ def _parse_text(text: str, validator: SchemaValidator, path: str) -> object:
         raise SchemaMismatchError(
             ((path, f"This is no JSON; the skill takes {_describe(validator)}"),)
         ) from None
-    return text if not validator.is_valid(value) and validator.is_valid(text) else value
+    if not validator.is_valid(value) and validator.is_valid(text):
+        return text
+    return value
 
 
 FIELDS_KEY = "a2a-gen/fields"

@@ -25,7 +25,8 @@ class SkillCatalog:
         self, surfaces: Sequence[Surface], skills: Skills, on_change: Callable[[], None]
     ) -> None:
         self._surfaces = [surface for surface in surfaces if surface.agent.sources]
-        self._skills, self._on_change = skills, on_change
+        self._skills = skills
+        self._on_change = on_change
         self._changed = asyncio.Event()
         self._exit_stack = AsyncExitStack()
 

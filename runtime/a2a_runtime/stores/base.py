@@ -120,7 +120,9 @@ class StoreOptions:
 
     def cutoff_millis(self, age_seconds: float | None) -> int:
         """Return the time before which something is older than an age."""
-        return -1 if age_seconds is None else self.clock.millis() - round(age_seconds * 1000)
+        if age_seconds is None:
+            return -1
+        return self.clock.millis() - round(age_seconds * 1000)
 
     def is_kept(self, dialect: str, ended_at: int) -> bool:
         """Return whether a task of a dialect that ended at a time has not expired."""

@@ -189,7 +189,9 @@ def allowed_source_states(change: TaskChange) -> frozenset[State] | None:
     if change.state is None:
         return change.expected_states
     allowed = lifecycle.predecessors(change.state)
-    return allowed if change.expected_states is None else allowed & change.expected_states
+    if change.expected_states is None:
+        return allowed
+    return allowed & change.expected_states
 
 
 def find_repeated(head: TaskHead, change: TaskChange) -> ChangeResult | None:
@@ -369,7 +371,8 @@ class RecentTasks:
         self, key: str, result: ChangeResult, rows: ChangeRows, at: int
     ) -> ChangeResult:
         """Attach the task to the result of its first change, if that change ends the run."""
-        recent, change = self._tasks.pop(key, None), rows.change
+        recent = self._tasks.pop(key, None)
+        change = rows.change
         if (
             recent is None
             or result.version != FIRST_CHANGE_VERSION

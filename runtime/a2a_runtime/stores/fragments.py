@@ -42,13 +42,12 @@ JOINED_IDS = b'%b,"contextId":%b'
 """The ids of a task as they follow the name of the first one."""
 
 _OBJECT = TypeAdapter(dict[str, object])
-_serialize_message, _serialize_artifact = (
-    TypeAdapter(Message).serializer.to_json,
-    TypeAdapter(Artifact).serializer.to_json,
-)
+_serialize_message = TypeAdapter(Message).serializer.to_json
+_serialize_artifact = TypeAdapter(Artifact).serializer.to_json
 _encode_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 _NO_FACTS = (None, None, None)
-_ID_FIELDS, _ALL_PARTS = {"message_id", "context_id", "task_id"}, {"parts": {"__all__"}}
+_ID_FIELDS = {"message_id", "context_id", "task_id"}
+_ALL_PARTS = {"parts": {"__all__"}}
 _EMPTY_PARTS = b'"parts":[]'
 _TIMESTAMP = b',"timestamp":'
 _STATUS_PREFIXES = {
@@ -73,12 +72,16 @@ def decode_object(text: bytes) -> dict[str, object]:
 
 def encode_names(names: Collection[str]) -> str | None:
     """Encode names as a JSON list; ``None`` for none, which is the common case."""
-    return _encode_json([*names]) if names else None
+    if names:
+        return _encode_json([*names])
+    return None
 
 
 def decode_names(text: str | None) -> tuple[str, ...]:
     """Decode names."""
-    return () if text is None else tuple(json.loads(text))
+    if text is None:
+        return ()
+    return tuple(json.loads(text))
 
 
 class TaskIds(Struct, frozen=True):
@@ -91,7 +94,8 @@ class TaskIds(Struct, frozen=True):
 
 def encode_ids(wire_id: str, context_id: str) -> TaskIds:
     """Encode the ids of a task."""
-    wire, context = to_json(wire_id), to_json(context_id)
+    wire = to_json(wire_id)
+    context = to_json(context_id)
     return TaskIds(wire, context, JOINED_IDS % (wire, context))
 
 

@@ -305,7 +305,9 @@ class CreateResult(Struct, frozen=True, gc=False):
     @property
     def events(self) -> Sequence[LoggedEvent]:
         """The first event of a new task."""
-        return (self.stored.to_event(),) if self.is_new else ()
+        if self.is_new:
+            return (self.stored.to_event(),)
+        return ()
 
 
 class TaskPage(Struct, frozen=True, gc=False):

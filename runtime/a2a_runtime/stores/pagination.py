@@ -75,9 +75,9 @@ def _foreign_token_error() -> InvalidParamsError:
 
 def _is_storable(value: int | str) -> bool:
     """Check that a database accepts the value as a parameter."""
-    return (
-        "\0" not in value if isinstance(value, str) else -_INTEGER_LIMIT <= value < _INTEGER_LIMIT
-    )
+    if isinstance(value, str):
+        return "\0" not in value
+    return -_INTEGER_LIMIT <= value < _INTEGER_LIMIT
 
 
 def _hash_filters(filters: tuple[object, ...]) -> str:
@@ -127,7 +127,9 @@ def encode_total(query: TaskQuery, total_size: int) -> tuple[int | str, ...]:
     """Return the members of a page token that carry a total, and which skills were hidden when it
     was counted.
     """
-    return (total_size, _hash_hidden(query)) if query.hidden_skills else (total_size,)
+    if query.hidden_skills:
+        return (total_size, _hash_hidden(query))
+    return (total_size,)
 
 
 def parse_total(query: TaskQuery, *counted: int | str) -> int | None:
@@ -138,9 +140,13 @@ def parse_total(query: TaskQuery, *counted: int | str) -> int | None:
         case ():
             return None
         case (int(total_size),) if total_size >= 0:
-            return None if query.hidden_skills else total_size
+            if query.hidden_skills:
+                return None
+            return total_size
         case (int(total_size), str(hidden)) if total_size >= 0:
-            return total_size if query.hidden_skills and hidden == _hash_hidden(query) else None
+            if query.hidden_skills and hidden == _hash_hidden(query):
+                return total_size
+            return None
         case _:
             raise _foreign_token_error()
 

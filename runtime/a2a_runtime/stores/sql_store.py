@@ -119,11 +119,14 @@ class SqlStore(ABC):
         rows = await self._fetch("read_events", key=key, after=after, limit=limit)
         if not rows or await self._is_over(key, rows[0]):
             raise TaskNotFoundError
-        first, last_seq = rows[0]["seq"], rows[0]["last_seq"]
+        first = rows[0]["seq"]
+        last_seq = rows[0]["last_seq"]
         changes.check_read(after, mark, last_seq, rows[0]["cursor_mark"])
         if after < last_seq and first != after + 1:
             raise EventsGoneError
-        return [] if first is None else [fragments.to_logged_event(row) for row in rows]
+        if first is None:
+            return []
+        return [fragments.to_logged_event(row) for row in rows]
 
     async def _find_readable(self, stored: StoredTask | None) -> StoredTask | None:
         """Return a task unless it has expired; one that runs costs no more than a look at its
@@ -133,7 +136,9 @@ class SqlStore(ABC):
             return stored
         if self._options.is_kept(stored.dialect, stored.status_at):
             return stored
-        return stored if await self._fetch("find_delivery", key=stored.key) else None
+        if await self._fetch("find_delivery", key=stored.key):
+            return stored
+        return None
 
     async def _is_over(self, key: str, row: TaskRow) -> bool:
         """Return whether a task, of which this is a row, has expired: the next cleanup deletes
@@ -166,7 +171,9 @@ class SqlStore(ABC):
         """Read what a handler has stored with a conversation."""
         where = {"scope": scope.to_text(), "context_id": context_id, "hidden": [*hidden_skills]}
         rows = await self._fetch("load_context", **where, cutoff=self._conversation_cutoff())
-        return fragments.decode_object(rows[0]["data"]) if rows else None
+        if rows:
+            return fragments.decode_object(rows[0]["data"])
+        return None
 
     async def update_context(
         self,
@@ -179,7 +186,8 @@ class SqlStore(ABC):
         """Replace the data of a conversation."""
         where = {"scope": scope.to_text(), "context_id": context_id, "hidden": [*hidden_skills]}
         changes.check_context_data(data)
-        body, skills = fragments.encode_object(data), [skill] if skill else []
+        body = fragments.encode_object(data)
+        skills = [skill] if skill else []
         changes.check_context_written(
             await self._execute(
                 "put_context", **where, data=body, skills=skills, now=self._clock.millis()
@@ -236,7 +244,8 @@ class SqlStore(ABC):
         nothing while another process does.
         """
         ended_by = self._options.cutoff_millis(self._options.retention_seconds)
-        cutoff, swept = self._conversation_cutoff(), dict[str, int]()
+        cutoff = self._conversation_cutoff()
+        swept = dict[str, int]()
 
         async def delete(transaction: SqlTransaction) -> int:
             if not await transaction.fetch("lock_cleanup"):
@@ -274,7 +283,8 @@ class SqlStore(ABC):
         committed late.
         """
         for dialect, seconds in self._options.dialect_retention_seconds.items():
-            until, after = self._options.cutoff_millis(seconds), self._swept_until.get(dialect, -1)
+            until = self._options.cutoff_millis(seconds)
+            after = self._swept_until.get(dialect, -1)
             rows = await transaction.fetch(
                 "lock_ended_of", dialect=dialect, after=after, ended_by=until, limit=limit
             )
@@ -378,7 +388,9 @@ class SqlStore(ABC):
     ) -> TaskPushNotificationConfig | None:
         """Read one configuration."""
         rows = await self._fetch_configs("load_config", scope, wire_id, config_id=config_id)
-        return _parse_config(rows[0]["body"]) if rows else None
+        if rows:
+            return _parse_config(rows[0]["body"])
+        return None
 
     async def list_push_configs(
         self, scope: TaskScope, wire_id: str, page_size: int = 100, page_token: str = ""
@@ -499,7 +511,9 @@ async def _lock_task(transaction: SqlTransaction, scope: TaskScope, wire_id: str
 
 
 def _to_list(surfaces: Collection[str] | None) -> list[str] | None:
-    return None if surfaces is None else [*surfaces]
+    if surfaces is None:
+        return None
+    return [*surfaces]
 
 
 def _parse_config(body: bytes) -> TaskPushNotificationConfig:

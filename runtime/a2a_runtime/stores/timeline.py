@@ -32,28 +32,25 @@ from a2a_contract.v1_1_draft import (
 
 JsonMembers = dict[str, object]
 
-_TASK, _MESSAGE = "task", "message"
+_TASK = "task"
+_MESSAGE = "message"
 _STATUS_UPDATE, _ARTIFACT_UPDATE = (
     StreamResponse.wire_name(name) for name in ("status_update", "artifact_update")
 )
-_GENERATION, _TIMELINE = Task.wire_name("generation"), Task.wire_name("timeline")
-_ARTIFACTS, _HISTORY, _STATUS = (
-    Task.wire_name("artifacts"),
-    Task.wire_name("history"),
-    TaskStatusUpdateEvent.wire_name("status"),
-)
+_GENERATION = Task.wire_name("generation")
+_TIMELINE = Task.wire_name("timeline")
+_ARTIFACTS = Task.wire_name("artifacts")
+_HISTORY = Task.wire_name("history")
+_STATUS = TaskStatusUpdateEvent.wire_name("status")
 _ARTIFACT_ID, _START, _END = (
     Artifact.wire_name(name) for name in ("artifact_id", "start_generation", "end_generation")
 )
-_ARTIFACT, _LAST_CHUNK = (
-    TaskArtifactUpdateEvent.wire_name("artifact"),
-    TaskArtifactUpdateEvent.wire_name("last_chunk"),
-)
-_APPEND, _STATE = TaskArtifactUpdateEvent.wire_name("append"), TaskStatus.wire_name("state")
-_TASK_ID, _CONTEXT_ID = (
-    TaskStatusUpdateEvent.wire_name("task_id"),
-    TaskStatusUpdateEvent.wire_name("context_id"),
-)
+_ARTIFACT = TaskArtifactUpdateEvent.wire_name("artifact")
+_LAST_CHUNK = TaskArtifactUpdateEvent.wire_name("last_chunk")
+_APPEND = TaskArtifactUpdateEvent.wire_name("append")
+_STATE = TaskStatus.wire_name("state")
+_TASK_ID = TaskStatusUpdateEvent.wire_name("task_id")
+_CONTEXT_ID = TaskStatusUpdateEvent.wire_name("context_id")
 
 
 @dataclass(slots=True)
@@ -174,7 +171,9 @@ class TaskRecord:
 
 def limit_newest(entries: Sequence[object], length: int | None) -> list[object]:
     """Return the newest entries of a list: all if the length is ``None``."""
-    return [*entries] if length is None else [*entries[len(entries) - min(length, len(entries)) :]]
+    if length is None:
+        return [*entries]
+    return [*entries[len(entries) - min(length, len(entries)) :]]
 
 
 def limit_history(task: JsonMembers, length: int | None) -> JsonMembers:
@@ -193,7 +192,9 @@ def limit_history(task: JsonMembers, length: int | None) -> JsonMembers:
 def read_history(task: bytes) -> Sequence[object]:
     """Return the messages in the JSON of a task."""
     history = _to_object(from_json(task)).get(_HISTORY)
-    return history if is_json_array(history) else ()
+    if is_json_array(history):
+        return history
+    return ()
 
 
 def number_event(seq: int, event: bytes, status: JsonMembers) -> bytes:
@@ -210,4 +211,6 @@ def render(members: Mapping[str, object]) -> bytes:
 
 
 def _to_object(value: object) -> JsonMembers:
-    return value if is_json_object(value) else {}
+    if is_json_object(value):
+        return value
+    return {}

@@ -73,7 +73,8 @@ class EventBuffer:
         max_events: int,
         is_stale: bool = True,
     ) -> None:
-        self._key, self._log = key, log
+        self._key = key
+        self._log = log
         self._events: deque[LoggedEvent] = deque(maxlen=max_events)
         self._waiters: list[asyncio.Future[None]] = []
         self._read_lock: asyncio.Lock | None = (
@@ -95,8 +96,10 @@ class EventBuffer:
         for event in events:
             if event.seq == self.last_seq + 1:
                 self._events.append(event)
-                self.last_seq, self._mark = event.seq, event.mark
-                has_news, self._is_idle = True, False
+                self.last_seq = event.seq
+                self._mark = event.mark
+                has_news = True
+                self._is_idle = False
             elif event.seq > self.last_seq or self._is_other(event):
                 self.is_stale = has_news = True
         if has_news:
@@ -134,7 +137,9 @@ class EventBuffer:
         behind = self.last_seq - cursor
         if behind > len(self._events):
             return None
-        return (self._events[-1],) if behind == 1 else tuple(self._events)[-behind:]
+        if behind == 1:
+            return (self._events[-1],)
+        return tuple(self._events)[-behind:]
 
     def next_change(self) -> asyncio.Future[None]:
         """Return a future of its own for each reader, which is done after the next append or
@@ -154,7 +159,8 @@ class EventBuffer:
         async with self._read_lock:
             if not self.is_stale:
                 return
-            self.is_stale, has_more = False, True
+            self.is_stale = False
+            has_more = True
             try:
                 page = await self._log.read_events(
                     self._key, self.last_seq, PAGE_EVENTS, mark=self._mark
@@ -169,7 +175,8 @@ class EventBuffer:
             self.append(page)
 
     def _wake(self) -> None:
-        waiters, self._waiters = self._waiters, []
+        waiters = self._waiters
+        self._waiters = []
         for waiter in waiters:
             if not waiter.done():
                 waiter.set_result(None)
@@ -190,11 +197,11 @@ class EventHub:
         settings: Settings = _SETTINGS,
         poll_interval_seconds: float = 1.0,
     ) -> None:
-        self._log, self.notifier, self._buffer_events = log, notifier, settings.stream_buffer_events
-        self._poll_interval_seconds, self._retry_timeout_seconds = (
-            poll_interval_seconds,
-            settings.store_retry_timeout,
-        )
+        self._log = log
+        self.notifier = notifier
+        self._buffer_events = settings.stream_buffer_events
+        self._poll_interval_seconds = poll_interval_seconds
+        self._retry_timeout_seconds = settings.store_retry_timeout
         self._buffers: dict[str, EventBuffer] = {}
         self._waiters: dict[str, asyncio.Future[Settled | None]] = {}
         self._old_waiters: Sequence[str] = ()
@@ -263,7 +270,8 @@ class EventHub:
                 for event in buffer.events_after(cursor) or await self._read_batch(
                     buffer, key, cursor, mark
                 ):
-                    cursor, mark = event.seq, event.mark
+                    cursor = event.seq
+                    mark = event.mark
                     if not with_messages and event.is_message:
                         continue
                     yield event
@@ -320,7 +328,8 @@ class EventHub:
                 ):
                     if event.state in until or event.state in TERMINAL:
                         return event
-                    cursor, mark = event.seq, event.mark
+                    cursor = event.seq
+                    mark = event.mark
         finally:
             self._release_buffer(key, buffer)
 

@@ -66,7 +66,8 @@ class TeeNotifier:
     """
 
     def __init__(self, listener: NotificationListener, notifier: Notifier | None = None) -> None:
-        self._listener, self._notifier = listener, notifier
+        self._listener = listener
+        self._notifier = notifier
 
     def notify(self, keys: Iterable[str]) -> None:
         """Call the listener, and notify the other processes."""

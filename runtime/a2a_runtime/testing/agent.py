@@ -60,8 +60,10 @@ class InProcessAgent:
     """An engine as seen by one caller."""
 
     def __init__(self, engine: Engine, skill: str, scope: TaskScope, caller: Caller) -> None:
-        self.engine, self.scope = engine, scope
-        self._skill, self._caller = skill, caller
+        self.engine = engine
+        self.scope = scope
+        self._skill = skill
+        self._caller = caller
         self._count = count(1)
 
     async def start(

@@ -46,11 +46,9 @@ class DictStorage(Storage):
     ) -> Task | None:
         """Load a task."""
         entry = self._entries.get(task_id)
-        return (
-            None
-            if entry is None
-            else _cut(entry.task, history_length, include_artifacts=include_artifacts)
-        )
+        if entry is None:
+            return None
+        return _cut(entry.task, history_length, include_artifacts=include_artifacts)
 
     async def create_task(
         self, context_id: str, message: Message, *, idempotency_key: str | None = None
@@ -151,7 +149,9 @@ class DictStorage(Storage):
     async def get_version(self, task_id: str) -> int | None:
         """Return the version of a task."""
         entry = self._entries.get(task_id)
-        return None if entry is None else entry.version
+        if entry is None:
+            return None
+        return entry.version
 
     async def load_context(self, context_id: str) -> object | None:
         """Load the data of a context."""

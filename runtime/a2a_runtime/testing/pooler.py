@@ -17,7 +17,8 @@ from typing import Self
 from urllib.parse import urlsplit, urlunsplit
 
 _SSL_REQUEST = (8).to_bytes(4) + (80877103).to_bytes(4)
-_KEY_DATA, _READY = b"K", b"Z"
+_KEY_DATA = b"K"
+_READY = b"Z"
 _HEAD_BYTES = 5
 
 
@@ -92,7 +93,8 @@ async def _announce_and_forward(reader: asyncio.StreamReader, writer: asyncio.St
     with suppress(OSError, asyncio.IncompleteReadError):
         while kind != _READY:
             head = await reader.readexactly(_HEAD_BYTES)
-            kind, length = head[:1], int.from_bytes(head[1:])
+            kind = head[:1]
+            length = int.from_bytes(head[1:])
             body = await reader.readexactly(length - 4)
             if kind == _KEY_DATA:
                 body = (int.from_bytes(body[:4]) + 1).to_bytes(4) + body[4:]

@@ -22,7 +22,9 @@ def _list_own_ports() -> range:
         os.environ.get(name, "") for name in ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT")
     )
     number = worker.removeprefix("gw")
-    return _PORTS[int(number) :: int(count)] if number.isdigit() and count.isdigit() else _PORTS
+    if number.isdigit() and count.isdigit():
+        return _PORTS[int(number) :: int(count)]
+    return _PORTS
 
 
 # Each process goes through all of its ports in an order of its own, so that it gives none out

@@ -83,11 +83,14 @@ class FakeRegistry:
         """Method and path of every request."""
         self.registrations: list[Json] = []
         """Every valid registration."""
-        self.is_unreachable, self.is_failing, self.delay_seconds = False, False, 0.0
+        self.is_unreachable = False
+        self.is_failing = False
+        self.delay_seconds = 0.0
         self.rejection_reason = ""
         """The reason to reject every registration; empty to accept them."""
         self.prefix = prefix
-        self._clock, self._expires_after_seconds = clock or SystemClock(), expires_after_seconds
+        self._clock = clock or SystemClock()
+        self._expires_after_seconds = expires_after_seconds
         self._topology = 0
 
     def restart(self) -> None:
@@ -151,11 +154,9 @@ class FakeRegistry:
             "/admin/rotate": dict,
         }
         make: Callable[[], Json] | None = documents.get(path)
-        return (
-            FakeResponse(200, make())
-            if make
-            else FakeResponse(404, {"error": "not found", "timestamp": self._timestamp()})
-        )
+        if make:
+            return FakeResponse(200, make())
+        return FakeResponse(404, {"error": "not found", "timestamp": self._timestamp()})
 
     def list_surfaces(self) -> Json:
         """List the surfaces of all producers, dead ones included."""
@@ -213,11 +214,9 @@ class FakeRegistry:
         )
         if registration.get("surfaces") is not None:
             agent.surfaces = registration["surfaces"]
-        agent.seen_at_seconds, agent.seen_topology, agent.is_healthy = (
-            self._clock.monotonic(),
-            self._topology,
-            True,
-        )
+        agent.seen_at_seconds = self._clock.monotonic()
+        agent.seen_topology = self._topology
+        agent.is_healthy = True
         return FakeResponse(200, self._build_response(agent, is_new=is_new))
 
     def _build_response(self, agent: RegisteredAgent, *, is_new: bool) -> Json:
@@ -257,7 +256,8 @@ class FakeRegistry:
 
     def _describe_surfaces(self, agent: RegisteredAgent) -> Iterator[Json]:
         for surface in agent.surfaces:
-            path, skill_id = surface.get("path"), surface.get("skill_id")
+            path = surface.get("path")
+            skill_id = surface.get("skill_id")
             if path and skill_id:
                 url = f"{self.prefix.rstrip('/')}/{path.lstrip('/')}"
                 stamped = (

@@ -61,7 +61,9 @@ class FunctionSource(SkillSource):
         if isinstance(result, AsyncGenerator):
             async with aclosing(result) as chunks:
                 return [chunk async for chunk in chunks]
-        return await result if inspect.isawaitable(result) else result
+        if inspect.isawaitable(result):
+            return await result
+        return result
 
     async def stream(
         self, skill: SkillDescriptor, value: object, context: SkillContext

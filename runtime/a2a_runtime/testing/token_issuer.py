@@ -22,7 +22,9 @@ from jwt.algorithms import ECAlgorithm
 from a2a_runtime.auth.jwt_tokens import JwtValidation
 from a2a_runtime.auth.keys import KeySet, keys_from_jwks
 
-ISSUER, AUDIENCE, ALGORITHM = "https://id.example", "the-agent", "ES256"
+ISSUER = "https://id.example"
+AUDIENCE = "the-agent"
+ALGORITHM = "ES256"
 _HOUR = 3600
 
 
@@ -30,7 +32,8 @@ class TokenIssuer:
     """Signs tokens with the newest of its keys."""
 
     def __init__(self, name: str = ISSUER, audience: str = AUDIENCE) -> None:
-        self.name, self.audience = name, audience
+        self.name = name
+        self.audience = audience
         self._private: dict[str, EllipticCurvePrivateKey] = {}
         self.rotate()
 

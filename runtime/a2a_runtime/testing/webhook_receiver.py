@@ -60,7 +60,8 @@ class WebhookReceiver:
     ) -> None:
         self.requests: list[WebhookRequest] = []
         self._respond = respond or _respond_no_content
-        self._ssl_context, self.port = ssl_context, port
+        self._ssl_context = ssl_context
+        self.port = port
         self._connections: set[asyncio.StreamWriter] = set()
         self._has_new_request, self._is_closed = asyncio.Event(), asyncio.Event()
 

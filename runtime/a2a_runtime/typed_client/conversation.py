@@ -23,7 +23,8 @@ from a2a_runtime.texts import join_texts
 from a2a_runtime.typed_client.errors import InputRequiredError, SkillError
 from a2a_runtime.typed_client.results import PendingQuestion, build_answer, parse_question
 
-_MIN_POLL_SECONDS, _MAX_POLL_SECONDS = 0.1, 5.0
+_MIN_POLL_SECONDS = 0.1
+_MAX_POLL_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,9 @@ class CallConversation:
     def __init__(
         self, client: A2AClient, call_options: CallOptions, *, streams: bool | None = None
     ) -> None:
-        self._client, self._call_options, self._streams = client, call_options, streams
+        self._client = client
+        self._call_options = call_options
+        self._streams = streams
 
     async def run(self, message: Message) -> AsyncGenerator[TaskEvent, None]:
         """Yield events from the first message to the end, over all questions; the last one is the
@@ -125,7 +128,8 @@ class CallConversation:
             yield task
 
     async def _answer_question(self, task: Task) -> Message:
-        question, ask = parse_question(task), self._call_options.get("on_ask")
+        question = parse_question(task)
+        ask = self._call_options.get("on_ask")
         if ask is None:
             raise InputRequiredError(
                 (

@@ -40,7 +40,9 @@ class RejectedError(SkillError):
     @property
     def fields(self) -> tuple[tuple[str, str], ...]:
         """The field errors of the input."""
-        return read_fields(self.task.status.message) if self.task else ()
+        if self.task:
+            return read_fields(self.task.status.message)
+        return ()
 
 
 class CanceledError(SkillError):

@@ -95,7 +95,9 @@ def find_result(task: Task) -> Artifact | Message | None:
     for artifact in artifacts:
         if is_result_artifact(artifact):
             return artifact
-    return artifacts[-1] if artifacts else task.status.message
+    if artifacts:
+        return artifacts[-1]
+    return task.status.message
 
 
 class StreamedOutput(Generic[O]):

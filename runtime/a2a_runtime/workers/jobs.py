@@ -90,11 +90,9 @@ class JobQueue:
         except _UnknownWorkerError:  # its row was deleted while it had no heartbeat
             self._worker_id = None
             return None
-        return (
-            None
-            if job is None or job.id is None
-            else TaskJob(job.id, str(job.task_kwargs.get("task", "")))
-        )
+        if job is None or job.id is None:
+            return None
+        return TaskJob(job.id, str(job.task_kwargs.get("task", "")))
 
     async def finish(self, job: TaskJob) -> None:
         """Delete a job that is done; a job that another worker has finished stays so."""

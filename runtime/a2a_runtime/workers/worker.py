@@ -113,7 +113,8 @@ class Consumer:
     """Fetches jobs of some queues, never more than it may run at once."""
 
     def __init__(self, worker: TaskWorker, queues: Sequence[str], concurrency: int) -> None:
-        self._worker, self._queues = worker, queues
+        self._worker = worker
+        self._queues = queues
         self._slots = asyncio.Semaphore(concurrency)
         self._poll_seconds = worker.poll_seconds
         self._wake_up = asyncio.Event()
@@ -154,13 +155,11 @@ class TaskWorker:
     ) -> None:
         self._read_plan: Callable[[], WorkerPlan] = lambda: WorkerPlan({}, {})
         self.state = WorkerState()
-        self._jobs, self._runner, self._queue, self._settings, self._clock = (
-            jobs,
-            runner,
-            queue,
-            settings,
-            clock,
-        )
+        self._jobs = jobs
+        self._runner = runner
+        self._queue = queue
+        self._settings = settings
+        self._clock = clock
         self.poll_seconds = settings.lease_renew_interval
         """Interval at which consumers look for jobs without a notification: delayed ones have
         none.
@@ -323,7 +322,8 @@ async def serve_jobs(
     concurrency: int = DEFAULT_CONCURRENCY,
 ) -> AsyncGenerator[WorkerState]:
     """Fetch jobs for an engine while ``opened`` is, which opens the engine and closes it."""
-    settings, queue = engine.settings, require_queue(engine.store)
+    settings = engine.settings
+    queue = require_queue(engine.store)
     jobs = JobQueue(queue.queue_address)
     worker = TaskWorker(jobs, engine.runner, queue, settings, engine.clock)
 

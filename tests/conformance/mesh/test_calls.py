@@ -67,10 +67,8 @@ def test_any_id_comes_back(client: httpx.Client, call_id: object) -> None:
     never a member for the other one.
     """
     echo = Consumer(client)
-    answer, refusal = (
-        echo.post("tasks/send", {"message": message("x")}, call_id).json(),
-        echo.post("tasks/get", {}, call_id).json(),
-    )
+    answer = echo.post("tasks/send", {"message": message("x")}, call_id).json()
+    refusal = echo.post("tasks/get", {}, call_id).json()
     assert (answer["id"], answer.keys()) == (call_id, {"jsonrpc", "id", "result"})
     assert (refusal["id"], refusal.keys()) == (call_id, {"jsonrpc", "id", "error"})
 

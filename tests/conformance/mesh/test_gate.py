@@ -22,7 +22,8 @@ INVALID = {
 @pytest.mark.parametrize(("header", "text"), INVALID.values(), ids=INVALID.keys())
 def test_a_request_without_a_token_is_refused(client: httpx.Client, header: str, text: str) -> None:
     """The error precedes the body: it has no id, and the body makes no difference."""
-    host, port = client.base_url.host, client.base_url.port or 80
+    host = client.base_url.host
+    port = client.base_url.port or 80
     with socket.create_connection((host, port), 5) as connection:
         request = (
             f"POST /agents/guarded HTTP/1.1\r\nHost: {host}:{port}\r\nConnection: "

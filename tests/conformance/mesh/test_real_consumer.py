@@ -34,7 +34,8 @@ def do(client: httpx.Client) -> Iterator[Do]:
         text=True,
         env=environment,
     ) as process:
-        pipe_in, pipe_out = process.stdin, process.stdout
+        pipe_in = process.stdin
+        pipe_out = process.stdout
         assert pipe_in is not None
         assert pipe_out is not None
 
@@ -43,7 +44,9 @@ def do(client: httpx.Client) -> Iterator[Do]:
             pipe_in.write(json.dumps([what, path, said, token]) + "\n")
             pipe_in.flush()
             reply = json.loads(pipe_out.readline())
-            return reply["result"] if "result" in reply else (reply["raised"], reply["text"])
+            if "result" in reply:
+                return reply["result"]
+            return (reply["raised"], reply["text"])
 
         yield ask
         pipe_in.close()

@@ -53,10 +53,8 @@ def build_gate() -> Gate:
 
 def build_combined_gate() -> Gate:
     """Make a gate that takes a token, a key, or a name with a password."""
-    keys, people = (
-        ApiKeyAuthenticator({digest_key("k"): Identity("box")}),
-        BasicAuthenticator({"ada": User(hash_password("s3cret-word"), Identity("ada"))}),
-    )
+    keys = ApiKeyAuthenticator({digest_key("k"): Identity("box")})
+    people = BasicAuthenticator({"ada": User(hash_password("s3cret-word"), Identity("ada"))})
     return AuthGate(
         JwtAuthenticator(ISSUER.keys(), ISSUER.validation(), ClaimNames(tenant="org")), keys, people
     )

@@ -94,7 +94,9 @@ def surface_path(binding: DialectBinding) -> str:
     """Return the path of the surface for a binding."""
     if binding is MESH_BINDING:
         return "/mesh"
-    return "/kind" if binding == DialectBinding(V0_3.name, is_jsonrpc=False) else ""
+    if binding == DialectBinding(V0_3.name, is_jsonrpc=False):
+        return "/kind"
+    return ""
 
 
 @pytest.fixture(scope="module", params=["memory", "sqlite", "postgres"])
@@ -278,10 +280,8 @@ def test_an_idempotency_key_is_good_for_its_owner_only(
     client: httpx.Client, binding: DialectBinding, token: str
 ) -> None:
     """The same key and the same request of another owner create another task."""
-    path, request = (
-        surface_path(binding),
-        build_send_request("secret", skill="echo", message_id="m-1"),
-    )
+    path = surface_path(binding)
+    request = build_send_request("secret", skill="echo", message_id="m-1")
     answers = [
         AuthenticatedClient(client, binding, path, who).call_raw(
             SEND_MESSAGE, request, idempotency_key="k"

@@ -267,7 +267,8 @@ def test_handlers_that_run_at_the_same_time_share_nothing() -> None:
 
     @agent.skill("remember", default=True)
     async def remember(ctx: TaskContext) -> str:
-        who, text = ctx.caller.subject, ctx.text
+        who = ctx.caller.subject
+        text = ctx.text
         await ctx.state.update({"text": text})
         for _ in range(5):
             await asyncio.sleep(0)
@@ -290,7 +291,8 @@ def test_handlers_that_run_at_the_same_time_share_nothing() -> None:
         ):
 
             async def send(number: int) -> None:
-                name, path = ("ada", "eve")[number % 2], ("/a", "/b")[number // 2 % 2]
+                name = ("ada", "eve")[number % 2]
+                path = ("/a", "/b")[number // 2 % 2]
                 body = (
                     {"message": build_user_message(f"n{number}", context_id="shared").to_dict()}
                     if number % 3

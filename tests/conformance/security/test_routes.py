@@ -36,7 +36,9 @@ keys, probes, the list of public cards, and where tokens come from.
 
 VERSIONS = (None, "", "1.0", "0.3", "0.3.0", "9.9", "nonsense")
 TOKEN = {"authorization": f"Bearer {ISSUER.issue_token(org='acme')}"}
-REFUSED, NOT_THERE, NOT_ALLOWED = 401, 404, 405
+REFUSED = 401
+NOT_THERE = 404
+NOT_ALLOWED = 405
 
 MakeApp = Callable[[], Litestar]
 

@@ -118,7 +118,8 @@ def build_trust(key: SigningKey) -> TrustStore:
 
 def test_the_sdk_verifies_what_we_sign() -> None:
     """Every kind of key, every kind of card, and not when a letter was changed."""
-    questions, expected = [], []
+    questions = []
+    expected = []
     for key in KEYS.values():
         for card in CARDS.values():
             signatures = [each.to_dict() for each in CardSigner([key]).sign(card)]
@@ -151,7 +152,8 @@ async def test_members_outside_of_the_signature_are_dropped() -> None:
     """The SDK signs cards without requirements that have no scopes; it verifies no other form, and
     we drop the requirements of its cards.
     """
-    key, card = KEYS["ES256"], CARDS["scheme without scopes"]
+    key = KEYS["ES256"]
+    card = CARDS["scheme without scopes"]
     whole, short = [each.to_dict() for each in CardSigner([key]).sign(card)]
     assert run_sdk(
         *({"card": {**card, "signatures": [each]}, "jwk": key.to_jwk()} for each in (whole, short))
@@ -168,7 +170,8 @@ async def test_a_served_card_is_signed_for_everybody_who_reads_it() -> None:
     """The document of each version, and the one for both: each reader finds a signature over what
     it reads.
     """
-    key, other = KEYS["ES256"], KEYS["EdDSA"]
+    key = KEYS["ES256"]
+    other = KEYS["EdDSA"]
     surface = Surface(
         build_test_agent(), signer=CardSigner([key, other]), public_url="https://busy.example"
     )

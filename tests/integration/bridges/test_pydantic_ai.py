@@ -322,7 +322,8 @@ async def test_files_and_data_reach_the_model() -> None:
 
 async def test_canceling_a_task_cancels_the_model() -> None:
     """The model gets the cancellation."""
-    started, stopped = asyncio.Event(), asyncio.Event()
+    started = asyncio.Event()
+    stopped = asyncio.Event()
 
     async def wait(_messages: list[ModelMessage], _info: AgentInfo) -> AsyncIterator[str]:
         started.set()

@@ -196,7 +196,8 @@ async def test_a_run_keeps_the_descriptor_that_it_began_with(
     source: FunctionSource, transport: httpx.AsyncBaseTransport
 ) -> None:
     """The skill is removed in the midst of its call, and the task completes under its schema."""
-    begun, go_on = asyncio.Event(), asyncio.Event()
+    begun = asyncio.Event()
+    go_on = asyncio.Event()
 
     async def slow(_value: object, _ctx: SkillContext) -> object:
         begun.set()

@@ -274,7 +274,9 @@ async def test_a_certificate_belongs_to_the_connection(tmp_path: Path) -> None:
     authority = Authority.at(tmp_path)
     certificates = MtlsAuthenticator(["127.0.0.1"], callers={"CN=ada": Identity("ada")})
     both = [{"mtls": [], "apiKey": []}]
-    ada, eve, nobody = authority.client("ada"), authority.client("eve"), authority.client()
+    ada = authority.client("ada")
+    eve = authority.client("eve")
+    nobody = authority.client()
     for require, more in (([{"mtls": []}], {}), (both, {"apiKey": "k-1"})):
         with guarded(certificates, ApiKeyAuthenticator(KEYS), require=require) as inside:
             async with tls_proxy(httpx.URL(inside).port or 0, authority) as url:
@@ -299,7 +301,8 @@ async def test_the_card_for_known_callers_is_checked_like_the_public_one(pin: Pi
     """A signature of a trusted key is required; another one is an error, or a warning if the client
     only warns.
     """
-    ours, theirs = SigningKey.generate(), SigningKey.generate()
+    ours = SigningKey.generate()
+    theirs = SigningKey.generate()
     trust, mistrust = (TrustStore(keys_from_jwks([key.to_jwk()])) for key in (ours, theirs))
     with guarded(ApiKeyAuthenticator(KEYS), signer=CardSigner([ours])) as url:
 
@@ -317,7 +320,8 @@ async def test_the_card_for_known_callers_is_checked_like_the_public_one(pin: Pi
 
 async def test_cards_are_checked_where_keys_are_given() -> None:
     """A pinned key is enough; the wrong one is an error, and without keys nothing is checked."""
-    ours, theirs = SigningKey.generate(), SigningKey.generate()
+    ours = SigningKey.generate()
+    theirs = SigningKey.generate()
     with guarded(ApiKeyAuthenticator(KEYS), signer=CardSigner([ours])) as url:
 
         async def name(*keys: SigningKey) -> str:
@@ -338,12 +342,15 @@ class ButTheFirst:
     """Checks every card but the first: the public one."""
 
     def __init__(self, check: CardVerifier) -> None:
-        self._check, self._cards = check, 0
+        self._check = check
+        self._cards = 0
 
     async def verify(self, card: bytes, dialect: str, url: str) -> bytes:
         """Check a card."""
         self._cards += 1
-        return card if self._cards == 1 else await self._check.verify(card, dialect, url)
+        if self._cards == 1:
+            return card
+        return await self._check.verify(card, dialect, url)
 
 
 async def test_credentials_stay_with_their_host() -> None:

@@ -43,12 +43,10 @@ from a2a_runtime.client import (
 
 pytestmark = pytest.mark.anyio
 
-NEW, OLD, REST, OLD_REST = (
-    Pin("v1_0", JSONRPC),
-    Pin("v0_3", JSONRPC),
-    Pin("v1_0", HTTP_JSON),
-    Pin("v0_3_proto", HTTP_JSON),
-)
+NEW = Pin("v1_0", JSONRPC)
+OLD = Pin("v0_3", JSONRPC)
+REST = Pin("v1_0", HTTP_JSON)
+OLD_REST = Pin("v0_3_proto", HTTP_JSON)
 TASK = b'{"id":"t","contextId":"c","status":{"state":"TASK_STATE_WORKING"}}'
 WORKING = b'{"task":%b}' % TASK
 CHUNK = b'{"artifactUpdate":{"taskId":"t","contextId":"c","artifact":{"artifactId":"a","parts":[{"text":"one"}]}}}'

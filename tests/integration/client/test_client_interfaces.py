@@ -144,10 +144,8 @@ async def test_interfaces_that_all_fail_are_one_error() -> None:
         with pytest.raises(UnexpectedStatusError, match="404"):
             await client.send("x")
     gone = answer(b'{"jsonrpc":"2.0","id":"1","error":{"code":-32001,"message":"no such task"}}')
-    answers, interfaces = (
-        {"/a": gone, "/b": answer(enveloped(TASK))},
-        (("JSONRPC", "SELF/a"), ("JSONRPC", "SELF/b")),
-    )
+    answers = {"/a": gone, "/b": answer(enveloped(TASK))}
+    interfaces = (("JSONRPC", "SELF/a"), ("JSONRPC", "SELF/b"))
     async with (
         agent_at(*interfaces, answers=answers) as url,
         A2AClient(url, options=once) as client,

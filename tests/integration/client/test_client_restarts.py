@@ -26,7 +26,8 @@ class PassingClock(SystemClock):
     """Clock whose waits take no time, and after each of which something may happen."""
 
     def __init__(self, on_wait: Callable[[float], Awaitable[None]] | None = None) -> None:
-        self._now, self._on_wait = 100.0, on_wait
+        self._now = 100.0
+        self._on_wait = on_wait
 
     def monotonic(self) -> float:
         """Return the sum of the waits."""
@@ -45,7 +46,8 @@ class RestartingAgent:
     """
 
     def __init__(self, away_seconds: float, gateway: bytes | None = None) -> None:
-        self.away_seconds, self.gateway = away_seconds, gateway
+        self.away_seconds = away_seconds
+        self.gateway = gateway
         self.away_for, self.requests = 0.0, list[bytes]()
         self._server: asyncio.Server | None = None
         self._port = 0
@@ -115,7 +117,8 @@ async def test_an_agent_that_is_there_gets_few_requests() -> None:
     """One that ends its streams again and again, without anything new, is given up after the
     attempts of the policy.
     """
-    clock, server = PassingClock(), BadServer(stream(WORKING))
+    clock = PassingClock()
+    server = BadServer(stream(WORKING))
     async with server.client():
         options = ClientOptions(pin=NEW, interface_url=server.url, clock=clock)
         async with A2AClient(server.url, options=options) as client:
@@ -139,7 +142,8 @@ async def test_a_stream_is_given_up_after_its_time(policy: RetryPolicy) -> None:
 
 async def test_a_timeout_is_of_the_call_and_not_of_each_attempt() -> None:
     """No attempt begins after the time of the call, and none gets more than what is left."""
-    busy, clock = BadServer(answer(b"", "503 Busy")), PassingClock()
+    busy = BadServer(answer(b"", "503 Busy"))
+    clock = PassingClock()
     async with busy.client() as client:
         policy = RetryPolicy(attempts=50, initial_delay=1.0, max_delay=1.0, idempotent=True)
         options = ClientOptions(pin=NEW, interface_url=busy.url, retry_policy=policy, clock=clock)

@@ -50,7 +50,8 @@ class AuthorizationServer:
     """
 
     def __init__(self) -> None:
-        self.issuer, self.url = TokenIssuer(), ""
+        self.issuer = TokenIssuer()
+        self.url = ""
         self.forms: list[Mapping[str, str]] = []
         self.workload = "token of the platform"
 
@@ -73,11 +74,9 @@ class AuthorizationServer:
                 if self._is_proven(form, request.headers.get("authorization"))
                 else None
             )
-            return (
-                Response({"error": "invalid_client"}, status_code=401)
-                if given is None
-                else Response({"access_token": given, "expires_in": 60})
-            )
+            if given is None:
+                return Response({"error": "invalid_client"}, status_code=401)
+            return Response({"access_token": given, "expires_in": 60})
 
         return Litestar([metadata, token], logging_config=None)
 

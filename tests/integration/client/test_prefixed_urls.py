@@ -27,7 +27,9 @@ class CardWithPrefix(httpx.AsyncBaseTransport):
     """An agent of a web framework, whose card has one interface, at another URL."""
 
     def __init__(self, inner: httpx.AsyncBaseTransport, path: str, url: str) -> None:
-        self._inner, self._path, self._url = inner, path, url
+        self._inner = inner
+        self._path = path
+        self._url = url
         self.paths: list[str] = []
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:

@@ -100,7 +100,8 @@ async def test_an_agent_names_its_issuer(stack: ExitStack, pin: Pin) -> None:
     """One of those that are given gets the credentials, once for all requests to this agent;
     another agent gets a token of its own.
     """
-    server, other = serve_issuer(stack), serve_issuer(stack)
+    server = serve_issuer(stack)
+    other = serve_issuer(stack)
     first, second = serve_agent(stack, build_gate(server), build_gate(server))
     auth = TrustedIssuers(
         {other.url: ("front", "wr0ng"), f"{server.url}/": ("front", "s3cret")}, scopes=["a", "b"]
@@ -116,7 +117,8 @@ async def test_an_agent_names_its_issuer(stack: ExitStack, pin: Pin) -> None:
 
 async def test_an_issuer_that_is_not_given_gets_nothing(stack: ExitStack) -> None:
     """The error names the issuers of the agent and those of the caller."""
-    server, other = serve_issuer(stack), serve_issuer(stack)
+    server = serve_issuer(stack)
+    other = serve_issuer(stack)
     (url,) = serve_agent(stack, build_gate(server))
     with pytest.raises(
         MissingCredentialsError,
@@ -141,7 +143,8 @@ async def test_a_card_may_require_such_a_token(stack: ExitStack) -> None:
 
 async def test_an_agent_may_change_its_issuer(stack: ExitStack) -> None:
     """A token that is refused twice is forgotten, and the next request finds the new issuer."""
-    old, new = serve_issuer(stack), serve_issuer(stack)
+    old = serve_issuer(stack)
+    new = serve_issuer(stack)
     auth = TrustedIssuers({each.url: ("front", "s3cret") for each in (old, new)})
     address = ("127.0.0.1", find_free_port())
     url = f"http://127.0.0.1:{address[1]}"
@@ -159,7 +162,8 @@ async def test_an_agent_may_change_its_issuer(stack: ExitStack) -> None:
     assert (len(old.forms), len(new.forms)) == (2, 1)
 
 
-AGENT, ISSUER = "https://agent.example/a", "https://id.example"
+AGENT = "https://agent.example/a"
+ISSUER = "https://id.example"
 CHALLENGE = f'Bearer resource_metadata="https://agent.example{METADATA}/a"'
 DOCUMENT = {"resource": AGENT, "authorization_servers": [ISSUER]}
 
@@ -172,11 +176,9 @@ def respond(
     def answer(request: httpx.Request) -> httpx.Response:
         assert request.url.host == "agent.example", f"a request to {request.url}"
         if request.url.path.startswith(METADATA):
-            return (
-                httpx.Response(status, json=document)
-                if document is not None
-                else httpx.Response(status, text="<html>")
-            )
+            if document is not None:
+                return httpx.Response(status, json=document)
+            return httpx.Response(status, text="<html>")
         return httpx.Response(401, headers={"www-authenticate": challenge})
 
     return answer

@@ -209,7 +209,8 @@ class AwayStore(SqliteStore):
 
     def leave(self, attempts: int) -> asyncio.Event:
         """Go away with the next commit; return the event of that moment."""
-        self.has_left, self.attempts_left = asyncio.Event(), attempts
+        self.has_left = asyncio.Event()
+        self.attempts_left = attempts
         return self.has_left
 
     def _check(self) -> None:

@@ -113,7 +113,8 @@ async def test_a_wall_clock_that_jumps_makes_no_task_run_twice(
     """A suspended machine wakes up an hour later, and its time is corrected, while clients send
     tasks.
     """
-    clock, calls = JumpingClock(), Calls()
+    clock = JumpingClock()
+    calls = Calls()
     options = StoreOptions(clock=clock, lease_seconds=15, fail_point=answer_late)
     store = SqliteStore(tmp_path / "tasks.db", options)
     agents = run_agent(calls.works, store=store, options=EngineOptions(settings=SETTINGS))
@@ -156,7 +157,8 @@ async def test_a_file_that_another_program_holds_makes_no_task_run_twice(
     """A backup holds its write lock for longer than the lease of the process, which cannot be
     renewed meanwhile.
     """
-    path, calls = tmp_path / "tasks.db", Calls()
+    path = tmp_path / "tasks.db"
+    calls = Calls()
     store = SqliteStore(path, StoreOptions(lease_seconds=lease_seconds, fail_point=answer_late))
     settings = replace(SETTINGS, lease_renew_interval=lease_seconds / 3)
     agents = run_agent(calls.works, store=store, options=EngineOptions(settings=settings))

@@ -48,7 +48,8 @@ async def test_a_slow_reader_behind_a_burst_gets_everything() -> None:
     of them, and the one that ends the task.
     """
     async with run_agent(burst) as one, asyncio.timeout(60):
-        stored, seen = await one.start("1000"), []
+        stored = await one.start("1000")
+        seen = []
         async with aclosing(await one.engine.follow(one.scope, stored.wire_id, 0)) as events:
             async for event in events:
                 seen.append((event.seq, event.state))
@@ -134,7 +135,8 @@ async def test_a_deleted_log_is_replaced_by_a_snapshot() -> None:
     """
     store = MemoryStore(StoreOptions(max_finished_logs=1))
     async with run_agent(burst, store=store) as one, asyncio.timeout(30):
-        first, _ = await one.send("3"), await one.send("3")
+        first = await one.send("3")
+        _ = await one.send("3")
         (event,) = await one.collect_events(first, 2)
         assert event.state is State.COMPLETED
         assert len(to_stream_response(event).model.task.artifacts[0].parts) == 3

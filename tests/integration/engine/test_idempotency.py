@@ -74,15 +74,14 @@ async def test_a_repeated_answer_is_given_once(run: RunAgent) -> None:
     """
 
     async def asks_twice(ctx: TaskContext) -> str:
-        first, second = await ctx.ask("First?"), await ctx.ask("Second?")
+        first = await ctx.ask("First?")
+        second = await ctx.ask("Second?")
         return f"{first.text} {second.text}"
 
     async with run(asks_twice) as one, asyncio.timeout(30):
         task = await one.send("hi")
-        said, promise = (
-            build_user_message("one", message_id="m-2"),
-            IdempotencyKey("answer", b"one", "c-1"),
-        )
+        said = build_user_message("one", message_id="m-2")
+        promise = IdempotencyKey("answer", b"one", "c-1")
         for _ in range(2):
             stored = await one.engine.wait_settled(
                 await one.engine.send_message(one.scope, task.id, said, promise)

@@ -31,7 +31,8 @@ async def test_two_questions_then_the_answer(run: RunAgent) -> None:
     """Each run begins at the top: what was recorded is given back, artifacts are replaced, statuses
     are not said again.
     """
-    attempts, calls = list[int](), list[str]()
+    attempts = list[int]()
+    calls = list[str]()
 
     async def books(ctx: TaskContext) -> str:
         attempts.append(ctx.attempt)

@@ -137,7 +137,8 @@ async def test_a_cancellation_that_meets_a_question_ends_the_task(
     """
     store = LateStore(tmp_path / "tasks.db")
     store.is_away_after_suspension = after == "away"
-    is_working, go = asyncio.Event(), asyncio.Event()
+    is_working = asyncio.Event()
+    go = asyncio.Event()
 
     async def work(ctx: TaskContext) -> str:
         await ctx.status("working")

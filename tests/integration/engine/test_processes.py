@@ -208,10 +208,8 @@ async def test_many_orphans_are_shared_by_the_living(postgres_url: str) -> None:
     dying = PostgresStore(postgres_url, StoreOptions(lease_seconds=600))
     await dying.open()
     await dying.register("dying")
-    scope, new = (
-        TaskScope("/agent", "", "ada"),
-        NewTask("c-1", build_user_message("go"), "echoes", CANONICAL.name, process="dying"),
-    )
+    scope = TaskScope("/agent", "", "ada")
+    new = NewTask("c-1", build_user_message("go"), "echoes", CANONICAL.name, process="dying")
     await asyncio.gather(*[dying.create_task(scope, new) for _ in range(600)])
     async with AsyncExitStack() as stack, asyncio.timeout(30):
         for number, interval in enumerate((1000.0, 1000.0, 0.1)):
@@ -349,7 +347,8 @@ async def test_a_task_is_handed_over_when_the_store_is_away_for_too_long() -> No
     """A crash would have had the handler run again, and so has an outage: the task does not
     fail.
     """
-    store, attempts = AwayStore(), list[int]()
+    store = AwayStore()
+    attempts = list[int]()
 
     async def works(ctx: TaskContext) -> str:
         attempts.append(ctx.attempt)

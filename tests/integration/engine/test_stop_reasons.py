@@ -118,7 +118,8 @@ async def test_the_timeout_applies_to_one_run() -> None:
     """Time spent waiting for an answer does not count; the deadline is the clock's, to the
     second.
     """
-    clock, has_begun = FakeClock(), asyncio.Event()
+    clock = FakeClock()
+    has_begun = asyncio.Event()
 
     async def asks_then_works(ctx: TaskContext) -> str:
         await ctx.ask("Well?")

@@ -13,7 +13,8 @@ from threads import running
 from a2a_runtime.crypto.card_signatures import CardSigner
 from a2a_runtime.crypto.keys import SigningKey
 
-CARD_PATH, KEYS_PATH = "/.well-known/agent-card.json", "/keys.json"
+CARD_PATH = "/.well-known/agent-card.json"
+KEYS_PATH = "/keys.json"
 
 
 @contextmanager
@@ -65,7 +66,8 @@ def build_card(url: str, **members: object) -> dict[str, object]:
 
 def build_full_card(url: str) -> dict[str, object]:
     """Build a card without empty members: each key makes one signature of it."""
-    modes, skill = ["text/plain"], {"id": "s", "name": "s", "description": "d", "tags": ["t"]}
+    modes = ["text/plain"]
+    skill = {"id": "s", "name": "s", "description": "d", "tags": ["t"]}
     return build_card(
         url,
         capabilities={"streaming": True},

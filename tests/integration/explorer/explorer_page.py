@@ -46,7 +46,8 @@ class ExplorerPage:
     def __init__(
         self, http: httpx.Client, agent: str = "0", headers: Mapping[str, str] | None = None
     ) -> None:
-        self.http, self.agent = http, agent
+        self.http = http
+        self.agent = agent
         self.headers = {"x-a2a-explorer": TOKEN, **(headers or {})}
 
     def with_credentials(

@@ -10,7 +10,8 @@ from urllib.parse import parse_qsl
 from litestar import Litestar, Request, Response, get, post
 from litestar.response import Redirect
 
-ACCESS_TOKEN, CODE = "token-of-the-issuer", "code-of-the-issuer"
+ACCESS_TOKEN = "token-of-the-issuer"
+CODE = "code-of-the-issuer"
 DISCOVERY = "/.well-known/openid-configuration"
 
 

@@ -36,7 +36,9 @@ def read_user(connection: Credentials) -> Identity | None:
     """Read whom the proxy reports, under any of the usual names."""
     names = ("x-forwarded-user", "x-auth-user", "authorization")
     found = next((value for name in names if (value := connection.get(name))), None)
-    return Identity(found) if found else None
+    if found:
+        return Identity(found)
+    return None
 
 
 def build_agent(name: str) -> Agent:

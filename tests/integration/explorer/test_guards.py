@@ -233,10 +233,8 @@ def test_open_streams_are_bounded(page: ExplorerPage) -> None:
     """A visitor may take half of the 64 places: the 33rd open request is refused, and the place of
     one that ends is free again.
     """
-    url, document = (
-        "/explorer/api/agents/0/streams/SendStreamingMessage",
-        {"request": {"message": {"parts": [{"text": "x"}]}, "metadata": {"skillId": "wait"}}},
-    )
+    url = "/explorer/api/agents/0/streams/SendStreamingMessage"
+    document = {"request": {"message": {"parts": [{"text": "x"}]}, "metadata": {"skillId": "wait"}}}
     with (
         httpx.Client(base_url=page.http.base_url, timeout=30, trust_env=False) as http,
         ExitStack() as streams,

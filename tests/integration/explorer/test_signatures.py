@@ -20,7 +20,8 @@ from integration.explorer.explorer_page import explore
 from a2a_runtime.client.options import ClientOptions
 from a2a_runtime.crypto.keys import SigningKey
 
-KEY, OTHER = SigningKey.generate(), SigningKey.generate()
+KEY = SigningKey.generate()
+OTHER = SigningKey.generate()
 
 
 def to_pem(key: SigningKey) -> str:

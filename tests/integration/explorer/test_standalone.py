@@ -129,11 +129,11 @@ def test_a_stream_that_was_cut_goes_on_after_its_cursor(page: ExplorerPage) -> N
     with page.http.stream("POST", url, headers=page.headers, json={"request": request}) as response:
         for event in parse_events(response.iter_lines()):
             if event.kind == "event":
-                task, cursor = (
+                task = (
                     event.data.get("task", {}).get("id")
-                    or event.data.get("artifactUpdate", event.data.get("statusUpdate"))["taskId"],
-                    event.cursor,
+                    or event.data.get("artifactUpdate", event.data.get("statusUpdate"))["taskId"]
                 )
+                cursor = event.cursor
             if event.kind == "event" and "artifactUpdate" in event.data:
                 seen.append(event.data["artifactUpdate"]["artifact"]["parts"][0]["text"])
             if len(seen) == 3:

@@ -97,7 +97,8 @@ async def test_a_port_that_cannot_be_opened_leaves_the_app_as_it_was() -> None:
     """One that another agent has is refused, and so is one that another process has; the agent may
     then be added without it.
     """
-    options, other = GrpcOptions(find_free_address()), GrpcOptions(find_free_address())
+    options = GrpcOptions(find_free_address())
+    other = GrpcOptions(find_free_address())
     async with serve() as (plugin, app), serve() as (elsewhere, _):
         await plugin.add(Surface(saying("two"), "/two", gate=OpenGate(), grpc=options))
         await elsewhere.add(Surface(saying("x"), "/x", gate=OpenGate(), grpc=other))

@@ -29,7 +29,9 @@ from a2a_runtime.testing.agent import FAST_SETTINGS
 def read_header(connection: Credentials) -> Identity | None:
     """Name the caller by a header."""
     name = connection.get("x-user")
-    return None if name is None else Identity(name)
+    if name is None:
+        return None
+    return Identity(name)
 
 
 async def show_path(request: Request) -> PlainTextResponse:

@@ -28,7 +28,8 @@ class Pool:
     """Something of the process."""
 
     def __init__(self, log: list[str]) -> None:
-        self._log, self.name = log, "pool"
+        self._log = log
+        self.name = "pool"
 
     async def __aenter__(self) -> Self:
         self._log.append("+pool")

@@ -119,7 +119,9 @@ def test_a_function_may_read_the_connection() -> None:
 
     async def read_header(connection: Credentials) -> Identity | None:
         name = connection.get("x-user")
-        return None if name is None else Identity(name)
+        if name is None:
+            return None
+        return Identity(name)
 
     with TestClient(build_app(read_header)) as client:
         check_users_are_apart(client)

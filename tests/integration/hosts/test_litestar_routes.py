@@ -374,7 +374,8 @@ def test_a_middleware_class_of_the_surface() -> None:
 
     class Stamp:
         def __init__(self, app: ASGIApp, name: str) -> None:
-            self._app, self._name = app, name
+            self._app = app
+            self._name = name
 
         async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
             seen[self._name] += 1

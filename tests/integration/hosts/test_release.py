@@ -70,7 +70,8 @@ async def test_the_application_releases_each_authorization_once() -> None:
 
 async def test_a_question_is_not_released_as_an_authorization() -> None:
     """A task that asks for input goes on by the answer of its caller only."""
-    agent, found = Agent("asker"), list[str]()
+    agent = Agent("asker")
+    found = list[str]()
 
     @agent.skill
     async def asks(ctx: TaskContext) -> str:

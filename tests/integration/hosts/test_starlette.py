@@ -61,7 +61,9 @@ class HeaderBackend(AuthenticationBackend):
     async def authenticate(self, conn: HTTPConnection) -> tuple[AuthCredentials, BaseUser] | None:
         """Return the user, or none."""
         name = conn.headers.get("x-user")
-        return (AuthCredentials(["authenticated"]), SimpleUser(name)) if name else None
+        if name:
+            return (AuthCredentials(["authenticated"]), SimpleUser(name))
+        return None
 
 
 @asynccontextmanager
@@ -116,7 +118,9 @@ def require_user(
 def read_state(connection: Credentials) -> Identity | None:
     """Read the user whom the dependency has left."""
     user = connection.scope["state"].get("user")
-    return None if user is None else Identity(user)
+    if user is None:
+        return None
+    return Identity(user)
 
 
 @pytest.mark.parametrize("is_of_the_app", [True, False], ids=["app", "mount"])

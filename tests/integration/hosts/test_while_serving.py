@@ -72,11 +72,9 @@ async def serve(
 async def ask(client: httpx.AsyncClient, path: str) -> str:
     """Send a message to the agent at a path and return its answer, or the status of the error."""
     response = await client.post(f"{path}/message:send", json=MESSAGE)
-    return (
-        str(response.json()["task"]["artifacts"][0]["parts"][0]["text"])
-        if response.is_success
-        else str(response.status_code)
-    )
+    if response.is_success:
+        return str(response.json()["task"]["artifacts"][0]["parts"][0]["text"])
+    return str(response.status_code)
 
 
 @pytest.mark.parametrize("host", [True, False], ids=["host", "agents alone"])
@@ -187,7 +185,8 @@ async def test_what_cannot_be_added_is_refused() -> None:
 async def test_the_host_starts_a_task_for_a_caller_and_follows_it() -> None:
     """The task is that of the caller: others do not find it, whether they come over HTTP or not."""
     async with serve(Surface(build_agent(), "/agent", gate=GATE)) as (_, app, client):
-        ada, bob = connect(app, Caller("ada")), connect(app, Caller("bob"), "/agent")
+        ada = connect(app, Caller("ada"))
+        bob = connect(app, Caller("bob"), "/agent")
         events = [event async for event in ada.stream("hi")]
         assert isinstance(events[0], Task)
         task = await ada.get(events[0].id)
@@ -296,7 +295,9 @@ async def test_a_catalog_is_read_with_care() -> None:
 
     def respond(request: httpx.Request) -> httpx.Response:
         body = bodies.get(request.url.path)
-        return httpx.Response(404) if body is None else httpx.Response(200, text=body)
+        if body is None:
+            return httpx.Response(404)
+        return httpx.Response(200, text=body)
 
     transport = httpx.MockTransport(respond)
     found = await read_catalog("https://a.example/cat.json", transport=transport)

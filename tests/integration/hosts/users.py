@@ -75,7 +75,8 @@ def check_users_are_apart(
     """Create a task of Ada in every dialect and binding; Bob finds none of them, and requests
     without a user are refused.
     """
-    ada, bob = headers["ada"], headers["bob"]
+    ada = headers["ada"]
+    bob = headers["bob"]
     tasks = [
         client.request("POST", "/agent/message:send", json=MESSAGE, headers=ada).json()["task"],
         call(client, ada, "SendMessage", MESSAGE)["result"]["task"],

@@ -175,7 +175,8 @@ async def test_a_commit_wakes_the_sender() -> None:
     """A commit does not wait for the next poll, and listeners behind the sender are notified
     too.
     """
-    store, behind = MemoryStore(), RecordingNotifier()
+    store = MemoryStore()
+    behind = RecordingNotifier()
     rules = SenderOptions(replace(QUICK.settings, push_poll_interval=60))
     async with WebhookReceiver() as receiver:
         await create_task(store, build_new_task(push_config=hook(receiver)))

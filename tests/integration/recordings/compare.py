@@ -68,11 +68,9 @@ def differences_of_lines(old: str, new: str) -> list[Difference]:
 def document_of(lines: list[str]) -> tuple[list[str], str] | None:
     """Take the body of a response apart that is one JSON document of several lines."""
     start = lines.index("<") if "<" in lines else len(lines)
-    return (
-        (lines[:start], "".join(line[2:] for line in lines[start + 1 :]))
-        if lines[start + 1 : start + 2] == ["< {"]
-        else None
-    )
+    if lines[start + 1 : start + 2] == ["< {"]:
+        return (lines[:start], "".join(line[2:] for line in lines[start + 1 :]))
+    return None
 
 
 def differences_of_exchanges(old: list[str], new: list[str]) -> Iterator[Difference]:
@@ -120,7 +118,9 @@ def main(old: str, new: str) -> int:
     sys.stdout.writelines(f"{'text ' if is_text else 'OTHER'}  {what}\n" for is_text, what in found)
     others = sum(not is_text for is_text, _ in found)
     sys.stdout.write(f"{len(found) - others} differences in free text, {others} others\n")
-    return 1 if others else 0
+    if others:
+        return 1
+    return 0
 
 
 if __name__ == "__main__":

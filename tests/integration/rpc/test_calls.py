@@ -38,7 +38,8 @@ from a2a_runtime.surface import Limits, Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 
 pytestmark = pytest.mark.anyio
-ADA, BOB = {"authorization": "Bearer ada"}, {"authorization": "Bearer bob"}
+ADA = {"authorization": "Bearer ada"}
+BOB = {"authorization": "Bearer bob"}
 
 
 @pytest.fixture
@@ -124,7 +125,8 @@ async def test_tenants_never_meet() -> None:
     """A tenant in a request has to be that of the caller; where callers have none, each tenant has
     tasks of its own.
     """
-    acme, other = {"authorization": "Bearer acme/ada"}, {"authorization": "Bearer other/ada"}
+    acme = {"authorization": "Bearer acme/ada"}
+    other = {"authorization": "Bearer other/ada"}
     async with serve_agent(build_test_agent(), gate=TenantGate()) as client:
         task = await client.send("x", metadata=acme)
         for tenant in ("", "acme"):
@@ -409,10 +411,8 @@ async def test_calls_are_counted_with_the_labels_of_requests() -> None:
     """By operation, dialect, binding and outcome; a call that its client has left is disconnected,
     also when a stream has begun.
     """
-    settings, options = (
-        replace(FAST_SETTINGS, metrics_path="/metrics"),
-        GrpcOptions(find_free_address()),
-    )
+    settings = replace(FAST_SETTINGS, metrics_path="/metrics")
+    options = GrpcOptions(find_free_address())
     app = create_app(Surface(build_test_agent(BlockingHandler()), grpc=options), settings=settings)
     async with run_app(app) as http, CallClient(options.address) as client:
         await client.send("x")

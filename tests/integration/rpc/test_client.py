@@ -115,7 +115,8 @@ async def test_streams_and_their_cursors(address: str) -> None:
     options = ClientOptions(interface_url=f"grpc://{address}")
     async with A2AClient(f"grpc://{address}", options=options) as client:
         task = await send_to(client, "tick", "6", wait=False)
-        stream, seen = client.subscribe(task), list[str]()
+        stream = client.subscribe(task)
+        seen = list[str]()
         async for event in stream:
             seen.append(type(event).__name__)
             if len(seen) == 3:

@@ -94,10 +94,8 @@ def test_the_command_opens_the_port(project: Path) -> None:
     start with its reason.
     """
     write_project(project, "")
-    address, (port, other) = (
-        find_free_address(),
-        [find_free_address().partition(":")[2] for _ in range(2)],
-    )
+    address = find_free_address()
+    (port, other) = [find_free_address().partition(":")[2] for _ in range(2)]
     with run_serve(
         project,
         lambda: call_unary(address, METHOD, SEND, {}),
@@ -180,7 +178,8 @@ def test_a_port_may_be_left_off_the_card() -> None:
 )
 def test_addresses_on_cards(options: GrpcOptions, new: str, old: str) -> None:
     """Without a scheme, as libraries take them; with the switch for 0.3 as a URL."""
-    url, switched = "http://[::1]:8000", replace(options, url_on_card=True)
+    url = "http://[::1]:8000"
+    switched = replace(options, url_on_card=True)
     assert (options.card_address(url), options.card_url(url)) == (new, new)
     assert (switched.card_address(url), switched.card_url(url)) == (new, old)
 

@@ -106,11 +106,9 @@ async def test_a_used_port_is_refused() -> None:
 
 def describe(error: BaseException) -> str:
     """Return the texts of an error, and of those in its group."""
-    return (
-        "; ".join(map(describe, error.exceptions))
-        if isinstance(error, BaseExceptionGroup)
-        else str(error)
-    )
+    if isinstance(error, BaseExceptionGroup):
+        return "; ".join(map(describe, error.exceptions))
+    return str(error)
 
 
 async def test_a_stopping_server_ends_streams_at_once_and_waits_for_calls() -> None:

@@ -24,7 +24,8 @@ MESSAGE = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hi"}]}
 def test_silent_connections_leave_descriptors(tmp_path: Path) -> None:
     """Probes and calls over HTTP are answered meanwhile."""
     write_project(tmp_path, 'dialects = ["1.0"]\nsurfaces = [{ path = "/" }]\nstore = "memory"')
-    port, grpc_port = find_free_port(), find_free_port()
+    port = find_free_port()
+    grpc_port = find_free_port()
     arguments = ("--port", str(port), "--grpc", f"127.0.0.1:{grpc_port}")
     url = f"http://127.0.0.1:{port}"
     with (

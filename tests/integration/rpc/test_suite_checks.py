@@ -12,7 +12,8 @@ from integration.rpc.calls import CallError, Json, build_send, serve_agent
 from a2a_runtime.agent import Capabilities
 
 pytestmark = pytest.mark.anyio
-NEW, OLD = "lf.a2a.v1", "a2a.v1"
+NEW = "lf.a2a.v1"
+OLD = "a2a.v1"
 WEBHOOK = {"url": "https://hooks.example.org/a2a", "id": "default"}
 
 

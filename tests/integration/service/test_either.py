@@ -274,7 +274,8 @@ def test_surfaces_that_have_only_tasks_refuse_such_skills() -> None:
 
 async def test_a_message_is_no_part_of_the_conversation(serve: Serve, steps: Steps) -> None:
     """Handlers read in a conversation what tasks have stored."""
-    agent, seen = build_agent(steps), list[int]()
+    agent = build_agent(steps)
+    seen = list[int]()
 
     @agent.skill
     async def recall(ctx: TaskContext) -> Message:

@@ -21,11 +21,9 @@ async def test_the_same_key_and_request_mean_the_same_task(client: Client) -> No
     request under that key is refused.
     """
     keyed = client.but(idempotency_key="k-1")
-    first, second, streamed = (
-        await keyed.send("hi"),
-        await keyed.send("hi"),
-        await keyed.stream("hi"),
-    )
+    first = await keyed.send("hi")
+    second = await keyed.send("hi")
+    streamed = await keyed.stream("hi")
     assert first == second == streamed[0].data.model.task
     assert len(streamed) == 1
     with pytest.raises(IdempotencyConflictError):
@@ -51,7 +49,8 @@ async def test_a_repeated_answer_is_taken_once(client: Client) -> None:
     end.
     """
     task = await client.send("go", skill="ask")
-    first, last = client.but(idempotency_key="k-1"), client.but(idempotency_key="k-2")
+    first = client.but(idempotency_key="k-1")
+    last = client.but(idempotency_key="k-2")
     for _ in range(2):
         again = await first.send("this", task_id=task.id, message_id="m-2")
         assert again.status.state == State.INPUT_REQUIRED

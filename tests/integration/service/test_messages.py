@@ -91,7 +91,8 @@ async def test_conversations_are_made_kept_and_inferred(client: Client) -> None:
     """A message without a conversation begins one; one that names it, or only its task, stays in
     it.
     """
-    made, kept = await client.send("hi"), await client.send("hi", context_id="mine")
+    made = await client.send("hi")
+    kept = await client.send("hi", context_id="mine")
     assert made.context_id
     assert kept.context_id == "mine"
     asking = await client.send("hi", skill="ask", context_id="mine")
@@ -213,7 +214,8 @@ async def test_a_handler_reads_the_tasks_that_a_message_refers_to(serve: Serve) 
         return [task.id for task in await ctx.referenced_tasks()]
 
     async with serve(agent) as client:
-        mine, theirs = await client.send("hi"), await client.but(caller=Caller("bob")).send("hi")
+        mine = await client.send("hi")
+        theirs = await client.but(caller=Caller("bob")).send("hi")
         task = await client.send(
             "hi", skill="compare", reference_task_ids=[theirs.id, mine.id, "nope"]
         )

@@ -93,7 +93,9 @@ async def test_a_router_selects_the_skill_by_message_and_caller(
     agent = build_agent(default=True)
 
     def choose(message: Message, caller: Caller) -> str | None:
-        return "upper" if message.parts[0].text == f"I am {caller.subject}" else None
+        if message.parts[0].text == f"I am {caller.subject}":
+            return "upper"
+        return None
 
     async def choose_later(message: Message, caller: Caller) -> str | None:
         return choose(message, caller)
@@ -109,7 +111,8 @@ async def test_a_router_cannot_select_what_the_caller_may_not_see(serve: Serve) 
     """A hidden skill does not exist; an id that no skill has is an error of the agent, not of its
     caller.
     """
-    agent, answers = build_agent(default=True), ["hidden", "uper"]
+    agent = build_agent(default=True)
+    answers = ["hidden", "uper"]
     agent.router(lambda _message, _caller: answers.pop(0))
     async with serve(agent) as client:
         with pytest.raises(InvalidParamsError, match="there are upper, lower"):

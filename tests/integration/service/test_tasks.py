@@ -32,7 +32,8 @@ async def listed(client: Client, **filters: object) -> ListTasksResponse:
 async def test_a_page_has_the_newest_tasks_first_and_leads_to_the_next(client: Client) -> None:
     """Every task comes once; the last page has an empty token, and the member is there."""
     ids = [(await client.send(str(number))).id for number in range(5)]
-    seen, token = [], ""
+    seen = []
+    token = ""
     while True:
         page = await listed(client, page_size=2, page_token=token)
         assert (page.page_size, page.total_size) == (2, 5)
@@ -58,10 +59,8 @@ async def test_filters_narrow_a_list(client: Client) -> None:
     """By conversation, by state, and by the time of the last status; an unspecified state is no
     filter.
     """
-    done, asking = (
-        await client.send("hi", context_id="c-1"),
-        await client.send("hi", skill="ask", context_id="c-2"),
-    )
+    done = await client.send("hi", context_id="c-1")
+    asking = await client.send("hi", skill="ask", context_id="c-2")
     assert [task.id for task in (await listed(client, context_id="c-1")).tasks] == [done.id]
     assert [task.id for task in (await listed(client, status=TaskState.INPUT_REQUIRED)).tasks] == [
         asking.id

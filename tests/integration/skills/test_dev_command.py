@@ -105,10 +105,8 @@ def test_every_change_is_built_once(hello: Path, port: int) -> None:
     one build. The port is free after SIGINT.
     """
     file = hello / "a2a.toml"
-    plain, more = (
-        file.read_text(),
-        '\n[skills.more]\ndescription = "More."\noutput = "schema/more.json"\n',
-    )
+    plain = file.read_text()
+    more = '\n[skills.more]\ndescription = "More."\noutput = "schema/more.json"\n'
     with working_on(hello, port) as process:
         file.write_text(plain + more)
         until(lambda: "more.json cannot be read" in said(hello), hello)

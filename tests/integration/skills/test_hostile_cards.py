@@ -45,7 +45,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Answer."""
         self.server.paths.append(self.path)
-        location, content = self.server.redirects.get(self.path), self.server.answers.get(self.path)
+        location = self.server.redirects.get(self.path)
+        content = self.server.answers.get(self.path)
         self.send_response(302 if location else 404 if content is None else 200)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(content or b"")))

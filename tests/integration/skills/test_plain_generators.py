@@ -109,7 +109,9 @@ async def test_a_canceled_task_closes_the_generator() -> None:
 
 async def test_a_reader_that_is_canceled_does_not_wait_for_a_blocked_generator() -> None:
     """The thread closes the generator as soon as it comes back."""
-    begun, go, closed = threading.Event(), threading.Event(), threading.Event()
+    begun = threading.Event()
+    go = threading.Event()
+    closed = threading.Event()
 
     def blocks() -> Iterator[int]:
         begun.set()

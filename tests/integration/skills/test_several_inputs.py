@@ -97,7 +97,8 @@ def test_the_schema_has_a_member_per_parameter() -> None:
     what it is.
     """
     skills = build_agent().skills
-    add, move = skills["add"].input_schema, skills["move-by"].input_schema
+    add = skills["add"].input_schema
+    move = skills["move-by"].input_schema
     assert add is not None
     assert move is not None
     assert (add["type"], add["required"], add["additionalProperties"]) == (

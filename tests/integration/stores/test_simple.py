@@ -97,7 +97,8 @@ async def test_answers_and_results_of_a_suspended_task_survive() -> None:
     """The next process replays them; they are gone from the storage as soon as the task has
     ended.
     """
-    storage, calls = DictStorage(), list[str]()
+    storage = DictStorage()
+    calls = list[str]()
 
     async def compute() -> int:
         calls.append("computed")
@@ -154,7 +155,8 @@ async def test_a_task_without_an_owner_belongs_to_no_caller() -> None:
 
 async def test_data_of_a_conversation_belong_to_their_scope() -> None:
     """Two owners may use one context id, and what another program has stored with it stays."""
-    storage, eve = DictStorage(), SCOPE._replace(owner="eve")
+    storage = DictStorage()
+    eve = SCOPE._replace(owner="eve")
     await storage.update_context("c-1", {"theirs": 1})
     for _ in range(2):
         async with opened(storage) as store:
@@ -235,7 +237,8 @@ async def test_a_write_of_unknown_outcome_is_applied_once(is_written: bool) -> N
     """The storage tells, by the counters of the task; nothing is appended twice and nothing is
     lost.
     """
-    storage, failures = DictStorage(), [1]
+    storage = DictStorage()
+    failures = [1]
     write = storage.update_task
 
     async def lose_answer(*args: Any, **options: Any) -> int:  # noqa: ANN401 - as the method
@@ -266,7 +269,9 @@ async def test_a_write_of_unknown_outcome_is_applied_once(is_written: bool) -> N
 async def test_a_cancelled_writer_does_not_part_memory_and_storage() -> None:
     """The write goes on without its caller."""
     storage = DictStorage()
-    write, entered, release = storage.update_task, asyncio.Event(), asyncio.Event()
+    write = storage.update_task
+    entered = asyncio.Event()
+    release = asyncio.Event()
 
     async def wait_and_write(*args: Any, **options: Any) -> int:  # noqa: ANN401 - as the method
         entered.set()
@@ -294,7 +299,8 @@ async def test_a_cancelled_writer_does_not_part_memory_and_storage() -> None:
 
 async def test_a_reader_does_not_fail_a_task_that_is_being_created() -> None:
     """It finds it in the storage before it is in memory, and waits."""
-    storage, readers = DictStorage(), list[asyncio.Task[Any]]()
+    storage = DictStorage()
+    readers = list[asyncio.Task[Any]]()
     write = storage.update_task
     async with opened(storage) as store:
 
@@ -399,12 +405,14 @@ async def test_a_list_is_that_of_the_owner_in_pages() -> None:
     """The tasks of others do not count, also when they fill pages of the storage; old ones come
     from the storage.
     """
-    storage, eve = DictStorage(), SCOPE._replace(owner="eve")
+    storage = DictStorage()
+    eve = SCOPE._replace(owner="eve")
     async with opened(storage) as store:
         for number in range(130):
             await create_task(store, build_new_task(text=str(number)), eve if number % 5 else SCOPE)
     async with opened(storage) as store:
-        ids, query = list[str](), TaskQuery(page_size=7)
+        ids = list[str]()
+        query = TaskQuery(page_size=7)
         while True:
             page = await store.list_tasks(SCOPE, query)
             assert page.total_size == 26
@@ -463,7 +471,8 @@ async def test_without_contexts_their_data_live_in_the_process(
 
 async def test_webhooks_of_an_earlier_process_are_gone_and_new_ones_can_be_added() -> None:
     """The task itself is still there."""
-    storage, config = DictStorage(), TaskPushNotificationConfig(url="https://example.com/hook")
+    storage = DictStorage()
+    config = TaskPushNotificationConfig(url="https://example.com/hook")
     async with opened(storage) as store:
         task = await create_task(store, build_new_task(push_config=config))
         await store.update_task(SCOPE, task.key, TaskChange(state=State.INPUT_REQUIRED))

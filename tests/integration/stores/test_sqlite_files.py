@@ -89,7 +89,8 @@ async def test_a_file_in_use_is_refused_by_any_name_and_without_its_lock_file(
 
     Neither the attempt nor its end takes a lock of SQLite away, and then the file is free.
     """
-    path, link = tmp_path / "tasks.db", tmp_path / "linked" / "other.db"
+    path = tmp_path / "tasks.db"
+    link = tmp_path / "linked" / "other.db"
     link.parent.mkdir()
     async with open_store(path) as store:
         await create_task(store)
@@ -213,7 +214,8 @@ def test_commands_leave_the_file_of_an_older_release_as_it_is(older_file: Path, 
     """Its process could not start again on the new schema; when it has stopped, the file is
     upgraded.
     """
-    before, url = read_version(older_file), f"sqlite:///{older_file}"
+    before = read_version(older_file)
+    url = f"sqlite:///{older_file}"
     lock = FileLock(older_file)
     lock.acquire()
     refused = CliRunner().invoke(command, [*words.split(), "--store", url])

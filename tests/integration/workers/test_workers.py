@@ -194,7 +194,8 @@ async def test_a_task_waits_for_a_worker_and_can_be_canceled_before(make_store: 
 
     skill = Skill("notes", notes)
     async with serve_web(make_store(), skill) as one, asyncio.timeout(30):
-        first, second = await one.start("first"), await one.start("second")
+        first = await one.start("first")
+        second = await one.start("second")
         assert (await one.engine.cancel(one.scope, second.wire_id)).state is State.CANCELED
         await asyncio.sleep(0.2)
         assert (await one.engine.load(one.scope, first.wire_id)).state is State.SUBMITTED
@@ -207,7 +208,8 @@ async def test_a_handler_that_raises_is_retried(make_store: MakeStore) -> None:
     """The task stays working, each attempt has the next number, and what is recorded is kept; then
     it succeeds, or fails as without retries.
     """
-    attempts, calls = list[int](), list[int]()
+    attempts = list[int]()
+    calls = list[int]()
 
     async def price() -> int:
         calls.append(1)
@@ -271,7 +273,8 @@ async def test_the_highest_priority_runs_first(make_store: MakeStore) -> None:
 
 async def test_a_queue_has_its_own_concurrency(make_store: MakeStore) -> None:
     """Its runs are never more at once, while those of other queues go on."""
-    running, most = 0, 0
+    running = 0
+    most = 0
 
     async def counts(_ctx: TaskContext) -> None:
         nonlocal running, most
@@ -340,7 +343,8 @@ async def test_jobs_of_dead_workers_come_back(make_store: MakeStore, postgres_ur
     """
     skill = Skill("echo", echo)
     async with serve_web(store := make_store(), skill) as one, asyncio.timeout(30):
-        fetched, claimed = await one.start("fetched"), await one.start("claimed")
+        fetched = await one.start("fetched")
+        claimed = await one.start("claimed")
         await execute(
             postgres_url,
             (
@@ -384,7 +388,8 @@ async def test_a_forged_job_leaves_the_queue(
 
 async def test_tasks_follow_their_skill_to_the_workers_and_back(make_store: MakeStore) -> None:
     """A new placement applies to tasks that were accepted under the old one."""
-    skill, placed = Skill("echo", echo), Skill("echo", echo, runs_on="workers")
+    skill = Skill("echo", echo)
+    placed = Skill("echo", echo, runs_on="workers")
     async with serve_web(store := make_store(), skill) as one, asyncio.timeout(30):
         queued = await one.start("back")
         unclaimed = (
@@ -436,7 +441,9 @@ async def test_skills_that_decide_in_each_call_stay_in_the_process(make_store: M
 
     @agent.skill("file", answers="either")
     async def file(ctx: TaskContext) -> str:
-        return ctx.text if ctx.text == "hello" else (await ctx.ask("Where?")).text
+        if ctx.text == "hello":
+            return ctx.text
+        return (await ctx.ask("Where?")).text
 
     surface = Surface(agent, "/agent")
     async with AgentRuntime([surface], make_store(), ON_WORKERS) as web, asyncio.timeout(30):

@@ -155,7 +155,8 @@ def test_types_say_what_types_can_say(tmp_path: Path, schema: Json, written: str
     assert found["Made.member"] == written
 
 
-TEXT, INTEGER = {"type": "string"}, {"type": "integer"}
+TEXT = {"type": "string"}
+INTEGER = {"type": "integer"}
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,9 @@ def build_token_header(**claims: object) -> tuple[str, str]:
 async def admit(gate: AuthGate, *headers: tuple[str, str]) -> Caller:
     """Pass a request through a gate."""
     answer = gate.admit(build_credentials(*headers))
-    return answer if isinstance(answer, Caller) else await answer
+    if isinstance(answer, Caller):
+        return answer
+    return await answer
 
 
 async def test_any_scheme_is_enough_without_requirements() -> None:
@@ -148,7 +150,9 @@ async def test_an_authenticator_may_be_async() -> None:
             badge = headers.get("X-Badge")
             if badge == "stolen":
                 raise InvalidCredentialsError("The badge was stolen")
-            return Identity(badge) if badge else None
+            if badge:
+                return Identity(badge)
+            return None
 
     gate = AuthGate(Slow(), KEYS)
     assert (await admit(gate, ("x-badge", "7"))).subject == "Slow:7"

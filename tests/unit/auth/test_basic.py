@@ -24,7 +24,9 @@ def build_basic_header(text: str) -> tuple[str, str]:
 async def authenticate(users: BasicAuthenticator, *headers: tuple[str, str]) -> Identity | None:
     """Authenticate a request."""
     answer = users.authenticate(build_credentials(*headers))
-    return answer if isinstance(answer, Identity) or answer is None else await answer
+    if isinstance(answer, Identity) or answer is None:
+        return answer
+    return await answer
 
 
 async def test_a_correct_password_is_accepted_and_remembered() -> None:

@@ -26,11 +26,10 @@ from a2a_runtime.testing.token_issuer import TokenIssuer
 
 pytestmark = pytest.mark.anyio
 
-HERE, ELSEWHERE = "192.0.2.1", "198.51.100.7"
-ADA, EVE = (
-    User(hash_password("ada's"), Identity("ada")),
-    User(hash_password("eve's"), Identity("eve")),
-)
+HERE = "192.0.2.1"
+ELSEWHERE = "198.51.100.7"
+ADA = User(hash_password("ada's"), Identity("ada"))
+EVE = User(hash_password("eve's"), Identity("eve"))
 ISSUER = TokenIssuer()
 
 
@@ -61,7 +60,9 @@ class AttemptSetup:
         except ChallengeError:
             return 401
         except TooManyRequestsError as error:
-            return 429 if 1 <= error.retry_after_seconds <= 61 else "never again"
+            if 1 <= error.retry_after_seconds <= 61:
+                return 429
+            return "never again"
 
     async def attempt_keys(self, *keys: str, client: str = HERE) -> Sequence[str | int]:
         """Try keys one after the other."""

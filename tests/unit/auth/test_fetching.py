@@ -19,7 +19,8 @@ class DocumentServer(ThreadingHTTPServer):
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.body, self.encoding = b'{"keys": []}', ""
+        self.body = b'{"keys": []}'
+        self.encoding = ""
         self.requests: list[tuple[str, dict[str, str]]] = []
 
     @property
@@ -76,7 +77,8 @@ async def test_no_proxy_is_used_for_this_machine(
 @pytest.mark.parametrize("packing", ["gzip", "br", "x"])
 async def test_compressed_documents_are_rejected(host: DocumentServer, packing: str) -> None:
     """A small response could expand to a large one."""
-    host.body, host.encoding = gzip.compress(b"0" * 5_000_000), packing
+    host.body = gzip.compress(b"0" * 5_000_000)
+    host.encoding = packing
     with pytest.raises(DocumentFetchError, match="compressed"):
         await fetch_document(host.url)
     assert host.requests[0][1]["accept-encoding"] == "identity"

@@ -49,7 +49,9 @@ class KeySetup:
     async def check(self, token: str) -> Identity | None:
         """Authenticate a token."""
         answer = self.known.authenticate(build_bearer(token))
-        return answer if isinstance(answer, Identity) or answer is None else await answer
+        if isinstance(answer, Identity) or answer is None:
+            return answer
+        return await answer
 
 
 @pytest.fixture

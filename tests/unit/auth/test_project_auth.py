@@ -174,7 +174,9 @@ def test_failed_attempts_may_be_unlimited() -> None:
 async def admit(gate: DescribableGate, *headers: tuple[str, str]) -> Caller:
     """Pass a request through a gate."""
     answer = gate.admit(build_credentials(*headers))
-    return answer if isinstance(answer, Caller) else await answer
+    if isinstance(answer, Caller):
+        return answer
+    return await answer
 
 
 JWT = 'kind = "jwt"\nissuer = "i"\naudience = "a"\n'

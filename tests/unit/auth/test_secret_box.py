@@ -34,7 +34,8 @@ def test_encrypted_secrets_can_be_decrypted() -> None:
 
 def test_keys_can_be_rotated() -> None:
     """The new key encrypts, the old one still decrypts; without it, its secrets are lost."""
-    old, new = SecretBox.generate_key(), SecretBox.generate_key()
+    old = SecretBox.generate_key()
+    new = SecretBox.generate_key()
     kept = encrypt_config(CONFIG, SecretBox.from_text(old), SCOPE)
     assert decrypt_config(kept, SecretBox.from_text(f"{new},{old}"), SCOPE, "t") == CONFIG
     with pytest.raises(DecryptionError, match="register it again"):

@@ -30,7 +30,9 @@ from a2a_runtime.testing.token_issuer import AUDIENCE, ISSUER, TokenIssuer
 TRUSTED = TokenIssuer()
 UNTRUSTED = TokenIssuer()
 AUTHENTICATOR = JwtAuthenticator(TRUSTED.keys(), TRUSTED.validation())
-NOW, DAY = int(time.time()), 86_400  # a whole run of the tests fits into a day
+# a whole run of the tests fits into a day
+NOW = int(time.time())
+DAY = 86_400
 SECRET = "s" * 32
 
 

@@ -187,7 +187,8 @@ def test_a_form_of_a_dialect_has_the_card_of_that_dialect() -> None:
 def test_a_card_is_serialized_once_per_base_url() -> None:
     """Its ETag is a digest of its bytes, and its time is the start."""
     cards = CardCache(Surface(rich()), FakeClock(1_700_000_000_000))
-    one, other = cards.get(None, BASE), cards.get(None, "https://other")
+    one = cards.get(None, BASE)
+    other = cards.get(None, "https://other")
     assert one is cards.get(None, BASE)
     assert one.etag != other.etag
     assert one.etag == CardCache(Surface(rich())).get(None, BASE).etag

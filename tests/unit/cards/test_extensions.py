@@ -171,7 +171,8 @@ def test_parameters_follow_the_surface() -> None:
     idempotency, selection, discovery = (
         find_params(card, each) for each in (IDEMPOTENCY, SKILL_SELECTION, AUTH_DISCOVERY)
     )
-    push, resumption = find_params(card, PUSH_CONFIG), find_params(card, RESUMPTION)
+    push = find_params(card, PUSH_CONFIG)
+    resumption = find_params(card, RESUMPTION)
     assert idempotency
     assert idempotency.to_dict() == {"header": "Idempotency-Key", "messageIds": True}
     assert selection

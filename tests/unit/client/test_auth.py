@@ -35,7 +35,10 @@ class World:
     """An authorization server and an agent behind one transport."""
 
     def __init__(self, life: object = 3600) -> None:
-        self.life, self.given, self.good, self.now = life, 0, "", 0.0
+        self.life = life
+        self.given = 0
+        self.good = ""
+        self.now = 0.0
         self.requests: list[httpx.Request] = []
         self.auth = ClientCredentials(
             TOKENS, "me", "s3cret", scopes=["a", "b"], now=lambda: self.now

@@ -55,7 +55,8 @@ OLD_CARD = to_json(
     }
 )
 SNAKE_CARD = OLD_CARD.replace(b"protocolVersion", b"protocol_version")
-WELL_KNOWN, OLDER = "/.well-known/agent-card.json", "/.well-known/agent.json"
+WELL_KNOWN = "/.well-known/agent-card.json"
+OLDER = "/.well-known/agent.json"
 
 
 class Clock:
@@ -280,7 +281,8 @@ async def test_an_old_card_is_better_than_none() -> None:
     host = Host({WELL_KNOWN: new_card()})
     source = host.source()
     first = await source.get()
-    host.is_up, host.clock.now = False, 301.0
+    host.is_up = False
+    host.clock.now = 301.0
     assert await source.get() is first
     with pytest.raises(ConnectError):
         await source.get(refresh=True)
@@ -317,11 +319,9 @@ async def test_credentials_are_not_sent_to_an_untrusted_origin(
 
     def answer(request: httpx.Request) -> httpx.Response:
         calls.append((request.url.host, "hush" in str(request.headers.raw)))
-        return (
-            httpx.Response(200, content=new_card("http://other/rpc"))
-            if request.method == "GET"
-            else httpx.Response(404)
-        )
+        if request.method == "GET":
+            return httpx.Response(200, content=new_card("http://other/rpc"))
+        return httpx.Response(404)
 
     async with A2AClient(
         "http://agent", auth=auth, options=options, transport=httpx.MockTransport(answer)

@@ -26,7 +26,8 @@ from a2a_runtime.client.generations import add_generation, check_generations, fi
 from a2a_runtime.client.sse import ServerEvent
 from a2a_runtime.client.stream import TaskStream
 
-WORKING, DONE = TaskState.WORKING, TaskState.COMPLETED
+WORKING = TaskState.WORKING
+DONE = TaskState.COMPLETED
 REQUEST = SendMessageRequest(
     message=Message(message_id="m", parts=[Part(text="a")]),
     configuration=SendMessageConfiguration(history_length=2),

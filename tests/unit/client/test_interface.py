@@ -10,8 +10,10 @@ from a2a_runtime.client.errors import NoInterfaceError
 from a2a_runtime.client.interface import Interface, choose_interfaces, interface_from_pin
 from a2a_runtime.client.options import HTTP_JSON, JSONRPC, Pin
 
-NEW_RPC, NEW_HTTP = ("https://a/rpc", "JSONRPC", "1.0"), ("https://a/http", "HTTP+JSON", "1.0")
-OLD_RPC, OLD_HTTP = ("https://a/old", "JSONRPC", "0.3.0"), ("https://a/oldhttp", "HTTP+JSON", "0.3")
+NEW_RPC = ("https://a/rpc", "JSONRPC", "1.0")
+NEW_HTTP = ("https://a/http", "HTTP+JSON", "1.0")
+OLD_RPC = ("https://a/old", "JSONRPC", "0.3.0")
+OLD_HTTP = ("https://a/oldhttp", "HTTP+JSON", "0.3")
 GRPC = ("https://a/grpc", "GRPC", "1.0")
 
 

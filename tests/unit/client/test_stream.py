@@ -68,7 +68,8 @@ def task(word: TaskState, number: str | None = None) -> Said:
 
 
 MESSAGE: Said = (None, StreamResponse(message=Message(message_id="m", parts=[Part(text="hi")])))
-WORKING, DONE = TaskState.WORKING, TaskState.COMPLETED
+WORKING = TaskState.WORKING
+DONE = TaskState.COMPLETED
 
 
 class Script:
@@ -77,9 +78,12 @@ class Script:
     def __init__(
         self, *connections: Connection, ends: TaskState | A2AError = DONE, patience: int = 3
     ) -> None:
-        self.connections, self.ends, self.patience = list(connections), ends, patience
+        self.connections = list(connections)
+        self.ends = ends
+        self.patience = patience
         self.requests: list[tuple[str, str | None]] = []
-        self.open, self.continues = 0, True
+        self.open = 0
+        self.continues = True
         self._said: list[StreamResponse] = []
 
     async def stream_events(
@@ -166,7 +170,8 @@ def names(events: list[TaskEvent]) -> list[str]:
     ]
 
 
-SEND, SUBSCRIBE = SEND_STREAMING_MESSAGE.name, SUBSCRIBE_TO_TASK.name
+SEND = SEND_STREAMING_MESSAGE.name
+SUBSCRIBE = SUBSCRIBE_TO_TASK.name
 LOST = ConnectionLostError("cut")
 
 STREAMS: dict[str, tuple[Script, list[str], list[tuple[str, str | None]]]] = {

@@ -161,10 +161,8 @@ def test_only_reachable_schemas_are_the_contract(run: Run, baker: Path) -> None:
     """Changes of schema copies in a built package, of unused schemas and of files of other tools
     yield no findings.
     """
-    copy, unused = (
-        baker / "src" / "baker" / "schemas" / "bake.input.json",
-        baker / "schema" / "unused.json",
-    )
+    copy = baker / "src" / "baker" / "schemas" / "bake.input.json"
+    unused = baker / "schema" / "unused.json"
     copy.write_text(copy.read_text().replace('"name"]', '"name", "more"]'))
     unused.write_text('{"type": "integer"}')
     code, output, _ = run("diff", "--against", "HEAD")
@@ -209,7 +207,8 @@ def test_a_folder_of_the_project_is_the_project(
 
 def test_a_project_configures_its_baselines(run: Run, baker: Path) -> None:
     """`diff` and `check` use [compat]; command line options override it."""
-    config, names = baker / "a2a.toml", baker / "schema" / "more" / "names.yaml"
+    config = baker / "a2a.toml"
+    names = baker / "schema" / "more" / "names.yaml"
     assert run("diff")[0] == 2
     config.write_text(
         f'{AGENT}\n[compat]\nbaselines = ["HEAD"]\nfail_on = "warning"\n\n[outputs]\npackage '

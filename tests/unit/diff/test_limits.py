@@ -61,11 +61,9 @@ def test_ten_thousand_values(words: tuple[str, str]) -> None:
 
     def made(word: str, count: int) -> object:
         values = [f"value-{index}" for index in range(count)]
-        return (
-            {"type": "string", "enum": values}
-            if word == "enum"
-            else {"anyOf": [{"const": value} for value in values]}
-        )
+        if word == "enum":
+            return {"type": "string", "enum": values}
+        return {"anyOf": [{"const": value} for value in values]}
 
     old, new = words
     assert (
@@ -162,10 +160,8 @@ def test_a_definition_that_is_only_itself() -> None:
 )
 def test_hostile_patterns(pattern: str) -> None:
     """Slow and invalid patterns cost only a bounded search for a witness."""
-    old, new = (
-        {"type": "string", "enum": ["a" * 150 + "!"]},
-        {"type": "string", "enum": ["a" * 150 + "!"], "pattern": pattern},
-    )
+    old = {"type": "string", "enum": ["a" * 150 + "!"]}
+    new = {"type": "string", "enum": ["a" * 150 + "!"], "pattern": pattern}
     run_within(10, lambda: list_rule_ids(diff(build_plain_side(T=old), build_plain_side(T=new))))
     assert run_within(
         10,

@@ -78,7 +78,9 @@ def reverse_members(tree: Tree) -> None:
     def turned(data: object) -> object:
         if isinstance(data, dict):
             return {key: turned(data[key]) for key in reversed(data)}
-        return [turned(each) for each in data] if isinstance(data, list) else data
+        if isinstance(data, list):
+            return [turned(each) for each in data]
+        return data
 
     for path in tree:
         if "/" in path:
@@ -103,7 +105,9 @@ def constants_as_enumerations(tree: Tree) -> None:
                 ("enum" if key == "const" else key): ([value] if key == "const" else written(value))
                 for key, value in data.items()
             }
-        return [written(each) for each in data] if isinstance(data, list) else data
+        if isinstance(data, list):
+            return [written(each) for each in data]
+        return data
 
     for path in tree:
         if path.startswith("v0_3/"):

@@ -14,7 +14,8 @@ def test_two_files_of_different_names_are_two_versions(
     run: Run, tmp_path: Path, suffix: str
 ) -> None:
     """The roots of two files are compared, whatever the files are called."""
-    old, new = tmp_path / f"old.{suffix}", tmp_path / f"new.{suffix}"
+    old = tmp_path / f"old.{suffix}"
+    new = tmp_path / f"new.{suffix}"
     old.write_text('{"type": "string"}')
     new.write_text('{"type": "string", "maxLength": 3}')
     code, output, _ = run("diff", old, new, "--plain")

@@ -49,10 +49,8 @@ def test_a_service_has_a_method_for_every_operation(contract: Contract) -> None:
     for operation in contract.operations:
         method = getattr(service.AgentService, operation.python)
         assert inspect.iscoroutinefunction(method) != operation.streams
-        request, answer = (
-            inspect.signature(method).parameters["request"].annotation,
-            inspect.signature(method).return_annotation,
-        )
+        request = inspect.signature(method).parameters["request"].annotation
+        answer = inspect.signature(method).return_annotation
         wanted = f"Encoded[{operation.response}]" if operation.response else "None"
         assert (request, answer) == (
             operation.request,

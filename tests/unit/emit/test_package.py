@@ -113,8 +113,6 @@ def test_the_package_has_every_canonical_type_and_every_error(contract: Contract
         for node in ast.parse(package.emit_package(contract)["__init__.py"]).body
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
     )
-    types, errors = (
-        {each.name for each in contract.types("v1_0")},
-        {row.name for row in contract.errors},
-    )
+    types = {each.name for each in contract.types("v1_0")}
+    errors = {row.name for row in contract.errors}
     assert {*types, *errors, "A2AError", "AgentService", "Endpoints"} <= set(listed)

@@ -69,7 +69,8 @@ def test_there_is_a_class_for_every_error_and_an_error_for_every_class() -> None
 @pytest.mark.parametrize("name", ERRORS)
 def test_an_error_equals_its_row(name: str) -> None:
     """Parent, description and public text are those of the table."""
-    row, error = ERRORS[name], getattr(errors, name)
+    row = ERRORS[name]
+    error = getattr(errors, name)
     assert error.__bases__ == (getattr(errors, row["parent"]),)
     assert error.__doc__ == row["description"]
     assert str(error()) == error().message == row.get("message", "")
@@ -255,7 +256,8 @@ def test_hostile_text_stays_text(contract: Contract) -> None:
             states=tuple(replace(each, description=HOSTILE) for each in contract.states),
         ),
     )
-    plain, hostile = tables.emit(contract), tables.emit(evil)
+    plain = tables.emit(contract)
+    hostile = tables.emit(evil)
     for name, code in hostile.items():
         assert shape(code) == shape(plain[name])
     documented = next(

@@ -22,7 +22,9 @@ async def test_a_call_that_loses_its_cancellation_ends_all_the_same(
     """A driver may swallow the cancellation, or convert it to an error of its own; ``stop`` waits
     for no further call.
     """
-    background, begun, calls = BackgroundTasks(SystemClock()), asyncio.Event(), 0
+    background = BackgroundTasks(SystemClock())
+    begun = asyncio.Event()
+    calls = 0
 
     async def loses_cancellation() -> None:
         nonlocal calls

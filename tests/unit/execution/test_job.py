@@ -25,8 +25,11 @@ class ForeignJob:
     def __init__(
         self, *results: object, result: object = "done", error: Exception | None = None
     ) -> None:
-        self.results, self.result, self.error = list(results), result, error
-        self.over, self.canceled = asyncio.Event(), False
+        self.results = list(results)
+        self.result = result
+        self.error = error
+        self.over = asyncio.Event()
+        self.canceled = False
 
     async def status(self) -> object:
         """Tell how it stands, as long as there is something to tell."""
@@ -75,7 +78,8 @@ async def test_a_background_job_reports_progress_and_ends() -> None:
         await reported.wait()
         return "built"
 
-    reported, news = asyncio.Event(), list[JobProgress]()
+    reported = asyncio.Event()
+    news = list[JobProgress]()
 
     async def collect(progress: JobProgress) -> None:
         news.append(progress)

@@ -198,7 +198,8 @@ def test_a_text_becomes_the_chunk_that_its_model_would(text: str) -> None:
 
 def test_parts_in_a_list_stay_parts() -> None:
     """Each of them, and what stands beside them becomes parts of its own."""
-    one, two = Part(text="hi"), Part(raw=b"ho", filename="ho.txt")
+    one = Part(text="hi")
+    two = Part(raw=b"ho", filename="ho.txt")
     assert to_parts([one, two]) == [one, two]
     assert to_parts((one, "text", {"a": 1})) == [one, Part(text="text"), Part(data={"a": 1})]
     assert to_parts(["hi", "ho"]) == [Part(data=["hi", "ho"])]

@@ -130,7 +130,8 @@ def test_a_surface_has_its_own_skills_first() -> None:
     """A skill of one surface takes precedence over one of all surfaces, and is invisible on other
     surfaces.
     """
-    everywhere, here = Skill("s", plain), Skill("s", thread)
+    everywhere = Skill("s", plain)
+    here = Skill("s", thread)
     skills = Skills(everywhere)
     skills.add("/here", here, Skill("only", plain))
     assert skills.find("/here", "s") is here

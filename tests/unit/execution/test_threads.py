@@ -63,7 +63,8 @@ async def test_a_coroutine_of_an_abandoned_function_is_closed(canceled: str) -> 
     """A plain function that returns a coroutine to a caller that was canceled leaves none that was
     never awaited.
     """
-    go, returned = threading.Event(), threading.Event()
+    go = threading.Event()
+    returned = threading.Event()
     coroutine = asyncio.sleep(1000)
 
     def function(_: object) -> object:

@@ -34,7 +34,9 @@ def test_one_visitor_leaves_as_many_places_as_they_take() -> None:
     """The addresses of an IPv6 network are one visitor; a place that is given back is free for
     both.
     """
-    places, crowd, other = Places(), ExitStack(), ExitStack()
+    places = Places()
+    crowd = ExitStack()
+    other = ExitStack()
     for number in range(MAX_OPEN_REQUESTS // 2):
         crowd.enter_context(places.take(build_request(f"2001:db8::{number:x}")))
     with (

@@ -60,7 +60,8 @@ class MeshSetup:
 
     def take_requests(self) -> list[str]:
         """Take the methods of the requests since the last call."""
-        requests, self.registry.requests = self.registry.requests, []
+        requests = self.registry.requests
+        self.registry.requests = []
         return [each.partition(" ")[0] for each in requests]
 
     @property

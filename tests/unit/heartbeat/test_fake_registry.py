@@ -17,7 +17,8 @@ STAMPED = {
     "public_url": f"{PREFIX}/agents/r",
     "agent_card_url": f"{PREFIX}/agents/r/.well-known/agent.json",
 }
-TAKEN, REFUSED = {"status": "success"}, {"status": "error"}
+TAKEN = {"status": "success"}
+REFUSED = {"status": "error"}
 SEEN: list[tuple[str, str, object, int, object]] = [
     ("HEAD", "/heartbeat/one", None, 410, None),
     (

@@ -152,10 +152,8 @@ async def test_a_rejection_after_an_outage_is_logged(
     mesh.registry.is_unreachable = True
     async with start_heartbeat(mesh):
         await mesh.advance(20)
-        mesh.registry.is_unreachable, mesh.registry.rejection_reason = (
-            False,
-            "namespace is reserved",
-        )
+        mesh.registry.is_unreachable = False
+        mesh.registry.rejection_reason = "namespace is reserved"
         await mesh.advance(60)
     assert [
         caplog.text.count(words)

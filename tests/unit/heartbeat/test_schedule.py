@@ -13,7 +13,8 @@ from a2a_runtime.heartbeat.schedule import (
 )
 
 RHYTHM = HeartbeatSchedule()
-REGISTER, ASK = ScheduleState(should_register=True), ScheduleState(should_register=False)
+REGISTER = ScheduleState(should_register=True)
+ASK = ScheduleState(should_register=False)
 TABLE = {
     "registered": (REGISTER, HeartbeatResult.ACCEPTED, ASK, 5.0),
     "registered after failures": (

@@ -17,7 +17,8 @@ class CallLog:
 
     def __init__(self, *, should_fail: bool = False, should_block: bool = False) -> None:
         self.entries: list[str] = []
-        self._should_fail, self._should_block = should_fail, should_block
+        self._should_fail = should_fail
+        self._should_block = should_block
 
     async def flush(self) -> None:
         """Flush: record it, block or fail."""
@@ -53,7 +54,8 @@ async def test_one_flush_before_the_first_block(*, should_block: bool) -> None:
     """Whatever the awaitable waits for: a turn of the loop, a timer, or a future that is done
     meanwhile.
     """
-    log, gate = CallLog(should_block=should_block), asyncio.get_running_loop().create_future()
+    log = CallLog(should_block=should_block)
+    gate = asyncio.get_running_loop().create_future()
     asyncio.get_running_loop().call_soon(gate.set_result, None)
 
     async def wait_for_gate() -> None:

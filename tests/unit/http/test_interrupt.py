@@ -67,7 +67,8 @@ async def test_a_cancellation_by_others_passes() -> None:
 
 async def test_errors_of_the_block_pass_and_its_watchers_end() -> None:
     """An error that is thrown after the block has no effect."""
-    interrupt, connection = Interrupt(), Connection([])
+    interrupt = Interrupt()
+    connection = Connection([])
     with pytest.raises(LookupError, match="own"):
         await fail(interrupt, wait_for_disconnect(connection.receive))
     connection.left.set()
@@ -77,7 +78,8 @@ async def test_errors_of_the_block_pass_and_its_watchers_end() -> None:
 
 async def wait_forever(request: HttpRequest, watcher: RequestWatcher, awaits: Awaits) -> None:
     """Await an operation that does not end, as a request."""
-    request.awaits, watcher.checks[request] = awaits, 0
+    request.awaits = awaits
+    watcher.checks[request] = 0
     if not watcher.is_running:
         watcher.start()
     try:
@@ -89,7 +91,9 @@ async def wait_forever(request: HttpRequest, watcher: RequestWatcher, awaits: Aw
 
 async def test_one_timer_notices_the_disconnect_of_each_request() -> None:
     """The requests of other clients go on."""
-    watcher, gone, there = RequestWatcher(None, 0.01), Connection([]), Connection([])
+    watcher = RequestWatcher(None, 0.01)
+    gone = Connection([])
+    there = Connection([])
     requests = [
         asyncio.create_task(wait_forever(each.request(), watcher, Awaits.RESULT))
         for each in (gone, there)

@@ -34,7 +34,8 @@ def test_names_of_the_host_stay() -> None:
     """A name of the agents that is taken gets the path of the mount, in references and requirements
     too.
     """
-    host, agents = build_document("/items", "host"), build_document("/", "agents")
+    host = build_document("/items", "host")
+    agents = build_document("/", "agents")
     merged = merge_openapi(host, agents, "/my/agent")
     assert merged["info"] == {"title": "host"}
     assert merged["paths"]["/items"] == host["paths"]["/items"]

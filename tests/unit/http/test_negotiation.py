@@ -11,7 +11,8 @@ from a2a_contract.methods import METHODS
 from a2a_runtime.http.negotiation import SupportedDialects, normalize_version
 
 ALL = SupportedDialects((V1_0.name, V0_3.name, MESH.name))
-NOT_FOUND, UNSUPPORTED = MethodNotFoundError, VersionNotSupportedError
+NOT_FOUND = MethodNotFoundError
+UNSUPPORTED = VersionNotSupportedError
 
 
 def find_bindings(method: str, supported: SupportedDialects) -> tuple[AnyBinding, ...]:

@@ -210,10 +210,8 @@ def test_any_call_is_rewritten_once(method: str, params: object) -> None:
 
 def test_results() -> None:
     """A cursor where there is more, and push configurations in the flat form."""
-    lists, configs = (
-        find_result_rule("ListTasks"),
-        find_result_rule("GetTaskPushNotificationConfig"),
-    )
+    lists = find_result_rule("ListTasks")
+    configs = find_result_rule("GetTaskPushNotificationConfig")
     assert lists
     assert configs
     assert (

@@ -24,7 +24,9 @@ class ChunkSource:
         self, chunks: Iterable[bytes], *, failure: Exception | None = None, pause_seconds: float = 0
     ) -> None:
         self.is_closed = False
-        self._chunks, self._failure, self._pause_seconds = chunks, failure, pause_seconds
+        self._chunks = chunks
+        self._failure = failure
+        self._pause_seconds = pause_seconds
 
     async def read(self) -> AsyncGenerator[bytes, None]:
         """Yield the chunks, then fail if a failure is given."""
@@ -83,7 +85,8 @@ async def test_a_later_error_is_the_last_event() -> None:
 
 async def test_a_disconnect_closes_the_source_at_once() -> None:
     """The cancellation of the task is undone, and the disconnect is raised."""
-    connection, source = Connection(), ChunkSource([b"a"] * 1000, pause_seconds=0.01)
+    connection = Connection()
+    source = ChunkSource([b"a"] * 1000, pause_seconds=0.01)
     running = asyncio.create_task(run_stream(connection.request(), source.read()))
     await asyncio.sleep(0.03)
     connection.left.set()
@@ -95,7 +98,8 @@ async def test_a_disconnect_closes_the_source_at_once() -> None:
 
 async def test_a_cancellation_by_the_server_passes() -> None:
     """It is not mistaken for a disconnect."""
-    connection, source = Connection(), ChunkSource([b"a"], pause_seconds=10)
+    connection = Connection()
+    source = ChunkSource([b"a"], pause_seconds=10)
     running = asyncio.create_task(run_stream(connection.request(), source.read()))
     await asyncio.sleep(0.01)
     running.cancel()
@@ -151,11 +155,9 @@ async def test_a_stream_whose_events_are_ready_gives_way_to_others() -> None:
 
 async def test_a_stream_ends_when_its_credentials_expire() -> None:
     """At that moment of the clock, not before, with an error event."""
-    clock, connection, source = (
-        FakeClock(),
-        Connection(),
-        ChunkSource([b"a", b"b"], pause_seconds=0.01),
-    )
+    clock = FakeClock()
+    connection = Connection()
+    source = ChunkSource([b"a", b"b"], pause_seconds=0.01)
     expires_at = clock.millis() / 1000 + 5000
     await run_until(connection.request(), source.read(), clock, expires_at)
     assert connection.body == b"ab"
@@ -196,7 +198,8 @@ async def test_chunks_that_are_ready_at_once_go_in_one_write() -> None:
     """A write to the socket costs more than everything that was done for a chunk; but no chunk
     waits for one that is not ready.
     """
-    connection, gate = Connection(), asyncio.Event()
+    connection = Connection()
+    gate = asyncio.Event()
 
     async def yield_chunks() -> AsyncGenerator[bytes, None]:
         yield b"a"

@@ -146,7 +146,8 @@ def test_presence(small: Small) -> None:
 def test_enumeration(small: Small) -> None:
     """An enumeration has names, numbers, and is open when it says so."""
     contract = build_contract(small({}))
-    role, state = contract.type("v1", "Role"), contract.type("v1", "TaskState")
+    role = contract.type("v1", "Role")
+    state = contract.type("v1", "TaskState")
     assert isinstance(role, Enumeration)
     assert isinstance(state, Enumeration)
     assert role.values == (
@@ -191,7 +192,8 @@ def test_calls(small: Small) -> None:
     """
     edits = {"operations.json#/operations/0/dialects/v0/http_result": "Task"}
     operation = build_contract(small(edits)).operations[0]
-    newer, older = operation.call("v1"), operation.call("v0")
+    newer = operation.call("v1")
+    older = operation.call("v0")
     assert newer is not None
     assert older is not None
     assert [path.path for path in newer.http] == ["/tasks/{id}", "/{tenant}/tasks/{id}"]

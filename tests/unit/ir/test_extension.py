@@ -71,12 +71,14 @@ def test_an_extension_has_what_it_extends(extend: Callable[..., Mapping[str, Doc
     translated.
     """
     contract = build_contract(extend(add_number))
-    older, newer = contract.dialect("v1"), contract.dialect("v2")
+    older = contract.dialect("v1")
+    newer = contract.dialect("v2")
     assert older is not None
     assert newer is not None
     assert {key: value for key, value in older.facts.items() if key != "profiles"} == newer.facts
     for operation in contract.operations:
-        old, new = operation.call("v1"), operation.call("v2")
+        old = operation.call("v1")
+        new = operation.call("v2")
         assert (old is None) == (new is None)
         assert (
             old is None

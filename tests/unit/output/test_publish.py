@@ -23,7 +23,9 @@ def build_lock(files: Files) -> Lock:
 
 def read_hashes(old: Lock | None) -> Mapping[str, str]:
     """Return the output hashes of the last build."""
-    return old.outputs if old else {}
+    if old:
+        return old.outputs
+    return {}
 
 
 def build(root: Path, files: Files) -> None:

@@ -99,10 +99,8 @@ async def test_an_id_is_of_one_delivery() -> None:
     ids = set()
     for config in (PLAIN, PLAIN, PLAIN.model_copy(update={"id": "other"})):
         for delivery in await deliveries(config):
-            first, again = (
-                build_notification(delivery),
-                build_notification(replace(delivery, attempts=7)),
-            )
+            first = build_notification(delivery)
+            again = build_notification(replace(delivery, attempts=7))
             assert first is not None
             assert again is not None
             assert first.headers[ID_HEADER] == again.headers[ID_HEADER]

@@ -92,7 +92,8 @@ async def test_a_task_is_read_the_same_after_its_log_is_dropped() -> None:
     """Also one whose status has a message, and one that is changed later; the ids need escapes."""
     store = small_store()
     task = await create_task(store, build_new_task(context_id='a "c\u00e9"'))
-    said, last = await create_task(store), await create_task(store)
+    said = await create_task(store)
+    last = await create_task(store)
     for each in (task, said, last):
         await store.update_task(SCOPE, each.key, TaskChange(state=State.WORKING))
     await end_task(store, task)
@@ -288,7 +289,8 @@ async def test_finished_logs_are_limited_by_their_bytes() -> None:
 async def test_finished_logs_are_limited() -> None:
     """A late reader gets ``EventsGoneError``, unless it has read all events."""
     store = small_store()
-    first, second = await create_task(store), await create_task(store)
+    first = await create_task(store)
+    second = await create_task(store)
     for task in (first, second):
         await store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING))
     await end_task(store, first)
@@ -317,10 +319,12 @@ async def test_the_log_of_a_task_that_ends_at_once_is_encoded_from_it(
     a later change leaves them as they were.
     """
     clock = FakeClock()
-    store, keeping = small_store(clock), small_store(clock)
+    store = small_store(clock)
+    keeping = small_store(clock)
     for each in (store, keeping):
         await create_task(each, build_new_task(context_id='c "1"', wire_id="t-1"))
-    key, kept_key = next(iter(store._index.tasks)), next(iter(keeping._index.tasks))
+    key = next(iter(store._index.tasks))
+    kept_key = next(iter(keeping._index.tasks))
     living = keeping._index.tasks[kept_key]
     living.list_log(living.read_content())
     clock.advance(2.5)
@@ -330,10 +334,8 @@ async def test_the_log_of_a_task_that_ends_at_once_is_encoded_from_it(
         messages=[build_message("said", "m-3")],
         chunks=chunks,
     )
-    written, kept = (
-        await store.update_task(SCOPE, key, change),
-        await keeping.update_task(SCOPE, kept_key, change),
-    )
+    written = await store.update_task(SCOPE, key, change)
+    kept = await keeping.update_task(SCOPE, kept_key, change)
     assert store._index.tasks[key].has_plain_log
     assert list(written.events) == list(kept.events)
     for _ in range(2):

@@ -102,6 +102,7 @@ def test_some_tasks_stay_as_fragments(size_bytes: int, events: list[LoggedEvent]
     each.
     """
     content = build_content("t", "c", {}, 1, 2)
-    content.size_bytes, content.events = size_bytes, events
+    content.size_bytes = size_bytes
+    content.events = events
     assert content.pack() is None
     assert [type(each) for each in content.artifacts] == [bytes, bytes]

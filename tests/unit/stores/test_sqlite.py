@@ -114,7 +114,8 @@ async def test_the_writer_survives_any_exception(path: Path, point: str) -> None
 @pytest.mark.parametrize("companion", ["", "-wal"])
 async def test_a_deleted_or_replaced_file_is_noticed_at_once(path: Path, companion: str) -> None:
     """Reads and writes are refused until the file is back: they would be lost with the file."""
-    file, elsewhere = path.with_name(path.name + companion), path.with_name("elsewhere")
+    file = path.with_name(path.name + companion)
+    elsewhere = path.with_name("elsewhere")
     async with open_store(path) as store:
         task = await create_task(store)
         content = file.read_bytes()

@@ -64,7 +64,8 @@ async def test_a_cursor_older_than_the_buffer_gets_none(event_log: FakeEventLog)
 async def test_readers_that_gave_up_are_skipped(event_log: FakeEventLog) -> None:
     """Each reader awaits a future of its own, so that canceling one of them wakes no other."""
     buffer = EventBuffer(KEY, event_log, after=0, max_events=4)
-    canceled, waiting = buffer.next_change(), buffer.next_change()
+    canceled = buffer.next_change()
+    waiting = buffer.next_change()
     canceled.cancel()
     buffer.append(event_log.append())
     assert waiting.done()
@@ -80,7 +81,8 @@ def test_a_reader_gets_every_event_in_order(steps: list[str], max_events: int) -
     """
 
     async def read_all() -> None:
-        event_log, seen = FakeEventLog(), list[int]()
+        event_log = FakeEventLog()
+        seen = list[int]()
         buffer = EventBuffer(KEY, event_log, after=0, max_events=max_events)
         for step in steps:
             if step == "write":
@@ -107,4 +109,6 @@ def test_a_reader_gets_every_event_in_order(steps: list[str], max_events: int) -
 def read_after(buffer: EventBuffer, event_log: FakeEventLog, cursor: int) -> list[LoggedEvent]:
     """Read the events after a cursor as the hub does."""
     batch = buffer.events_after(cursor)
-    return event_log.events[cursor:] if batch is None else list(batch)
+    if batch is None:
+        return event_log.events[cursor:]
+    return list(batch)

@@ -146,7 +146,8 @@ def test_members_know_their_names_on_the_wire() -> None:
 
 def test_defaults_are_not_shared() -> None:
     """Two messages that were sent without parts have lists of their own."""
-    first, second = Message.model_validate({}), Message.model_validate({})
+    first = Message.model_validate({})
+    second = Message.model_validate({})
     assert first.parts is not second.parts
 
 

@@ -47,7 +47,8 @@ ROUTES = (
         },
     ),
 )
-ONE, TWO = PathBuilder("one", ROUTES), PathBuilder("two", ROUTES)
+ONE = PathBuilder("one", ROUTES)
+TWO = PathBuilder("two", ROUTES)
 
 REQUESTS: dict[str, tuple[PathBuilder, Operation, dict[str, object], RequestTarget]] = {
     "member in the path": (ONE, GET, {"id": "t"}, RequestTarget("GET", "/tasks/t", (), None)),

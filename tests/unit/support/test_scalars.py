@@ -38,7 +38,8 @@ class Holder(WireModel):
 
 def written(body: dict[str, object]) -> object:
     """Read from JSON and from Python, which must give the same, and write."""
-    parsed, made = Holder.model_validate_json(json.dumps(body)), Holder.model_validate(body)
+    parsed = Holder.model_validate_json(json.dumps(body))
+    made = Holder.model_validate(body)
     assert parsed == made
     assert json.loads(parsed.to_json()) == parsed.to_dict()
     return parsed.to_dict()

@@ -19,10 +19,8 @@ def render(report: Report) -> str:
 
 def _render_command(finding: Finding) -> str:
     text = _escape_data("\n".join((finding.text, *map(render_witness, finding.witnesses))))
-    file, title = (
-        _escape_value(finding.new.file),
-        _escape_value(f"{finding.rule.code} {finding.rule.id}"),
-    )
+    file = _escape_value(finding.new.file)
+    title = _escape_value(f"{finding.rule.code} {finding.rule.id}")
     return (
         f"::{_WORDS[finding.level]} file={file},line={finding.new.line or 1},title={title}::{text}"
     )

@@ -70,6 +70,6 @@ def _strings_to_json(arguments: Iterable[str]) -> Json:
 
 
 def _place_to_json(place: Place) -> Json:
-    return (
-        {"file": place.file, "line": place.line, "pointer": place.pointer} if place.file else None
-    )
+    if place.file:
+        return {"file": place.file, "line": place.line, "pointer": place.pointer}
+    return None

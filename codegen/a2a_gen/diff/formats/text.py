@@ -45,18 +45,14 @@ def render_witness(witness: Witness) -> str:
     """Render a witness in one line."""
     document = render_document(witness)
     name = f" as {witness.definition}" if witness.definition else ""
-    return (
-        f"was accepted{name}, now rejected: {document}"
-        if witness.is_newly_refused
-        else f"was never sent{name}, may be sent now: {document}"
-    )
+    if witness.is_newly_refused:
+        return f"was accepted{name}, now rejected: {document}"
+    return f"was never sent{name}, may be sent now: {document}"
 
 
 def render_document(witness: Witness) -> str:
     """Render a document in one line, truncated to a readable length."""
     document = json.dumps(witness.document, ensure_ascii=False)
-    return (
-        document
-        if len(document) <= _MAX_DOCUMENT_LENGTH
-        else f"{document[:_MAX_DOCUMENT_LENGTH]}… ({len(document)} characters)"
-    )
+    if len(document) <= _MAX_DOCUMENT_LENGTH:
+        return document
+    return f"{document[:_MAX_DOCUMENT_LENGTH]}… ({len(document)} characters)"

@@ -185,7 +185,9 @@ def _compare_skills(old: AgentDescription, new: AgentDescription) -> Iterator[Sc
 
 
 def _describe_streaming(skill: SkillDescription) -> str:
-    return "in chunks" if skill.is_streaming else "once"
+    if skill.is_streaming:
+        return "in chunks"
+    return "once"
 
 
 def _find_renamed(old: AgentDescription, new: AgentDescription) -> dict[str, str]:
@@ -208,7 +210,8 @@ def _find_renamed(old: AgentDescription, new: AgentDescription) -> dict[str, str
 
 
 def _compare_modes(old: SkillDescription, new: SkillDescription) -> Iterator[SchemaChange]:
-    places, name = (old.location, new.location), f"the skill {new.id}"
+    places = (old.location, new.location)
+    name = f"the skill {new.id}"
     for verb, before, after in (
         ("takes", old.input_modes, new.input_modes),
         ("gives", old.output_modes, new.output_modes),

@@ -97,7 +97,8 @@ REMOVALS = frozenset({REMOVED_OPTIONAL, REMOVED_REQUIRED, REMOVED_FROM_CLOSED})
 
 def compare_member_annotations(context: RuleContext) -> Iterator[SchemaChange]:
     """Compare the annotations of members and of the type."""
-    old, new = context.old.node, context.new.node
+    old = context.old.node
+    new = context.new.node
     common = [name for name in members.list_names(old) if members.find_member(new, name)]
     for name in common:
         yield from _compare_number(context, name)
@@ -114,7 +115,8 @@ def compare_member_annotations(context: RuleContext) -> Iterator[SchemaChange]:
 
 
 def _compare_number(context: RuleContext, name: str) -> Iterator[SchemaChange]:
-    old, new = get_proto_number(context, 0, name), get_proto_number(context, 1, name)
+    old = get_proto_number(context, 0, name)
+    new = get_proto_number(context, 1, name)
     if old is not None and old != new:
         yield context.build_change(
             NUMBER_CHANGED, "properties", name, name=name, old=str(old), new=str(new)
@@ -204,7 +206,9 @@ def _compare_removed(context: RuleContext, removed: list[str]) -> Iterator[Schem
 
 def _get_type(node: SchemaNode, name: str) -> Json:
     schema = members.find_member(node, name)
-    return schema.members.get("type", schema.members.get("$ref")) if schema else None
+    if schema:
+        return schema.members.get("type", schema.members.get("$ref"))
+    return None
 
 
 def _compare_reserved(context: RuleContext) -> Iterator[SchemaChange]:

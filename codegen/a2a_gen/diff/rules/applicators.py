@@ -58,7 +58,8 @@ def compare_conditions(context: RuleContext) -> Iterator[SchemaChange]:
     """Compare the conditions on one kind of value."""
     old, new = (_collect_conditions(tree, node, context.old.kind) for tree, node in context.sides)
     for keyword in sorted(old.keys() | new.keys()):
-        before, after = old.get(keyword, []), new.get(keyword, [])
+        before = old.get(keyword, [])
+        after = new.get(keyword, [])
         removed = [
             schema
             for schema in before
@@ -111,9 +112,9 @@ def _is_neutral(keyword: str, part: dict[str, Json]) -> bool:
     """Return true if a condition holds for every value; ``then`` beside an empty ``if`` always
     applies.
     """
-    return (
-        part.keys() == {"if"} if keyword == "if" else keyword != "not" and part[keyword] in ({}, [])
-    )
+    if keyword == "if":
+        return part.keys() == {"if"}
+    return keyword != "not" and part[keyword] in ({}, [])
 
 
 def is_about_unknown(change: SchemaChange) -> bool:

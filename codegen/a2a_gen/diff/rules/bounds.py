@@ -52,7 +52,8 @@ RULES = (TIGHTENED, LOOSENED, SET, LIFTED, MULTIPLE_CHANGED, UNIQUE_ON, UNIQUE_O
 
 def compare_number(context: RuleContext) -> Iterator[SchemaChange]:
     """Compare the bounds of a number."""
-    old, new = context.old.node, context.new.node
+    old = context.old.node
+    new = context.new.node
     yield from compare_integers(context)
     yield from _compare_bound(
         context,
@@ -68,7 +69,8 @@ def compare_number(context: RuleContext) -> Iterator[SchemaChange]:
         value_set.get_upper_bound(new),
         is_minimum=False,
     )
-    before, after = value_set.get_multiple(old), value_set.get_multiple(new)
+    before = value_set.get_multiple(old)
+    after = value_set.get_multiple(new)
     if value_set.is_integer(old) == value_set.is_integer(new) or not _is_covered_by_type(
         before, after
     ):
@@ -85,7 +87,8 @@ def compare_size(context: RuleContext) -> Iterator[SchemaChange]:
     """Compare the bounds of a size."""
     kind = context.old.kind
     minimum, maximum = value_set.SIZES[kind]
-    old, new = context.old.node, context.new.node
+    old = context.old.node
+    new = context.new.node
     lower = [
         (Fraction(size), False) if size else None
         for size in (value_set.get_min_size(old, kind), value_set.get_min_size(new, kind))
@@ -158,4 +161,6 @@ def _render_bound(bound: tuple[Fraction, bool] | None) -> str:
         return "nothing"
     value, is_out = bound
     text = str(value.numerator) if value.denominator == 1 else str(float(value))
-    return f"{text} (itself out)" if is_out else text
+    if is_out:
+        return f"{text} (itself out)"
+    return text

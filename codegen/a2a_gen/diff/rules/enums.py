@@ -53,7 +53,8 @@ _MAX_REPORTED = 25
 
 def compare_values(context: RuleContext) -> Iterator[SchemaChange]:
     """Compare enumerated values, also with a side that has none."""
-    old, new = context.old.values, context.new.values
+    old = context.old.values
+    new = context.new.values
     below = (
         "const" if any("const" in schema.members for schema in context.new.node.schemas) else "enum"
     )

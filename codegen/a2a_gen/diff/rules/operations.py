@@ -188,7 +188,8 @@ def _compare_call(
 def _compare_error(old: ErrorDefinition, new: ErrorDefinition) -> Iterator[SchemaChange]:
     for dialect, columns in old.columns.items():
         for column in _COLUMNS:
-            before, after = columns.get(column), new.columns.get(dialect, {}).get(column)
+            before = columns.get(column)
+            after = new.columns.get(dialect, {}).get(column)
             if before is not None and before != after and dialect in new.columns:
                 yield _build_change(
                     STATUS_CHANGED,
@@ -234,7 +235,8 @@ def _list_flags(state: State) -> set[str]:
 def _compare_rows(
     old: Sequence[_R], new: Sequence[_R], rules: tuple[ChangeRule, ChangeRule]
 ) -> Iterator[SchemaChange]:
-    before, after = _index_by_name(old), _index_by_name(new)
+    before = _index_by_name(old)
+    after = _index_by_name(new)
     ends = ("", "")
     for name in before.keys() - after.keys():
         row = before[name]

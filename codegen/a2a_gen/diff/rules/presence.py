@@ -44,10 +44,8 @@ RULES = (MEMBER_REMOVED, MEMBER_ADDED, REGROUPED, GROUP_ADDED, GROUP_REMOVED)
 
 def compare_presence(context: RuleContext) -> Iterator[SchemaChange]:
     """Compare the groups of two objects."""
-    old, new = (
-        members.collect_presence_groups(context.old.node),
-        members.collect_presence_groups(context.new.node),
-    )
+    old = members.collect_presence_groups(context.old.node)
+    new = members.collect_presence_groups(context.new.node)
     for label in dict.fromkeys((*old, *new)):
         below = label.partition(" ")[0]
         if label not in old:

@@ -78,12 +78,14 @@ RULES = (
 
 def compare_members(context: RuleContext) -> Iterator[ComparisonItem]:
     """Compare the members that either side names."""
-    old, new = context.old.node, context.new.node
+    old = context.old.node
+    new = context.new.node
     renamed = _find_renamed(context)
     for name in dict.fromkeys((*members.list_names(old), *members.list_names(new))):
         if name in renamed or name in renamed.values():
             continue
-        before, after = members.find_member(old, name), members.find_member(new, name)
+        before = members.find_member(old, name)
+        after = members.find_member(new, name)
         if before and after:
             yield _build_child(context, name)
         elif after:
@@ -104,7 +106,8 @@ def compare_members(context: RuleContext) -> Iterator[ComparisonItem]:
 
 
 def _compare_required(context: RuleContext, renamed: Mapping[str, str]) -> Iterator[SchemaChange]:
-    old, new = context.old.node, context.new.node
+    old = context.old.node
+    new = context.new.node
     both = {*members.list_names(old)} & {*members.list_names(new)}
     nameless = (
         (members.list_required(old) ^ members.list_required(new))
@@ -112,7 +115,8 @@ def _compare_required(context: RuleContext, renamed: Mapping[str, str]) -> Itera
         - {*members.list_names(new)}
     )
     for name in sorted((both | nameless) - renamed.keys() - set(renamed.values())):
-        was, must = name in members.list_required(old), name in members.list_required(new)
+        was = name in members.list_required(old)
+        must = name in members.list_required(new)
         if must and not was:
             filled = members.has_entry(new, "x-a2a-read", name)
             yield context.build_change(
@@ -140,10 +144,8 @@ def _build_child(context: RuleContext, name: str) -> ComparisonItem:
 
 def _compare_added(context: RuleContext, name: str) -> Iterator[ComparisonItem]:
     before = members.build_member_node(*context.sides[0], name)
-    must, knew = (
-        name in members.list_required(context.new.node),
-        name in members.list_required(context.old.node),
-    )
+    must = name in members.list_required(context.new.node)
+    knew = name in members.list_required(context.old.node)
     if must and not knew:
         filled = members.has_entry(context.new.node, "x-a2a-read", name)
         yield context.build_change(
@@ -176,10 +178,8 @@ def _compare_shaped(context: RuleContext, name: str) -> Iterator[SchemaChange]:
 
 def _compare_removed(context: RuleContext, name: str) -> Iterator[ComparisonItem]:
     after = members.build_member_node(*context.sides[1], name)
-    was, must = (
-        name in members.list_required(context.old.node),
-        name in members.list_required(context.new.node),
-    )
+    was = name in members.list_required(context.old.node)
+    must = name in members.list_required(context.new.node)
     softer = _soften_levels(context, name)
     if must and not was:
         yield context.build_change(
@@ -245,23 +245,24 @@ def _soften_levels(context: RuleContext, name: str) -> ChangeLevels | None:
         for value in context.new.node.values("x-reserved")
         if isinstance(value, dict)
     )
-    return (
-        ChangeLevels.parse("I I E")
-        if any(isinstance(each, list) and name in each for each in reserved)
-        else None
-    )
+    if any(isinstance(each, list) and name in each for each in reserved):
+        return ChangeLevels.parse("I I E")
+    return None
 
 
 def _list_aliases(context: RuleContext, name: str) -> list[str]:
     listed = members.get_member_keyword(context.new.node, name, "x-a2a-aliases")
-    return [str(each) for each in listed] if isinstance(listed, list) else []
+    if isinstance(listed, list):
+        return [str(each) for each in listed]
+    return []
 
 
 def _find_renamed(context: RuleContext) -> dict[str, str]:
     """Find members that are equal but renamed: by ``x-renamed-from``, by alias, or by their
     number.
     """
-    old, new = context.old.node, context.new.node
+    old = context.old.node
+    new = context.new.node
     removed = [name for name in members.list_names(old) if members.find_member(new, name) is None]
     added = [name for name in members.list_names(new) if members.find_member(old, name) is None]
     found: dict[str, str] = {}
@@ -297,4 +298,6 @@ def get_proto_number(context: RuleContext, side: int, name: str) -> int | None:
     """Return the protocol buffer number of a member."""
     said = members.get_member_keyword((context.old.node, context.new.node)[side], name, "x-proto")
     number = said.get("number") if isinstance(said, dict) else None
-    return number if isinstance(number, int) else None
+    if isinstance(number, int):
+        return number
+    return None

@@ -41,7 +41,8 @@ RULES = (NAME_CHANGED, TYPE_CHANGED, PROTOCOL_CHANGED, CLIENT_CHANGED)
 
 def compare_python(old: Contract, new: Contract) -> Iterator[SchemaChange]:
     """Compare generated names and signatures."""
-    before, after = _index_types(old), _index_types(new)
+    before = _index_types(old)
+    after = _index_types(new)
     for key, type_ in after.items():
         if key in before:
             yield from _compare_type(before[key], type_)

@@ -49,7 +49,8 @@ _PYTHON_TYPE_FORMATS = frozenset(
 def compare_text(context: RuleContext) -> Iterator[SchemaChange]:
     """Compare the patterns, formats and encodings of strings."""
     old, new = map(value_set.get_patterns, context.nodes)
-    removed, added = ", ".join(sorted(old - new)), ", ".join(sorted(new - old))
+    removed = ", ".join(sorted(old - new))
+    added = ", ".join(sorted(new - old))
     if removed and added:
         yield context.build_change(PATTERN_CHANGED, "pattern", old=removed, new=added)
     elif added:

@@ -42,10 +42,8 @@ RULES = (BECAME_NULLABLE, BECAME_NON_NULLABLE, TYPE_NARROWED, TYPE_WIDENED, TYPE
 
 def compare_kinds(pair: NodePair, old: ValueSet, new: ValueSet) -> Iterator[SchemaChange]:
     """Compare the kinds of value that two nodes allow."""
-    removed, added = (
-        set(old.alternatives) - set(new.alternatives),
-        set(new.alternatives) - set(old.alternatives),
-    )
+    removed = set(old.alternatives) - set(new.alternatives)
+    added = set(new.alternatives) - set(old.alternatives)
     if not removed and not added:
         return
     words = (("new", _render_kinds(new)), ("old", _render_kinds(old)))
@@ -67,7 +65,8 @@ def compare_kinds(pair: NodePair, old: ValueSet, new: ValueSet) -> Iterator[Sche
 
 def compare_integers(context: RuleContext) -> Iterator[SchemaChange]:
     """Compare integers with numbers."""
-    old, new = value_set.is_integer(context.old.node), value_set.is_integer(context.new.node)
+    old = value_set.is_integer(context.old.node)
+    new = value_set.is_integer(context.new.node)
     if old != new:
         found = TYPE_NARROWED if new else TYPE_WIDENED
         yield context.build_change(

@@ -60,7 +60,8 @@ def match_branches(
     """
     if len(old) == len(new) == 1:
         return BranchMatch(((old[0], new[0]),), (), ())
-    left, right = dict.fromkeys(range(len(old))), dict.fromkeys(range(len(new)))
+    left = dict.fromkeys(range(len(old)))
+    right = dict.fromkeys(range(len(new)))
     pairs: list[tuple[Alternative, Alternative]] = []
     searches = [
         _find_by_key(old, new, left, right, key)
@@ -73,7 +74,8 @@ def match_branches(
     ):
         pairs.append((old[index], new[other]))
         del left[index], right[other]
-    removed, added = [old[index] for index in left], [new[index] for index in right]
+    removed = [old[index] for index in left]
+    added = [new[index] for index in right]
     if len(removed) == len(added) == 1 and not _are_other_definitions(removed[0], added[0]):
         return BranchMatch((*pairs, (removed[0], added[0])), (), ())
     return BranchMatch(tuple(pairs), tuple(removed), tuple(added))
@@ -93,7 +95,8 @@ def _find_by_key(
     """Find alternatives by a key; one that several of a side have says nothing about which is
     which.
     """
-    before, after = _index_by_key(old, left, key), _index_by_key(new, right, key)
+    before = _index_by_key(old, left, key)
+    after = _index_by_key(new, right, key)
     yield from ((before[value], after[value]) for value in before if value in after)
 
 
@@ -157,7 +160,9 @@ def _are_other_definitions(one: Alternative, other: Alternative) -> bool:
 
 
 def _compute_likeness(one: frozenset[str], two: frozenset[str]) -> float:
-    return len(one & two) / len(one | two) if one and two else 0
+    if one and two:
+        return len(one & two) / len(one | two)
+    return 0
 
 
 def _list_features(alternative: Alternative) -> frozenset[str]:
@@ -182,7 +187,8 @@ def compare_alternatives(
     is_covered: IsCovered,
 ) -> Iterator[SchemaChange]:
     """Report added and removed alternatives, unless another one accepts the same values."""
-    before, after = _list_tags(old), _list_tags(new)
+    before = _list_tags(old)
+    after = _list_tags(new)
     if before and after and len(old) > 1 and len(new) > 1 and set(before).isdisjoint(after):
         yield _build_change(TAG_CHANGED, pair, {"old": before[0], "new": after[0]})
     is_small = len(old) * len(new) <= _MAX_TRIALS
@@ -218,11 +224,15 @@ def _get_definition_name(alternative: Alternative) -> str:
 def _get_title(alternative: Alternative) -> str:
     origin = alternative.node.origin
     title = origin.members.get("title") if origin else None
-    return title if isinstance(title, str) else ""
+    if isinstance(title, str):
+        return title
+    return ""
 
 
 def _get_listed_key(alternative: Alternative) -> str:
-    return "listed" if alternative.values is not None else ""
+    if alternative.values is not None:
+        return "listed"
+    return ""
 
 
 def _is_extensible(pair: NodePair) -> bool:

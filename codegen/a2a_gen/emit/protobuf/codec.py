@@ -95,7 +95,8 @@ def _find_homes(
     base = next((each for each in files if each.dialect.name == file.dialect.extends), None)
     if base is None:
         return homes
-    own, older = _find_own(file, base), _find_homes(contract, files, base)
+    own = _find_own(file, base)
+    older = _find_homes(contract, files, base)
     shared = {
         name: home if home.startswith("..") else f"..{base.dialect.name}{home}"
         for name, home in older.items()
@@ -288,10 +289,8 @@ class _MessagePrinter:
             )
 
     def _read(self, field: ProtoField) -> Iterator[str]:
-        theirs, is_message = (
-            f"theirs.{field.name}",
-            field.type.kind is Kind.MESSAGE and not field.is_repeated and not field.is_map,
-        )
+        theirs = f"theirs.{field.name}"
+        is_message = field.type.kind is Kind.MESSAGE and not field.is_repeated and not field.is_map
         has_presence = field.is_optional or is_message
         yield (
             f"if theirs.HasField({literal(field.name)}):"
@@ -380,11 +379,9 @@ class _MessagePrinter:
 
     def _function(self, verb: str, field: ProtoField) -> str:
         structure = _STRUCTURES.get(field.type.name)
-        return (
-            f"values.{verb}_{structure}"
-            if structure
-            else f"{verb}_{field_name(field.type.name.rpartition('.')[2])}"
-        )
+        if structure:
+            return f"values.{verb}_{structure}"
+        return f"{verb}_{field_name(field.type.name.rpartition('.')[2])}"
 
     def _constant(self, field: ProtoField) -> str:
         return _constant(field.type.name.rpartition(".")[2])

@@ -142,7 +142,9 @@ class ProtoFile:
 
     def full_name(self, name: str) -> str:
         """Return the full name of a type of this file."""
-        return name if "." in name else f"{self.package}.{name}"
+        if "." in name:
+            return name
+        return f"{self.package}.{name}"
 
 
 def build_files(contract: Contract) -> tuple[ProtoFile, ...]:
@@ -221,7 +223,8 @@ class _FieldBuilder:
 
     def _field(self, field: Field, oneof: str | None) -> ProtoField:
         facts = field.proto or {}
-        number, name = facts.get("number"), facts.get("name")
+        number = facts.get("number")
+        name = facts.get("name")
         if not isinstance(number, int):
             raise GeneratorError(
                 f"{field.place}: {field.wire} has no number of a protocol buffer; add x-proto"

@@ -19,7 +19,8 @@ from a2a_gen.emit.protobuf.model import (
     ProtoMethod,
 )
 
-_OPTIONAL, _REPEATED = 1, 3
+_OPTIONAL = 1
+_REPEATED = 3
 _CONTINUES = 0x80
 
 

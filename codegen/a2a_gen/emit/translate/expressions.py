@@ -42,9 +42,9 @@ def function_name(pair: TypePair, direction: Direction) -> str:
         names.field_name(ClassName(name)).rstrip("_") for name in (pair.theirs, pair.ours)
     )
     first, second = (theirs, ours) if direction is Direction.READ else (ours, theirs)
-    return (
-        f"{direction}_{first}" if pair.theirs == pair.ours else f"{direction}_{first}_as_{second}"
-    )
+    if pair.theirs == pair.ours:
+        return f"{direction}_{first}"
+    return f"{direction}_{first}_as_{second}"
 
 
 def empty_value(match: Match) -> str | None:
@@ -118,7 +118,9 @@ class Printer:
                 f"in enumerate({source})]"
             )
         inner = self.value(item, "item")
-        return source if inner == "item" else f"[{inner} for item in {source}]"
+        if inner == "item":
+            return source
+        return f"[{inner} for item in {source}]"
 
     def _unwrap(self, match: WrapperMatch, source: str) -> str:
         if self._reads:
@@ -143,13 +145,13 @@ def is_plain_value(expression: TypeExpr, source: str) -> str:
             return f"{source}.to_dict()"
         case ListOf(item):
             inner = is_plain_value(item, "item")
-            return source if inner == "item" else f"[{inner} for item in {source}]"
+            if inner == "item":
+                return source
+            return f"[{inner} for item in {source}]"
         case MapOf(value):
             inner = is_plain_value(value, "value")
-            return (
-                source
-                if inner == "value"
-                else f"{{key: {inner} for key, value in {source}.items()}}"
-            )
+            if inner == "value":
+                return source
+            return f"{{key: {inner} for key, value in {source}.items()}}"
         case _:
             return source

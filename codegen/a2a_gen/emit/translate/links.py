@@ -56,7 +56,9 @@ class Link:
         """Return the members of theirs that no other rule has to cover; the metadata beside a
         wrapped value also exist without it.
         """
-        return self.theirs[:1] if self.kind == "wrap" else self.theirs
+        if self.kind == "wrap":
+            return self.theirs[:1]
+        return self.theirs
 
     def sets(self, direction: Direction) -> bool:
         """Check that the rule gives its target a value in this direction."""
@@ -69,11 +71,15 @@ class Link:
 
     def targets(self, direction: Direction) -> tuple[Leaf, ...]:
         """Return the members that get a value."""
-        return self.ours if direction is Direction.READ else self.theirs
+        if direction is Direction.READ:
+            return self.ours
+        return self.theirs
 
     def sources(self, direction: Direction) -> tuple[Leaf, ...]:
         """Return the members that supply the value."""
-        return self.theirs if direction is Direction.READ else self.ours
+        if direction is Direction.READ:
+            return self.theirs
+        return self.ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +104,8 @@ class Linker:
 
     def link(self, pair: TypePair, translation: Translation | None) -> LinkedPair | None:
         """Link the members of a pair; ``None`` if either type is no record."""
-        theirs, ours = self.theirs.record(pair.theirs), self.ours.record(pair.ours)
+        theirs = self.theirs.record(pair.theirs)
+        ours = self.ours.record(pair.ours)
         if theirs is None or ours is None:
             return None
         rules = (
@@ -106,10 +113,8 @@ class Linker:
         )
         place = translation.place if translation else theirs.place
         opened_theirs, opened_ours = self._find_opened(theirs, ours, rules)
-        their_leaves, our_leaves = (
-            leaves(self.theirs, theirs, opened_theirs),
-            leaves(self.ours, ours, opened_ours),
-        )
+        their_leaves = leaves(self.theirs, theirs, opened_theirs)
+        our_leaves = leaves(self.ours, ours, opened_ours)
         by_path = (
             {leaf.path: leaf for leaf in their_leaves},
             {leaf.path: leaf for leaf in our_leaves},
@@ -124,10 +129,8 @@ class Linker:
         """Return the records that rules reach into; a record opened on one side is also opened on
         the other side if it has the same name there.
         """
-        their_paths, our_paths = (
-            _parents(rule.theirs for rule in rules),
-            _parents(rule.ours for rule in rules),
-        )
+        their_paths = _parents(rule.theirs for rule in rules)
+        our_paths = _parents(rule.ours for rule in rules)
         taken = {tuple(name.split(".")) for rule in rules for name in rule.theirs}
         free = {path for path in their_paths | our_paths if path not in taken}
         both = {
@@ -174,7 +177,9 @@ class Linker:
             tuple(ours[path] for path in our_paths),
             argument,
         )
-        return self._match_types(pair, place, link) if rule.kind == "rename" else link
+        if rule.kind == "rename":
+            return self._match_types(pair, place, link)
+        return link
 
     def _from_names(
         self,
@@ -356,14 +361,14 @@ class MemberSource:
         return f"{holder}.get({literal(step.field.wire)}{default})"
 
     def _read_present(self, holder: str, step: PathStep) -> str:
-        return (
-            f"{holder}[{literal(step.field.wire)}]"
-            if self.is_json
-            else f"{holder}.{step.field.python}"
-        )
+        if self.is_json:
+            return f"{holder}[{literal(step.field.wire)}]"
+        return f"{holder}.{step.field.python}"
 
     def _holder(self, path: tuple[str, ...]) -> str:
-        return self.opened[path[:-1]].name if len(path) > 1 else self.root
+        if len(path) > 1:
+            return self.opened[path[:-1]].name
+        return self.root
 
     def text(self, leaf: Leaf) -> str:
         """Print a member, assuming that the records on its path are present."""
@@ -375,11 +380,9 @@ class MemberSource:
 
     def _is_there(self, leaf: Leaf) -> str:
         """Print the condition under which a member is there. In JSON a null is a value."""
-        return (
-            f"{literal(leaf.field.wire)} in {self._holder(leaf.path)}"
-            if self.is_json
-            else f"{self.text(leaf)} is not None"
-        )
+        if self.is_json:
+            return f"{literal(leaf.field.wire)} in {self._holder(leaf.path)}"
+        return f"{self.text(leaf)} is not None"
 
     def value(self, leaf: Leaf, known: frozenset[str]) -> ReadValue:
         """Print a member where some expressions are known not to be ``None``."""
@@ -414,13 +417,11 @@ class MemberSource:
 
 def _default(member: Field) -> str:
     default = member.read_default
-    return (
-        literal(default)
-        if default is None or isinstance(default, str | int | float)
-        else "[]"
-        if isinstance(default, tuple | list)
-        else "{}"
-    )
+    if default is None or isinstance(default, str | int | float):
+        return literal(default)
+    if isinstance(default, tuple | list):
+        return "[]"
+    return "{}"
 
 
 def fills_empty(expression: TypeExpr, side: RecordMembers) -> bool:
@@ -442,4 +443,6 @@ def enumeration(expression: TypeExpr, side: RecordMembers) -> Enumeration | None
     definition = (
         side.contract.type(side.dialect, expression.name) if isinstance(expression, Ref) else None
     )
-    return definition if isinstance(definition, Enumeration) else None
+    if isinstance(definition, Enumeration):
+        return definition
+    return None

@@ -41,7 +41,9 @@ class RecordMembers:
     def record(self, name: str) -> Record | None:
         """Return a record by name."""
         definition = self.contract.type(self.dialect, name)
-        return definition if isinstance(definition, Record) else None
+        if isinstance(definition, Record):
+            return definition
+        return None
 
     def records(self, expression: TypeExpr) -> tuple[Record, ...]:
         """Return the possible records of a member: one, or any of several; empty if another type is
@@ -52,12 +54,14 @@ class RecordMembers:
                 definition = self.contract.type(self.dialect, name)
                 if isinstance(definition, Alias):
                     return self.records(definition.type)
-                return (definition,) if isinstance(definition, Record) else ()
+                if isinstance(definition, Record):
+                    return (definition,)
+                return ()
             case OneOf(options):
                 found = [self.records(option) for option in options]
-                return (
-                    tuple(record for records in found for record in records) if all(found) else ()
-                )
+                if all(found):
+                    return tuple(record for records in found for record in records)
+                return ()
             case _:
                 return ()
 
@@ -184,7 +188,9 @@ class TypePair:
     ours: str
 
     def __str__(self) -> str:
-        return self.theirs if self.theirs == self.ours else f"{self.theirs} as {self.ours}"
+        if self.theirs == self.ours:
+            return self.theirs
+        return f"{self.theirs} as {self.ours}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,25 +265,34 @@ class Matcher:
             case _, Ref():
                 return self.unwrap(theirs, ours.name)
             case _:
-                return Same(theirs) if isinstance(theirs, Primitive) and theirs == ours else None
+                if isinstance(theirs, Primitive) and theirs == ours:
+                    return Same(theirs)
+                return None
 
     def _container(self, theirs: ListOf | MapOf, ours: ListOf | MapOf) -> Match | None:
         if isinstance(theirs, ListOf) and isinstance(ours, ListOf):
             item = self.match(theirs.item, ours.item)
-            return None if item is None else Each(item)
+            if item is None:
+                return None
+            return Each(item)
         value = (
             self.match(theirs.value, ours.value)
             if isinstance(theirs, MapOf) and isinstance(ours, MapOf)
             else None
         )
-        return None if value is None else Values(value)
+        if value is None:
+            return None
+        return Values(value)
 
     def unwrap(self, theirs: TypeExpr, name: str) -> WrapperMatch | None:
         """Match a type with the content of a canonical record that only wraps it."""
-        record, member = self.ours.record(name), self.wrappers.get(name)
+        record = self.ours.record(name)
+        member = self.wrappers.get(name)
         field = record.field(member) if record and member else None
         content = self.match(theirs, field.type) if field else None
-        return None if field is None or content is None else WrapperMatch(name, field, content)
+        if field is None or content is None:
+            return None
+        return WrapperMatch(name, field, content)
 
     def _match_as_primitive(self, theirs: Ref, ours: Primitive) -> Match | None:
         definition = self.theirs.contract.type(self.theirs.dialect, theirs.name)

@@ -58,14 +58,13 @@ class PairFinder:
         """Walk from the operations until nothing new is needed, and report unused rows of the
         table.
         """
-        theirs, ours = (
-            RecordMembers(self.contract, self.dialect.name),
-            RecordMembers(self.contract, self.contract.canonical),
-        )
+        theirs = RecordMembers(self.contract, self.dialect.name)
+        ours = RecordMembers(self.contract, self.contract.canonical)
         matcher = Matcher(theirs, ours, self.dialect.wrappers)
         linker = Linker(theirs, ours, matcher, self.report)
         table = {TypePair(row.theirs, row.ours): row for row in self.dialect.translations}
-        pairs, waiting = TypePairs(), list(self._roots())
+        pairs = TypePairs()
+        waiting = list(self._roots())
         while waiting:
             pair = waiting.pop(0)
             if pair in pairs.found:
@@ -110,10 +109,8 @@ class PairFinder:
     def _find(
         self, pair: TypePair, row: Translation | None, linker: Linker, matcher: Matcher
     ) -> PairMatch | None:
-        theirs, ours = (
-            self.contract.type(self.dialect.name, pair.theirs),
-            self.contract.type(self.contract.canonical, pair.ours),
-        )
+        theirs = self.contract.type(self.dialect.name, pair.theirs)
+        ours = self.contract.type(self.contract.canonical, pair.ours)
         listed = tuple(options(linker.ours, row)) if row else ()
         if listed:
             self._check_branches(pair, row, listed, linker)
@@ -140,10 +137,8 @@ class PairFinder:
     def _check_branches(
         self, pair: TypePair, row: Translation | None, listed: tuple[Option, ...], linker: Linker
     ) -> None:
-        there, listed_branches = (
-            set(branches(linker.theirs, pair.theirs)),
-            {option.branch for option in listed},
-        )
+        there = set(branches(linker.theirs, pair.theirs))
+        listed_branches = {option.branch for option in listed}
         place = row.place if row else self.dialect.place
         for branch in sorted(there ^ listed_branches):
             text = (

@@ -71,7 +71,9 @@ def _is_written(leaf: Leaf, cases: Iterable[Case], *, is_flat: bool) -> bool:
     """
     if leaf.last.is_chosen and len(leaf.steps) == 1:
         own = [case.link for case in cases if case.key is leaf and case.link]
-        return all(link.carries(Direction.WRITE) for link in own) if own else is_flat
+        if own:
+            return all(link.carries(Direction.WRITE) for link in own)
+        return is_flat
     return all(
         any(_is_first(leaf, link) and link.carries(Direction.WRITE) for link in case.links)
         for case in cases
@@ -224,7 +226,8 @@ class _Planner:
                 yield from self._union(pair, listed)
 
     def _records(self, pair: TypePair, linked: LinkedPair) -> Iterator[Function]:
-        theirs, ours = self.context.theirs.record(pair.theirs), self.context.ours.record(pair.ours)
+        theirs = self.context.theirs.record(pair.theirs)
+        ours = self.context.ours.record(pair.ours)
         if theirs and ours:
             is_flat = pair in self.pairs.flat
             for direction, member in find_dropped_members(linked, is_flat=is_flat):

@@ -75,7 +75,9 @@ class Reader:
         validation error names what is missing.
         """
         field = ours.field(self.context.find_otherwise(linked.pair) or "")
-        return "{}" if field is None else f"{{{literal(field.python)}: {{}}}}"
+        if field is None:
+            return "{}"
+        return f"{{{literal(field.python)}: {{}}}}"
 
     def _is_last(self, key: Leaf, seen: set[str]) -> bool:
         """Check that a member lies in the last remaining record of several."""
@@ -117,7 +119,8 @@ class _Reading:
         """Print the members of a record, and of the nested ones that a rule reaches into, under
         their Python names.
         """
-        items, done = list[str](), set[str]()
+        items = list[str]()
+        done = set[str]()
         for leaf, text in members:
             step = leaf.steps[depth]
             if len(leaf.steps) == depth + 1:
@@ -224,7 +227,9 @@ class _Reading:
         return emit_derived_call(link, READ, arguments)
 
     def _is_known(self) -> frozenset[str]:
-        return self.source.known(self.case.link.theirs[0]) if self.case.link else frozenset()
+        if self.case.link:
+            return self.source.known(self.case.link.theirs[0])
+        return frozenset()
 
     # --- from values to members ---
 
@@ -242,13 +247,13 @@ class _Reading:
                 and fills_empty(leaf.field.type, self.context.ours)
                 and " if " not in text
             )
-            return f"{text} or None" if drops_empty else text
+            if drops_empty:
+                return f"{text} or None"
+            return text
         if leaf.last.is_nullable and not is_key:
-            return (
-                _unless_none(value, printer.value(match, value.text))
-                if not is_plain(match)
-                else value.text
-            )
+            if not is_plain(match):
+                return _unless_none(value, printer.value(match, value.text))
+            return value.text
         return self._require(value, match, leaf)
 
     def _require(self, value: ReadValue, match: Match, leaf: Leaf) -> str:
@@ -299,8 +304,6 @@ def emit_derived_call(link: Link, direction: Direction, arguments: list[str]) ->
 
 
 def _unless_none(value: ReadValue, text: str) -> str:
-    return (
-        f"None if {value.text} is None else {text}"
-        if value.nullable and text != value.text
-        else text
-    )
+    if value.nullable and text != value.text:
+        return f"None if {value.text} is None else {text}"
+    return text

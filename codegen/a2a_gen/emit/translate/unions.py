@@ -15,7 +15,8 @@ from a2a_gen.emit.translate.rules import BRANCHES, Direction
 from a2a_gen.emit.translate.steps import BranchStep, Function, Give, LookupTable, Step
 from a2a_gen.ir.model import Alias, Enumeration, OneOf, Record, Ref, Translation
 
-READ, WRITE = Direction.READ, Direction.WRITE
+READ = Direction.READ
+WRITE = Direction.WRITE
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +163,8 @@ def enum_functions(
     sides.
     """
     lifecycle = context.ours.contract.lifecycle
-    dialect, canonical = context.theirs.dialect, context.ours.dialect
+    dialect = context.theirs.dialect
+    canonical = context.ours.dialect
     if ours.name == lifecycle.type:
         write = {
             state.spellings[canonical]: state.spellings[dialect]

@@ -162,7 +162,9 @@ class _Writing:
         done = set[str]()
         for entry in entries:
             step = entry.leaf.steps[depth]
-            key, value, when = literal(step.field.wire), entry.value, entry.when
+            key = literal(step.field.wire)
+            value = entry.value
+            when = entry.when
             if len(entry.leaf.steps) > depth + 1:
                 if step.field.wire in done:
                     continue
@@ -236,22 +238,18 @@ class _Writing:
     def _write_with_rule(self, link: Link, target: Leaf) -> MemberEntry:
         """Print a value that changes its form."""
         value = self._value(link.ours[0])
-        text, present, is_there = (
-            value.text,
-            value.present,
-            value.is_there if value.nullable else None,
-        )
+        text = value.text
+        present = value.present
+        is_there = value.is_there if value.nullable else None
         match link.kind:
             case "not" if "absent" in link.argument:
                 return MemberEntry(target, f"not {text}")
             case "not":
                 return MemberEntry(target, f"not {present}", is_there)
             case "only":
-                return (
-                    MemberEntry(target, f"[{present}]", text)
-                    if target.last.is_nullable
-                    else MemberEntry(target, f"[{present}] if {text} else []")
-                )
+                if target.last.is_nullable:
+                    return MemberEntry(target, f"[{present}]", text)
+                return MemberEntry(target, f"[{present}] if {text} else []")
             case "milliseconds":
                 return MemberEntry(target, f"conversions.milliseconds({present})", is_there)
             case _:
@@ -332,7 +330,8 @@ class _Writing:
 
 def _tables(context: TranslationContext, links: Iterable[Link]) -> Iterator[LookupTable]:
     """Build the sets of states that rules of kind ``state`` use."""
-    lifecycle, dialect = context.ours.contract.lifecycle, context.ours.dialect
+    lifecycle = context.ours.contract.lifecycle
+    dialect = context.ours.dialect
     for link in links:
         kinds = link.argument.get("kinds") if link.kind == "state" else None
         if isinstance(kinds, tuple | list):

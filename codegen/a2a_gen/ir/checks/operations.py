@@ -98,10 +98,8 @@ def routes(contract: Contract) -> Iterator[Problem]:
         dialect.name: dialect.form_of or dialect.extends or dialect.name
         for dialect in contract.dialects
     }
-    inside, across = (
-        list[tuple[str, OperationRow, OperationCall, HttpPath]](),
-        list[tuple[str, OperationRow, OperationCall, HttpPath]](),
-    )
+    inside = list[tuple[str, OperationRow, OperationCall, HttpPath]]()
+    across = list[tuple[str, OperationRow, OperationCall, HttpPath]]()
     for operation in contract.operations:
         for call in operation.calls:
             inside.extend((call.dialect, operation, call, path) for path in call.http)

@@ -62,7 +62,8 @@ def dialects(contract: Contract) -> Iterator[Problem]:
 
 def _enums(contract: Contract, dialect: ContractDialect) -> Iterator[Problem]:
     for name, words in dialect.enums.items():
-        theirs, ours = contract.type(dialect.name, name), contract.type(contract.canonical, name)
+        theirs = contract.type(dialect.name, name)
+        ours = contract.type(contract.canonical, name)
         if not isinstance(theirs, Enumeration) or not isinstance(ours, Enumeration):
             text = f"{name} is not an enumeration of both {dialect.name} and {contract.canonical}"
             yield Problem(
@@ -305,7 +306,8 @@ def transitions(contract: Contract) -> Iterator[Problem]:
 
 def _find_reachable(contract: Contract) -> set[FieldName]:
     followers = {state.name: state.next for state in contract.states}
-    reached, waiting = set[FieldName](), [contract.lifecycle.initial]
+    reached = set[FieldName]()
+    waiting = [contract.lifecycle.initial]
     while waiting:
         name = waiting.pop()
         if name not in reached:

@@ -29,7 +29,8 @@ from a2a_runtime.texts import join_texts
 
 TOKEN = "_approval_token"  # noqa: S105 - the name of a member of the input
 _KEY = "apcore/approval"
-_YES, _NO = ("yes", "approve", "approved"), ("no", "deny", "denied")
+_YES = ("yes", "approve", "approved")
+_NO = ("no", "deny", "denied")
 _DECISION: JsonObject = {
     "anyOf": [
         {"type": "boolean"},
@@ -46,7 +47,8 @@ _DECISION: JsonObject = {
 class ApprovalDeniedError(Exception):
     """The caller has denied the call."""
 
-    code, message = "APPROVAL_DENIED", "denied by the caller"
+    code = "APPROVAL_DENIED"
+    message = "denied by the caller"
 
 
 class _NotRecordedError(LookupError):
@@ -57,7 +59,9 @@ class Approvals:
     """The approvals of one task, in their order."""
 
     def __init__(self, skill: SkillDescriptor, context: SkillContext, *, asks_first: bool) -> None:
-        self._skill, self._context, self._asks_first = skill, context, asks_first
+        self._skill = skill
+        self._context = context
+        self._asks_first = asks_first
         self._number = 0
 
     async def restore(self, call: ModuleCall) -> ModuleCall:
@@ -122,10 +126,8 @@ class Approvals:
 
     def _merge(self, inputs: Any, answer: Message) -> Any:
         """Take the members of an answer that the input of the module has."""
-        given, properties = (
-            find_data(answer.parts),
-            (self._skill.input_schema or {}).get("properties"),
-        )
+        given = find_data(answer.parts)
+        properties = (self._skill.input_schema or {}).get("properties")
         if (
             not is_json_object(given)
             or not is_json_object(inputs)

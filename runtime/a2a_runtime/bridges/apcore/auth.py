@@ -91,7 +91,9 @@ class ForeignAuthenticator:
     ) -> authentication.Identity | Awaitable[authentication.Identity | None] | None:
         """Identify the caller; an identity without an id is none."""
         found = self._authenticator.authenticate(dict(headers))
-        return _await_identity(found) if inspect.isawaitable(found) else _to_identity(found)
+        if inspect.isawaitable(found):
+            return _await_identity(found)
+        return _to_identity(found)
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
         """Return the schemes that it describes, as of A2A 0.3; the bearer scheme if it describes

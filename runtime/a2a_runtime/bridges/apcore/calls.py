@@ -55,7 +55,8 @@ class TaskToken(apcore.CancelToken):  # type: ignore[misc]  # the framework has 
     """
 
     def __init__(self, is_stopped: Callable[[], bool]) -> None:
-        self._is_stopped, self._has_canceled = is_stopped, False
+        self._is_stopped = is_stopped
+        self._has_canceled = False
         super().__init__()  # pyright: ignore[reportUnknownMemberType]
 
     @property

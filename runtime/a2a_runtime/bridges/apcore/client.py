@@ -136,11 +136,9 @@ class ApcoreClient:
         sent = await self._client.send(
             content, context_id=context_id, options=_build_options(skill_id, metadata)
         )
-        return (
-            _to_task(sent)
-            if isinstance(sent, v1_0.Task)
-            else v0_3.Message.model_validate(write_v0_3_message(sent.to_dict()))
-        )
+        if isinstance(sent, v1_0.Task):
+            return _to_task(sent)
+        return v0_3.Message.model_validate(write_v0_3_message(sent.to_dict()))
 
     async def stream_message(
         self,
@@ -182,7 +180,9 @@ def _find_status(error: A2AClientError | A2AError) -> int | None:
     if isinstance(error, UnexpectedStatusError):
         return error.status
     status = error.details.get(STATUS) if isinstance(error, A2AError) else None
-    return None if status is None else int(status)
+    if status is None:
+        return None
+    return int(status)
 
 
 def _build_options(skill_id: str | None, metadata: Mapping[str, object] | None) -> SendOptions:

@@ -49,18 +49,14 @@ _OF_THE_PIPELINE = ("Input validation failed", "Output validation failed")
 
 Once a module runs, its input has passed: then it is the output, or the input of a nested call.
 """
-APPROVAL_PENDING, CANCELLED, DENIED, SCHEMA_INVALID = (
-    "APPROVAL_PENDING",
-    "EXECUTION_CANCELLED",
-    "ACL_DENIED",
-    "SCHEMA_VALIDATION_ERROR",
-)
+APPROVAL_PENDING = "APPROVAL_PENDING"
+CANCELLED = "EXECUTION_CANCELLED"
+DENIED = "ACL_DENIED"
+SCHEMA_INVALID = "SCHEMA_VALIDATION_ERROR"
 
-_NOT_FOUND, _INVALID_INPUT, _EXECUTE = (
-    "MODULE_NOT_FOUND",
-    "GENERAL_INVALID_INPUT",
-    "MODULE_EXECUTE_ERROR",
-)
+_NOT_FOUND = "MODULE_NOT_FOUND"
+_INVALID_INPUT = "GENERAL_INVALID_INPUT"
+_EXECUTE = "MODULE_EXECUTE_ERROR"
 _INVALID_INPUT_CLASS = "InvalidInputError"
 _FIXED_TEXTS: Mapping[str, str] = {
     "MODULE_TIMEOUT": TIMED_OUT,
@@ -218,7 +214,9 @@ def _clean(text: str, instead: str) -> str:
     """Return a text that a module has written for its caller, or another one if it shows a path or
     a traceback.
     """
-    return instead if not text or _PRIVATE.search(text) else text[:_MAX_TEXT_CHARS]
+    if not text or _PRIVATE.search(text):
+        return instead
+    return text[:_MAX_TEXT_CHARS]
 
 
 def _printable(text: str) -> str:

@@ -77,7 +77,9 @@ class InputReader:
 
     @cached_property
     def _text_property(self) -> str | None:
-        return "text" if self.schema is None else find_text_property(self.schema)
+        if self.schema is None:
+            return "text"
+        return find_text_property(self.schema)
 
     @cached_property
     def _takes_text(self) -> bool:
@@ -108,7 +110,9 @@ class InputReader:
         )
         members = ((_URI, uri), ("name", part.filename), ("mimeType", part.media_type))
         file: JsonObject = {name: value for name, value in members if value is not None}
-        return {self._file_property: file} if self._file_property else file
+        if self._file_property:
+            return {self._file_property: file}
+        return file
 
 
 def find_text_property(schema: JsonObject) -> str | None:
@@ -117,7 +121,9 @@ def find_text_property(schema: JsonObject) -> str | None:
     if not is_json_object(properties) or len(properties) != 1:
         return None
     ((name, each),) = properties.items()
-    return name if is_json_object(each) and each.get("type") == "string" else None
+    if is_json_object(each) and each.get("type") == "string":
+        return name
+    return None
 
 
 def find_file_property(schema: JsonObject | None) -> str | None:

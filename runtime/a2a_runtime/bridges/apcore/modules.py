@@ -21,7 +21,9 @@ from a2a_contract.base import JsonObject
 from a2a_runtime.bridges.apcore.inputs import InputReader, find_file_property, find_text_property
 from a2a_runtime.sources.port import SkillDescriptor
 
-JSON, TEXT, ANYTHING = "application/json", "text/plain", "*/*"
+JSON = "application/json"
+TEXT = "text/plain"
+ANYTHING = "*/*"
 MAX_EXAMPLES = 10
 
 _FLAGS = ("readonly", "destructive", "idempotent", "requires_approval", "open_world")
@@ -71,10 +73,8 @@ def describe_module(found: RegisteredModule, *, is_protected: bool = False) -> S
     framework.
     """
     definition = found.definition
-    input_schema, output_schema = (
-        _read_schema(definition.input_schema),
-        _read_schema(definition.output_schema),
-    )
+    input_schema = _read_schema(definition.input_schema)
+    output_schema = _read_schema(definition.output_schema)
     files = () if find_file_property(input_schema) is None else (ANYTHING,)
     return SkillDescriptor(
         found.id,
@@ -108,16 +108,16 @@ def find_modes(schema: JsonObject | None) -> Sequence[str]:
     """
     if schema is None:
         return (TEXT,)
-    return (
-        (JSON, TEXT)
-        if schema.get("type") == "string" or find_text_property(schema) is not None
-        else (JSON,)
-    )
+    if schema.get("type") == "string" or find_text_property(schema) is not None:
+        return (JSON, TEXT)
+    return (JSON,)
 
 
 def _read_schema(schema: Mapping[str, Any] | None) -> JsonObject | None:
     """Read a schema; modules without one have an empty one."""
-    return dict(schema) if schema else None
+    if schema:
+        return dict(schema)
+    return None
 
 
 def _list_examples(definition: Any) -> Sequence[Any]:

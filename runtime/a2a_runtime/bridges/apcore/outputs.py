@@ -126,7 +126,9 @@ def detect_media_type(data: bytes, filename: str = "") -> str:
     if (by_name := mimetypes.guess_type(filename)[0]) is not None:
         return by_name
     if data[:4] == b"RIFF" and data[8:12] in {b"WEBP", b"WAVE"}:
-        return "image/webp" if data[8:12] == b"WEBP" else "audio/wav"
+        if data[8:12] == b"WEBP":
+            return "image/webp"
+        return "audio/wav"
     if (
         found := next((kind for signature, kind in _SIGNATURES if data.startswith(signature)), None)
     ) is not None:
@@ -135,9 +137,8 @@ def detect_media_type(data: bytes, filename: str = "") -> str:
         text = data.decode()
     except UnicodeDecodeError:
         return BYTES
-    return (
-        "text/plain"
-        if text.isprintable()
-        or not any(ord(each) < ord(" ") and each not in "\t\n\r" for each in text)
-        else BYTES
-    )
+    if text.isprintable() or not any(
+        ord(each) < ord(" ") and each not in "\t\n\r" for each in text
+    ):
+        return "text/plain"
+    return BYTES

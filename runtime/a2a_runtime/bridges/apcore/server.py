@@ -40,9 +40,11 @@ from a2a_runtime.surface import Surface
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
 # Litestar's own types leave the parameters of its responses open.
 
-DEFAULT_NAME, DEFAULT_VERSION = "apcore-agent", "0.0.0"
+DEFAULT_NAME = "apcore-agent"
+DEFAULT_VERSION = "0.0.0"
 METRICS_PATH = "/metrics"
-MAX_PUSH_ATTEMPTS, MAX_PUSH_DELAY = 4, 4.0
+MAX_PUSH_ATTEMPTS = 4
+MAX_PUSH_DELAY = 4.0
 """The first attempt and three more, after 1, 2 and 4 seconds."""
 
 _ALL_ADDRESSES, _LOOPBACK = "0.0.0.0", "127.0.0.1"  # noqa: S104 - the first one with authentication only

@@ -72,7 +72,9 @@ class ApcoreSource(SkillSource):
                 "number of seconds"
             )
         self._caller = ModuleCaller(registry_or_executor, execution_timeout)
-        self._protects, self._watch, self._history = protects, watch, history
+        self._protects = protects
+        self._watch = watch
+        self._history = history
         self._announce: Callable[[], None] | None = None
         self._skipped: frozenset[str] = frozenset()
         self._is_subscribed = False
@@ -233,7 +235,9 @@ class ApcoreSource(SkillSource):
             for each in found
             if each.task_id != context.task_id and each.message_id != message.message_id
         ]
-        return earlier[-self._history :] if self._history else ()
+        if self._history:
+            return earlier[-self._history :]
+        return ()
 
 
 async def _mark_working(skill: SkillDescriptor, context: SkillContext) -> None:

@@ -9,7 +9,8 @@ from a2a_runtime.stores.factory import validate_store
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.simple.codec import REQUIRED
 
-DEFAULT_CAPACITY, DEFAULT_TTL_SECONDS = 10_000, 3600.0
+DEFAULT_CAPACITY = 10_000
+DEFAULT_TTL_SECONDS = 3600.0
 MEMORY = "memory"
 _SRS_METHODS = frozenset(
     {"save", "get", "list", "delete", "save_push_config", "get_push_config", "delete_push_config"}
@@ -42,7 +43,9 @@ def build_store(task_store: object, settings: Settings) -> Store | str:
     environment; ``TypeError`` for anything else.
     """
     if task_store is None:
-        return InMemoryTaskStore() if settings.store == MEMORY else settings.store
+        if settings.store == MEMORY:
+            return InMemoryTaskStore()
+        return settings.store
     if isinstance(task_store, str):
         return task_store
     if frozenset(dir(task_store)) >= _SRS_METHODS:

@@ -19,7 +19,8 @@ from a2a_runtime.importing import explain_missing
 with explain_missing(__name__, "apcore"):
     from watchfiles import Change, awatch  # pyright: ignore[reportUnknownVariableType]  # of its watch filters
 
-_DEBOUNCE_MILLIS, _STEP_MILLIS = 200, 50
+_DEBOUNCE_MILLIS = 200
+_STEP_MILLIS = 50
 _SUFFIX = ".py"
 
 log = logging.getLogger(__name__)

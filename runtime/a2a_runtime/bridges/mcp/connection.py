@@ -61,7 +61,9 @@ class McpConnection:
     def __init__(
         self, server: Command | Url, connect_timeout: float, on_change: Callable[[], None]
     ) -> None:
-        self._server, self._connect_timeout, self._on_change = server, connect_timeout, on_change
+        self._server = server
+        self._connect_timeout = connect_timeout
+        self._on_change = on_change
         self._client: Client | None = None
         self._up, self._dropped = asyncio.Event(), asyncio.Event()
         self._is_closing = self._was_up = False
@@ -92,7 +94,8 @@ class McpConnection:
     async def close(self) -> None:
         """Disconnect; calls in flight end with an error."""
         if (owner := self._owner) is not None:
-            self._is_closing, self._owner = True, None
+            self._is_closing = True
+            self._owner = None
             self._dropped.set()
             if self._client is None:  # being opened, which may take long
                 owner.cancel()
@@ -100,7 +103,9 @@ class McpConnection:
 
     async def list_tools(self) -> Sequence[mt.Tool]:
         """List all pages of tools."""
-        client, found, cursor = await self._wait_connected(), list[mt.Tool](), None
+        client = await self._wait_connected()
+        found = list[mt.Tool]()
+        cursor = None
         for _ in range(_MAX_PAGES):
             page = await client.list_tools(cursor=cursor, cache_mode="refresh")
             found += page.tools
@@ -195,7 +200,8 @@ class McpConnection:
                 return
             if self._was_up:
                 pauses = iter(_PAUSES)
-            self._was_up, self._client = False, None
+            self._was_up = False
+            self._client = None
             self._up.clear()
             if not self._is_closing:
                 log.warning(
@@ -217,7 +223,8 @@ class McpConnection:
             async with asyncio.timeout(self._connect_timeout):
                 client = await stack.enter_async_context(self._build_client())
             stack.push_async_callback(_stop, asyncio.create_task(self._follow_changes(client)))
-            self._client, self._was_up = client, True
+            self._client = client
+            self._was_up = True
             self._up.set()
             if opened.done():
                 self._on_change()
@@ -306,7 +313,9 @@ class McpConnection:
                     lambda: len(self._list_silent()) <= self._unattributed
                 )
                 silent = self._list_silent()
-                return silent[0] if len(silent) == 1 and self._unattributed == 1 else None
+                if len(silent) == 1 and self._unattributed == 1:
+                    return silent[0]
+                return None
         finally:
             self._unattributed -= 1
             await self._notify()

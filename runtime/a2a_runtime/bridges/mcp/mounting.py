@@ -45,7 +45,8 @@ from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.service.context import ProtocolBinding
 
 DEFAULT_PATH = "/mcp"
-_CALLER, _REQUEST = "a2a_caller", "a2a_request"
+_CALLER = "a2a_caller"
+_REQUEST = "a2a_request"
 _TRACE = (b"traceparent", b"tracestate")
 _CALL, _GET, _CANCEL = (
     str(each.model_fields["method"].default)
@@ -210,7 +211,8 @@ class McpEndpoint(Endpoint):
         """Make a call within the rates of its operation and in its chain of agents; no exception
         leaves with its text.
         """
-        caller, operation = _find_caller(context), _OPERATIONS[context.method]
+        caller = _find_caller(context)
+        operation = _OPERATIONS[context.method]
         current_origin.set(_build_origin(context))
         try:
             await self.dispatcher.check_rate(

@@ -73,7 +73,8 @@ def build_result(value: object, form: JsonObject) -> mt.ElicitResult:
 
 def _find_text_member(form: JsonObject) -> tuple[str, JsonObject] | None:
     """Find the only member of a form, or the only one that is required, if it is a text."""
-    properties, required = form.get("properties"), form.get("required")
+    properties = form.get("properties")
+    required = form.get("required")
     if not is_json_object(properties):
         return None
     names = [*properties] if len(properties) == 1 else required if is_json_array(required) else []
@@ -81,7 +82,9 @@ def _find_text_member(form: JsonObject) -> tuple[str, JsonObject] | None:
         return None
     name = str(names[0])
     schema = properties.get(name)
-    return (name, schema) if is_json_object(schema) and schema.get("type") == "string" else None
+    if is_json_object(schema) and schema.get("type") == "string":
+        return (name, schema)
+    return None
 
 
 def _parse_consent(answer: Message) -> mt.ElicitResult:

@@ -40,21 +40,17 @@ async def build_output(result: mt.CallToolResult, read: ResourceReader) -> Outpu
     ]
     parts = [part for each in contents for part in await _to_parts(each, read)]
     if not is_structured:
-        return (
-            parts[0]
-            if len(parts) == 1
-            else Artifact(artifact_id=RESULT, name=RESULT, parts=parts or [Part(text="")])
-        )
+        if len(parts) == 1:
+            return parts[0]
+        return Artifact(artifact_id=RESULT, name=RESULT, parts=parts or [Part(text="")])
     value: object = result.structured_content
-    return (
-        Artifact(
+    if parts:
+        return Artifact(
             artifact_id=RESULT,
             name=RESULT,
             parts=[Part(data=JSON_NULL if value is None else value), *parts],
         )
-        if parts
-        else value
-    )
+    return value
 
 
 def join_text(result: mt.CallToolResult) -> str:

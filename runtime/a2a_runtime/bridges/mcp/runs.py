@@ -129,8 +129,11 @@ class ToolRun:
         context: SkillContext,
     ) -> None:
         assert isinstance(context.untyped, TaskContext), "skills of sources answer with tasks"  # noqa: S101 - as declared
-        self._connection, self._open_calls, self._skill = connection, open_calls, skill
-        self._context, self._task = context, context.untyped
+        self._connection = connection
+        self._open_calls = open_calls
+        self._skill = skill
+        self._context = context
+        self._task = context.untyped
 
     async def finish(self, request: ToolRequest) -> mt.CallToolResult:
         """Call the tool until it gives a result."""
@@ -161,7 +164,9 @@ class ToolRun:
 
     async def _find_round(self, number: int) -> Round | None:
         found = await self._find_record(f"{_KEY}/{number}")
-        return None if found is None else _ROUND.validate_python(found)
+        if found is None:
+            return None
+        return _ROUND.validate_python(found)
 
     async def _record_round(self, number: int, pending: Round) -> None:
         async def dump() -> object:

@@ -178,7 +178,9 @@ def _describe(handle: TaskHandle, task: Task) -> Document:
         "ttlMs": None,
         "pollIntervalMs": POLL_MILLIS,
     }
-    return {**document, "statusMessage": text} if (text := join_texts(message)) else document
+    if text := join_texts(message):
+        return {**document, "statusMessage": text}
+    return document
 
 
 def _dump(model: Any) -> Document:  # noqa: ANN401 - any model of the library

@@ -92,7 +92,8 @@ class SkillTools:
     """The tools of one surface."""
 
     def __init__(self, surface: Surface, connect: Connect) -> None:
-        self._surface, self._connect = surface, connect
+        self._surface = surface
+        self._connect = connect
         self._snapshot: Mapping[str, SkillDefinition] | None = None
         self._tools: Mapping[str, SkillTool] = {}
 
@@ -108,7 +109,8 @@ class SkillTools:
         self, context: RequestContext, params: mt.CallToolRequestParams, caller: Caller
     ) -> ToolAnswer:
         """Call a skill, or go on with its task if the call brings an answer."""
-        tool, remote = self._find(params.name, caller), self._connect(caller)
+        tool = self._find(params.name, caller)
+        remote = self._connect(caller)
         options = CallOptions(on_progress=_ProgressReporter(context))
         if not _is_stateless(context) and find_support(context).form:
             options["on_ask"] = _LiveQuestions(context)
@@ -171,7 +173,8 @@ class SkillTools:
                     "skills hidden: %s has ids that are one as names of MCP tools; rename them",
                     self._surface,
                 )
-            self._snapshot, self._tools = skills, tools
+            self._snapshot = skills
+            self._tools = tools
         return self._tools
 
 
@@ -243,7 +246,8 @@ class _ProgressReporter:
     """Reports progress, whose numbers have to grow."""
 
     def __init__(self, context: RequestContext) -> None:
-        self._context, self._last = context, 0.0
+        self._context = context
+        self._last = 0.0
 
     async def __call__(self, progress: Progress) -> None:
         self._last = max(self._last + _LEAST_STEP, progress.fraction or 0.0)

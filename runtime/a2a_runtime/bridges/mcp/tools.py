@@ -15,7 +15,8 @@ from a2a_runtime.errors import SkillSourceError
 from a2a_runtime.sources.port import SkillDescriptor
 
 TAG = "mcp"
-_JSON, _TEXT = "application/json", "text/plain"
+_JSON = "application/json"
+_TEXT = "text/plain"
 
 
 def describe_tool(tool: mt.Tool, prefix: str, timeout: float | None) -> SkillDescriptor:

@@ -89,7 +89,9 @@ class Url:
 
     def build_headers(self, caller: Caller | None) -> Mapping[str, str]:
         """Build the headers of a request."""
-        return self.headers(caller) if callable(self.headers) else self.headers or {}
+        if callable(self.headers):
+            return self.headers(caller)
+        return self.headers or {}
 
     def set_caller(self, caller: Caller) -> None:
         """Set the headers of the call that follows.

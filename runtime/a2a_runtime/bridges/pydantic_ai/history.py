@@ -61,7 +61,9 @@ async def save_history(
 
 def _select_histories(state: Mapping[str, object]) -> Mapping[str, Any]:
     saved = state.get(_STATE_KEY)
-    return saved if is_json_object(saved) else {}
+    if is_json_object(saved):
+        return saved
+    return {}
 
 
 def trim_history(messages: Sequence[ModelMessage], limits: HistoryLimits) -> Sequence[ModelMessage]:

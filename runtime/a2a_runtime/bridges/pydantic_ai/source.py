@@ -141,7 +141,10 @@ class PydanticAISource(SkillSource):
         history: HistoryLimits,
         output_types: list[Any] | None,
     ) -> None:
-        self._agent, self._skill, self._deps, self._history = agent, skill, deps, history
+        self._agent = agent
+        self._skill = skill
+        self._deps = deps
+        self._history = history
         self._output_types = output_types
         """Those of a run; ``None`` for the agent's own."""
         self._can_stream: bool | None = None
@@ -180,7 +183,8 @@ class PydanticAISource(SkillSource):
         """Yield pieces of text, then the turn with the final output; ask the caller in between, as
         often as tools want it.
         """
-        messages, answers = await load_history(context, self._skill.id), None
+        messages = await load_history(context, self._skill.id)
+        answers = None
         prompt: Sequence[UserContent] | None = await _build_prompt(context)
         for number in count(1):
             turn = await find_turn(context, number)
@@ -197,7 +201,8 @@ class PydanticAISource(SkillSource):
                 yield turn
                 return
             await record_turn(context, number, turn)
-            messages, prompt = ModelMessagesTypeAdapter.validate_python(turn.messages), None
+            messages = ModelMessagesTypeAdapter.validate_python(turn.messages)
+            prompt = None
             answers = await ask_caller(context, number, turn.pending)
 
     async def _run(
@@ -252,7 +257,9 @@ class PydanticAISource(SkillSource):
 
     async def _build_deps(self, context: SkillContext) -> object:
         deps = None if self._deps is None else self._deps(context)
-        return await deps if inspect.isawaitable(deps) else deps
+        if inspect.isawaitable(deps):
+            return await deps
+        return deps
 
 
 def _report_usage(context: SkillContext, result: AgentRunResult[Any]) -> None:

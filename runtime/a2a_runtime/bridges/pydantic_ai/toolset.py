@@ -51,7 +51,8 @@ class A2AToolset(AbstractToolset[Any]):
         on_progress: ProgressCallback | None = None,
     ) -> None:
         self._remote = RemoteTools(agent) if isinstance(agent, str) else agent
-        self._id, self._on_progress = toolset_id, on_progress
+        self._id = toolset_id
+        self._on_progress = on_progress
 
     @property
     def id(self) -> str | None:
@@ -139,4 +140,6 @@ def _to_tool_return(result: RemoteResult) -> object:
         if each.url is not None
     ]
     value = {"result": result.value, "files": links} if links else result.value
-    return ToolReturn(value, content=contents) if contents else value
+    if contents:
+        return ToolReturn(value, content=contents)
+    return value

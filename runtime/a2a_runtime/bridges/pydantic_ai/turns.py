@@ -28,7 +28,8 @@ QUESTION = "question"
 """Member of the metadata of a tool call that waits for an answer of a person rather than for an
 approval.
 """
-ANSWER, SCHEMA = "answer", "schema"
+ANSWER = "answer"
+SCHEMA = "schema"
 
 _RECORD_KEY = "pydantic-ai"
 _APPROVAL: JsonObject = {
@@ -78,8 +79,12 @@ class PendingCall:
         """The schema of the answer."""
         if QUESTION in self.metadata:
             schema = self.metadata.get(SCHEMA)
-            return schema if is_json_object(schema) else {}
-        return _APPROVAL if self.needs_approval else {}
+            if is_json_object(schema):
+                return schema
+            return {}
+        if self.needs_approval:
+            return _APPROVAL
+        return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +177,8 @@ def _name_calls(pending: Sequence[PendingCall]) -> Mapping[str, PendingCall]:
     """Name each call by its tool; the second call of a tool gets a number."""
     by_name: dict[str, PendingCall] = {}
     for call in pending:
-        name, number = call.tool, 1
+        name = call.tool
+        number = 1
         while name in by_name:
             number += 1
             name = f"{call.tool}-{number}"
@@ -194,6 +200,8 @@ def _add_result(results: DeferredToolResults, call: PendingCall, value: object) 
 
 def _to_approval(value: JsonObject) -> ToolApproved | ToolDenied:
     if not value["approved"]:
-        return ToolDenied(str(value["message"])) if "message" in value else ToolDenied()
+        if "message" in value:
+            return ToolDenied(str(value["message"]))
+        return ToolDenied()
     arguments = value.get("arguments")
     return ToolApproved(override_args=dict(arguments) if is_json_object(arguments) else None)

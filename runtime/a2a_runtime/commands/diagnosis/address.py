@@ -35,7 +35,8 @@ _OPTIONS = ClientOptions(read_timeout=_TIMEOUT_SECONDS, retry_policy=RetryPolicy
 
 def check_configured_url(surface: Surface) -> Iterator[Diagnosis]:
     """Look at the address that the configuration puts on the card."""
-    subject, url = f"address of {surface.agent.name}", surface.configured_url
+    subject = f"address of {surface.agent.name}"
+    url = surface.configured_url
     if url is None:
         fix = (
             "set url under [agent] in a2a.toml, or Agent(url=…): behind a proxy clients see the "

@@ -65,4 +65,6 @@ def to_exit_code(findings: Iterable[Diagnosis], *, is_strict: bool) -> int:
     levels = {each.level for each in findings}
     if FindingLevel.CONFIGURATION in levels or (is_strict and FindingLevel.WARNING in levels):
         return 1
-    return 2 if FindingLevel.OUTAGE in levels else 0
+    if FindingLevel.OUTAGE in levels:
+        return 2
+    return 0

@@ -134,7 +134,8 @@ class _ProbeListener:
 
 async def _is_notified(store: Store, url: str) -> bool:
     """Send a notification from one connection to another."""
-    sender, receiver = store.notifier(), create_store(url, attach=True).notifier()
+    sender = store.notifier()
+    receiver = create_store(url, attach=True).notifier()
     if sender is None or receiver is None:
         return False
     ends = (_ProbeListener(), _ProbeListener())

@@ -14,4 +14,6 @@ def is_address(word: str) -> bool:
 
 def to_url(word: str) -> str:
     """Add the scheme to an address of this machine; everything else stays."""
-    return f"http://{word}" if _THIS_MACHINE.fullmatch(word) else word
+    if _THIS_MACHINE.fullmatch(word):
+        return f"http://{word}"
+    return word

@@ -49,7 +49,9 @@ def _parse_data(given: str) -> object:
         raise CommandUsageError(
             f"--data: not JSON: {error}; give JSON, @FILE, or - for standard input"
         ) from None
-    return JSON_NULL if value is None else value
+    if value is None:
+        return JSON_NULL
+    return value
 
 
 def _build_file_part(given: str) -> Part:

@@ -49,11 +49,14 @@ def _describe_option(name: str, scheme: SecurityScheme | None) -> str:
     if scheme is None or scheme.mtls_security_scheme is not None:
         return ""
     word = shlex.quote(f"{to_safe_line(name)}=@FILE")
-    key, http = scheme.api_key_security_scheme, scheme.http_auth_security_scheme
+    key = scheme.api_key_security_scheme
+    http = scheme.http_auth_security_scheme
     if key is not None:
-        return "" if key.location == "query" else f"--auth {word} (an API key)"
+        if key.location == "query":
+            return ""
+        return f"--auth {word} (an API key)"
     if http is None:
         return f"--auth {word} (an access token)"
-    return (
-        _NAME_AND_PASSWORD if http.scheme.lower() == "basic" else f"--auth {word} (a bearer token)"
-    )
+    if http.scheme.lower() == "basic":
+        return _NAME_AND_PASSWORD
+    return f"--auth {word} (a bearer token)"

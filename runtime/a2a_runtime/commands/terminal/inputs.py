@@ -8,7 +8,9 @@ from collections.abc import Iterable, Iterator
 from a2a_contract.base import JsonObject
 from a2a_contract.json_types import is_json_array, is_json_object
 
-_MAX_MEMBERS, _MAX_REFERENCES, _MAX_DEPTH = 50, 20, 4
+_MAX_MEMBERS = 50
+_MAX_REFERENCES = 20
+_MAX_DEPTH = 4
 
 
 def describe_input(schema: object) -> Iterator[str]:
@@ -35,7 +37,9 @@ def _describe_member(root: JsonObject, name: str, member: object) -> str:
     if "default" in member:
         line += f" = {_write_value(member['default'])}"
     description = member.get("description", _resolve(root, member).get("description"))
-    return f"{line}  {' '.join(description.split())}" if isinstance(description, str) else line
+    if isinstance(description, str):
+        return f"{line}  {' '.join(description.split())}"
+    return line
 
 
 def _list_parts(root: JsonObject, node: object, depth: int) -> Iterator[JsonObject]:
@@ -50,11 +54,15 @@ def _list_parts(root: JsonObject, node: object, depth: int) -> Iterator[JsonObje
 
 def _list_members(schema: JsonObject) -> Iterable[tuple[str, object]]:
     members = schema.get("properties")
-    return members.items() if is_json_object(members) else ()
+    if is_json_object(members):
+        return members.items()
+    return ()
 
 
 def _list_texts(value: object) -> list[str]:
-    return [each for each in value if isinstance(each, str)] if is_json_array(value) else []
+    if is_json_array(value):
+        return [each for each in value if isinstance(each, str)]
+    return []
 
 
 def _describe_type(root: JsonObject, node: object, depth: int) -> str:
@@ -77,9 +85,13 @@ def _describe_type(root: JsonObject, node: object, depth: int) -> str:
 def _describe_kind(root: JsonObject, schema: JsonObject, kind: str, depth: int) -> str:
     if kind == "array" and "items" in schema and depth < _MAX_DEPTH:
         item = _describe_type(root, schema["items"], depth + 1)
-        return f"array of {item}" if " | " not in item else f"array of ({item})"
+        if " | " not in item:
+            return f"array of {item}"
+        return f"array of ({item})"
     form = schema.get("format")
-    return form if kind == "string" and isinstance(form, str) else kind
+    if kind == "string" and isinstance(form, str):
+        return form
+    return kind
 
 
 def _resolve(root: JsonObject, node: object) -> JsonObject:

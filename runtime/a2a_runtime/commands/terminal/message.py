@@ -101,7 +101,8 @@ class Order:
         """Choose the skill: the first word, or the only one of the card, of which all words are the
         text.
         """
-        first, rest = self.words[0] if self.words else "", self.words[1:]
+        first = self.words[0] if self.words else ""
+        rest = self.words[1:]
         known, is_complete = (
             await _list_skills(client, first) if self.target.has_card else ([], False)
         )

@@ -86,7 +86,9 @@ def _parse_answer(text: str, validator: SchemaValidator | None) -> object:
         value: object = from_json(text, allow_inf_nan=False)
     except ValueError:
         return text
-    return text if not validator.is_valid(value) and validator.is_valid(text) else value
+    if not validator.is_valid(value) and validator.is_valid(text):
+        return text
+    return value
 
 
 @contextmanager

@@ -88,7 +88,8 @@ class CallReport:
     """Output of one call. Chunks that an agent repeats are printed once."""
 
     def __init__(self, *, as_json: bool, output: Path | None = None) -> None:
-        self._as_json, self._output = as_json, output
+        self._as_json = as_json
+        self._output = output
         self._printed: dict[str, list[Part]] = {}
         self._positions: dict[str, int] = {}
         self._is_in_line = False
@@ -198,7 +199,8 @@ def _to_file_name(name: str | None) -> str:
 
 def _save(folder: Path, name: str, content: bytes) -> Path:
     """Write a new file; a name that is taken gets a number."""
-    stem, suffix = Path(name).stem, Path(name).suffix
+    stem = Path(name).stem
+    suffix = Path(name).suffix
     number = 1
     while True:
         path = folder / (name if number == 1 else f"{stem}-{number}{suffix}")

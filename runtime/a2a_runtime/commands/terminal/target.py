@@ -40,7 +40,8 @@ from a2a_runtime.commands.terminal.text import to_safe_line, to_safe_text
 from a2a_runtime.commands.usage_errors import CommandUsageError
 from a2a_runtime.settings import FILE_SUFFIX, PREFIX
 
-TOKEN_VARIABLE, HEADERS_VARIABLE = f"{PREFIX}CALL_TOKEN", f"{PREFIX}CALL_HEADERS"
+TOKEN_VARIABLE = f"{PREFIX}CALL_TOKEN"
+HEADERS_VARIABLE = f"{PREFIX}CALL_HEADERS"
 _DEFAULT_OPTIONS = ClientOptions()
 _SECRET_HEADER = re.compile(
     r"\s*(proxy-)?(authorization|cookie)\s*:|[^:]*(key|token|secret)[^:]*:", re.IGNORECASE
@@ -256,9 +257,9 @@ def _build_auth(
         return dict(map(_parse_credential, credentials))
     if user:
         return _parse_user(user)
-    return (
-        read_secret(token, "--token") if token else _read_variable(TOKEN_VARIABLE).strip() or None
-    )
+    if token:
+        return read_secret(token, "--token")
+    return _read_variable(TOKEN_VARIABLE).strip() or None
 
 
 def read_secret(value: str, option: str) -> str:
@@ -313,7 +314,9 @@ def _read_variable(name: str) -> str:
     names.
     """
     path = os.environ.get(name + FILE_SUFFIX)
-    return _read_text_file(path, name + FILE_SUFFIX) if path else os.environ.get(name, "")
+    if path:
+        return _read_text_file(path, name + FILE_SUFFIX)
+    return os.environ.get(name, "")
 
 
 def _read_card_keys(given: Iterable[str]) -> Iterator[str]:

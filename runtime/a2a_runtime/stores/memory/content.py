@@ -22,7 +22,8 @@ from a2a_runtime.stores import fragments
 from a2a_runtime.stores.changes import ChunkRow, join_rows
 from a2a_runtime.stores.models import LoggedEvent
 
-_JOINED_CHUNKS, _SMALL_CHUNK_BYTES = 64, 4096
+_JOINED_CHUNKS = 64
+_SMALL_CHUNK_BYTES = 4096
 _MAX_PACKED_BYTES = 65_536
 
 

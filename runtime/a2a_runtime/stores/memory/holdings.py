@@ -212,7 +212,8 @@ class Holdings:
             del holding.bucket[holding.name]
             holding.bucket = None
         level = holding.weight.bit_length()
-        holding.lower, holding.upper = 1 << level >> 1, 1 << level
+        holding.lower = 1 << level >> 1
+        holding.upper = 1 << level
         if holding.ended:
             holding.bucket = self._with_ended[level]
         elif holding.conversations:

@@ -28,7 +28,8 @@ from a2a_runtime.stores.memory.content import TaskContent
 from a2a_runtime.stores.memory.holdings import Holdings
 from a2a_runtime.stores.models import LoggedEvent, StoredTask
 
-_MAX_STALE_SLACK, _TRIMMED_ENTRIES = 64, 512
+_MAX_STALE_SLACK = 64
+_TRIMMED_ENTRIES = 512
 _KEY_BITS = 60  # four less than a key has digits for, so that no process counts beyond them
 
 _NO_CONTENT = fragments.encode_task(fragments.join_ids("", ""), fragments.EMPTY_OBJECT)
@@ -79,17 +80,17 @@ class MemoryTask(Struct, eq=False, gc=False):
     def read_content(self) -> TaskContent:
         """Return the fragments."""
         content = self.content
-        return content if isinstance(content, TaskContent) else TaskContent.from_json(content)
+        if isinstance(content, TaskContent):
+            return content
+        return TaskContent.from_json(content)
 
     @property
     def size_bytes(self) -> int:
         """The bytes of the content and the log."""
         content = self.content
-        return (
-            content.size_bytes + content.log_bytes
-            if isinstance(content, TaskContent)
-            else len(content)
-        )
+        if isinstance(content, TaskContent):
+            return content.size_bytes + content.log_bytes
+        return len(content)
 
     def pack(self) -> int:
         """Keep a task that has ended in its last form, and return by how many bytes it has grown or
@@ -106,13 +107,15 @@ class MemoryTask(Struct, eq=False, gc=False):
 
     def list_log(self, content: TaskContent) -> None:
         """Keep the log as events from now on."""
-        content.events, self.has_plain_log = self.encode_log(), False
+        content.events = self.encode_log()
+        self.has_plain_log = False
         content.log_bytes = content.size_bytes
 
     def encode_log(self) -> list[LoggedEvent]:
         """Encode a plain log."""
         content = self.read_content()
-        ids, status = content.ids, fragments.encode_plain_status(INITIAL, self.created_at)
+        ids = content.ids
+        status = fragments.encode_plain_status(INITIAL, self.created_at)
         task = fragments.encode_task(ids, status, (), content.history[:1], content.metadata)
         events = [LoggedEvent(1, fragments.encode_task_event(task), INITIAL)]
         if self.state is not INITIAL:
@@ -145,13 +148,15 @@ class MemoryTask(Struct, eq=False, gc=False):
 
     def clear(self) -> None:
         """Release the content."""
-        self.content, self.has_plain_log = _NO_CONTENT, False
+        self.content = _NO_CONTENT
+        self.has_plain_log = False
 
     def to_stored_task(
         self, history_length: int | None = None, *, include_artifacts: bool = True
     ) -> StoredTask:
         """Return the task as it is now."""
-        content, is_whole = self.content, history_length is None and include_artifacts
+        content = self.content
+        is_whole = history_length is None and include_artifacts
         task = (
             content
             if isinstance(content, bytes) and is_whole
@@ -291,10 +296,8 @@ class TaskIndex:
         self._logs: deque[tuple[MemoryTask, int]] = deque()
         """Finished tasks whose events are kept, each with their bytes at its end."""
         self._logs_bytes = 0
-        self._max_finished_logs, self._max_finished_log_bytes = (
-            max_finished_logs,
-            max_finished_log_bytes,
-        )
+        self._max_finished_logs = max_finished_logs
+        self._max_finished_log_bytes = max_finished_log_bytes
         self._clock = clock
         self._now, self._last_position, self._last_key = 0, 0, randbits(_KEY_BITS)
 
@@ -318,13 +321,19 @@ class TaskIndex:
     def find(self, scope: TaskScope, wire_id: str) -> MemoryTask | None:
         """Find a task by its wire id."""
         index = self.scopes.get(scope)
-        return None if index is None else index.by_wire_id.get(wire_id)
+        if index is None:
+            return None
+        return index.by_wire_id.get(wire_id)
 
     def find_in_context(self, scope: TaskScope, context_id: str) -> Sequence[MemoryTask]:
         """Find the tasks of a conversation, oldest first."""
         index = self.scopes.get(scope)
         found = None if index is None else index.by_context.get(context_id)
-        return () if found is None else (found,) if isinstance(found, MemoryTask) else tuple(found)
+        if found is None:
+            return ()
+        if isinstance(found, MemoryTask):
+            return (found,)
+        return tuple(found)
 
     @property
     def size_bytes(self) -> int:
@@ -391,12 +400,14 @@ class TaskIndex:
         content = task.content
         if isinstance(content, TaskContent):
             change = -content.log_bytes
-            content.events, content.log_bytes = None, 0
+            content.events = None
+            content.log_bytes = 0
             self.holdings.resize(task, change + task.pack())
 
     def _append(self, index: ScopeIndex, task: MemoryTask, at: int) -> None:
         self._last_position += 1
-        task.position, task.status_at = self._last_position, at
+        task.position = self._last_position
+        task.status_at = at
         index.by_state[task.state].add(task)
 
     def remove(self, task: MemoryTask) -> None:

@@ -103,7 +103,9 @@ class MemoryBase:
     def _find_readable(self, scope: TaskScope, wire_id: str) -> MemoryTask | None:
         """Find a task that has not expired."""
         task = self._index.find(scope, wire_id)
-        return None if task is None or self._is_over(task) else task
+        if task is None or self._is_over(task):
+            return None
+        return task
 
     def _is_over(self, task: MemoryTask) -> bool:
         """Return whether a task has expired, so that the next cleanup deletes it."""
@@ -116,10 +118,8 @@ class MemoryBase:
         """Count the expired tasks of a scope in one state, or all: only what has ended since the
         last cleanup is looked at.
         """
-        cutoff, dialects = (
-            self._options.cutoff_millis(self._options.retention_seconds),
-            self._options.dialect_retention_seconds,
-        )
+        cutoff = self._options.cutoff_millis(self._options.retention_seconds)
+        dialects = self._options.dialect_retention_seconds
         ended = list(self._index.iter_ended(-1, cutoff))
         for dialect, seconds in dialects.items():
             ended += self._index.iter_ended(cutoff, self._options.cutoff_millis(seconds), dialect)
@@ -168,7 +168,9 @@ class MemoryBase:
         queue = self._push_queues.setdefault(task.key, {}).setdefault(
             config.id or "", PushQueue(task, config, dialect)
         )
-        queue.config, queue.dialect, queue.failure = config, dialect, None
+        queue.config = config
+        queue.dialect = dialect
+        queue.failure = None
 
     def _is_delivered(self, task: MemoryTask) -> bool:
         return not any(queue.pending for queue in self._push_queues.get(task.key, {}).values())

@@ -62,11 +62,9 @@ class MemoryStore(MemoryTasks):
             or self._is_expired(conversation, scope, context_id)
         ):
             return None
-        return (
-            fragments.decode_object(conversation.data)
-            if conversation.skills.isdisjoint(hidden_skills)
-            else None
-        )
+        if conversation.skills.isdisjoint(hidden_skills):
+            return fragments.decode_object(conversation.data)
+        return None
 
     async def update_context(
         self,
@@ -171,11 +169,10 @@ class MemoryStore(MemoryTasks):
         """
         if not self._unchecked:
             self._unchecked = list(self._conversations)
-        checked, self._unchecked = (
-            self._unchecked[-_MAX_CHECKED_CONVERSATIONS:],
-            self._unchecked[:-_MAX_CHECKED_CONVERSATIONS],
-        )
-        cutoff, deleted = self._conversation_cutoff(), 0
+        checked = self._unchecked[-_MAX_CHECKED_CONVERSATIONS:]
+        self._unchecked = self._unchecked[:-_MAX_CHECKED_CONVERSATIONS]
+        cutoff = self._conversation_cutoff()
+        deleted = 0
         for key in checked:
             conversation = self._conversations.get(key)
             if conversation is None or _is_young(conversation, cutoff):
@@ -289,7 +286,9 @@ class MemoryStore(MemoryTasks):
     ) -> TaskPushNotificationConfig | None:
         """Load one configuration."""
         queue = self._get_queues(scope, wire_id).get(config_id)
-        return None if queue is None else queue.config
+        if queue is None:
+            return None
+        return queue.config
 
     async def list_push_configs(
         self, scope: TaskScope, wire_id: str, page_size: int = 100, page_token: str = ""

@@ -45,7 +45,9 @@ class PlannedChange(Struct, frozen=True, gc=False):
     @property
     def event_count(self) -> int:
         """Number of the events that the change appends."""
-        return self.rows.event_count if self.events is None else len(self.events)
+        if self.events is None:
+            return self.rows.event_count
+        return len(self.events)
 
 
 class MemoryTasks(MemoryBase):
@@ -81,7 +83,13 @@ class MemoryTasks(MemoryBase):
             self._outages.on_success()
         size_bytes = len(rows.ids) + len(rows.status) + len(rows.message) + len(rows.metadata)
         task = MemoryTask(
-            *(scope, rows.key, rows.wire_id, new.context_id, new.skill, new.dialect, new.process),
+            scope,
+            rows.key,
+            rows.wire_id,
+            new.context_id,
+            new.skill,
+            new.dialect,
+            new.process,
             epoch=created.stored.epoch,
             content=TaskContent(
                 rows.ids, rows.status, rows.metadata, (rows.message,), {}, size_bytes
@@ -110,21 +118,23 @@ class MemoryTasks(MemoryBase):
     ) -> StoredTask | None:
         """Load a task."""
         task = self._find_readable(scope, wire_id)
-        return (
-            None
-            if task is None
-            else task.to_stored_task(history_length, include_artifacts=include_artifacts)
-        )
+        if task is None:
+            return None
+        return task.to_stored_task(history_length, include_artifacts=include_artifacts)
 
     async def get_version(self, scope: TaskScope, wire_id: str) -> int | None:
         """Return the version of a task."""
         task = self._find_readable(scope, wire_id)
-        return None if task is None else task.version
+        if task is None:
+            return None
+        return task.version
 
     async def update_task(self, scope: TaskScope, key: str, change: TaskChange) -> ChangeResult:
         """Apply a change to a task."""
         planned = self._plan_change(scope, key, change)
-        return planned if isinstance(planned, ChangeResult) else self._apply_change(planned)
+        if isinstance(planned, ChangeResult):
+            return planned
+        return self._apply_change(planned)
 
     def _plan_change(
         self, scope: TaskScope, key: str, change: TaskChange
@@ -172,7 +182,9 @@ class MemoryTasks(MemoryBase):
 
     def _apply_change(self, planned: PlannedChange) -> ChangeResult:
         """Write the rows; nothing may fail from here on."""
-        task, at, change = planned.task, planned.at, planned.rows.change
+        task = planned.task
+        at = planned.at
+        change = planned.rows.change
         growth = self._write_content(planned)
         task.version += 1
         task.last_seq += planned.event_count
@@ -214,10 +226,13 @@ class MemoryTasks(MemoryBase):
         """Write status, metadata, chunks and log, and return by how many bytes the task has grown
         or shrunk.
         """
-        task, content, rows = planned.task, planned.content, planned.rows
+        task = planned.task
+        content = planned.content
+        rows = planned.rows
         before = content.size_bytes + content.log_bytes
         if task.content is not content:
-            before, task.content = task.size_bytes, content
+            before = task.size_bytes
+            task.content = content
         is_listed = task.has_plain_log and planned.events is not None
         if is_listed:
             task.list_log(content)
@@ -267,10 +282,8 @@ class MemoryTasks(MemoryBase):
     def _iter_matching(
         self, scope: TaskScope, query: TaskQuery, position: pagination.TaskPosition | None
     ) -> Iterator[MemoryTask]:
-        oldest, hidden = (
-            0 if query.changed_after is None else to_millis(query.changed_after),
-            query.hidden_skills,
-        )
+        oldest = 0 if query.changed_after is None else to_millis(query.changed_after)
+        hidden = query.hidden_skills
         if query.by_creation:
             found = self._sort_by_creation(scope, query, position)
             yield from (
@@ -342,9 +355,9 @@ class MemoryTasks(MemoryBase):
         kept_after = task.last_seq if events is None else task.first_seq - 1
         if after < kept_after:
             raise EventsGoneError
-        return (
-            () if events is None else tuple(events[after - kept_after : after - kept_after + limit])
-        )
+        if events is None:
+            return ()
+        return tuple(events[after - kept_after : after - kept_after + limit])
 
     def _check_wire_id(self, scope: TaskScope, wire_id: str, at: int) -> None:
         """Raise ``TaskIdInUseError`` if a task has the id that is active or ended recently."""

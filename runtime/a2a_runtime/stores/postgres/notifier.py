@@ -111,7 +111,8 @@ class PostgresNotifier:
         """Send the pending keys; without any, check the connection, because a half-open one reports
         no error.
         """
-        unsent, self._pending = self._pending, set[str]()
+        unsent = self._pending
+        self._pending = set[str]()
         try:
             if not unsent:
                 await connection.execute("SELECT 1")

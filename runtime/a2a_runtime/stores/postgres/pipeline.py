@@ -30,7 +30,8 @@ from a2a_runtime.stores.postgres.pool import Pool
 
 _MAX_EXTRA_PIPELINES = 2  # beside one that is stuck
 _STUCK_SECONDS = 0.05
-_FULL_BATCH_CALLS, _MAX_BATCH_CALLS = 16, 256
+_FULL_BATCH_CALLS = 16
+_MAX_BATCH_CALLS = 256
 _STATEMENT_ERRORS = (
     asyncpg.PostgresError,
     asyncpg.InterfaceError,
@@ -58,7 +59,9 @@ class StatementPipeline:
     """
 
     def __init__(self, pool: Pool, fail_point: FailPoint = no_fault, *, width: int = 1) -> None:
-        self._pool, self._fail_point, self._width = pool, fail_point, width
+        self._pool = pool
+        self._fail_point = fail_point
+        self._width = width
         self._running_count = 0
         self._started_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
@@ -126,10 +129,8 @@ class StatementPipeline:
 
     def _take_batch(self) -> Sequence[_QueuedStatement]:
         """Take the calls of the statement that has waited longest."""
-        text, most = (
-            self._queue[0].text,
-            min(max(_FULL_BATCH_CALLS, len(self._queue) // 2), _MAX_BATCH_CALLS),
-        )
+        text = self._queue[0].text
+        most = min(max(_FULL_BATCH_CALLS, len(self._queue) // 2), _MAX_BATCH_CALLS)
         batch: list[_QueuedStatement] = []
         others: list[_QueuedStatement] = []
         for call in self._queue:

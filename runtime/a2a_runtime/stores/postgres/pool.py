@@ -104,7 +104,8 @@ class Pool:
     async def close(self) -> None:
         """Wait for running statements, then close all connections."""
         if self._pool is not None:
-            pool, self._pool = self._pool, None
+            pool = self._pool
+            self._pool = None
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None

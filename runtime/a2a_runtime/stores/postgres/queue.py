@@ -70,7 +70,9 @@ class PostgresQueue(PostgresBase):
             rows = await transaction.fetch(
                 "requeue_lost", **columns, name=JOB_NAME, now=self._shared_millis(), limit=limit
             )
-            return len(rows[0]["jobs"]) if rows else 0
+            if rows:
+                return len(rows[0]["jobs"])
+            return 0
 
         try:
             return await self._transact(requeue)
@@ -121,7 +123,9 @@ async def upgrade_queue(dsn: str) -> list[str]:
             for name in missing if has_tables else ():
                 await connection.execute(migrations[name])
             await connection.executemany(_SQL["add_step"], [(name,) for name in missing])
-            return missing if has_tables else [QUEUE_ENGINE]
+            if has_tables:
+                return missing
+            return [QUEUE_ENGINE]
     finally:
         await pool.close()
 

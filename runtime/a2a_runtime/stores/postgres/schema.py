@@ -132,7 +132,9 @@ async def read_clock(dsn: str) -> float:
         row = await pool.fetchrow(_SQL["clock"])
     finally:
         await pool.close()
-    return float(row[0]) if row else 0.0
+    if row:
+        return float(row[0])
+    return 0.0
 
 
 def render_upgrade(version: int) -> str:
@@ -151,7 +153,9 @@ def render_upgrade(version: int) -> str:
         units.append(
             f"-- version {number} is complete\n{_SQL['applied'].replace('$1', str(number))};"
         )
-    return "\n\n".join([f"-- versions\n{_SQL['create_version_table']};", *units]) if units else ""
+    if units:
+        return "\n\n".join([f"-- versions\n{_SQL['create_version_table']};", *units])
+    return ""
 
 
 async def _read_version(pool: Pool) -> int:
@@ -159,7 +163,9 @@ async def _read_version(pool: Pool) -> int:
         row = await pool.fetchrow(_SQL["version"])
     except asyncpg.UndefinedTableError:
         return 0
-    return int(row["version"]) if row else 0
+    if row:
+        return int(row["version"])
+    return 0
 
 
 async def check_version(pool: Pool) -> None:

@@ -45,7 +45,8 @@ Arguments = tuple[object, ...]
 """Arguments of a statement, in the order of their numbers."""
 
 _FIRST_PAGE = pagination.TaskPosition(1 << 62, str(UUID(int=(1 << 128) - 1)))  # after all keys
-_PLAIN_INSERT, _PLAIN_UPDATE = 19, 21
+_PLAIN_INSERT = 19
+_PLAIN_UPDATE = 21
 """Numbers of the arguments of the statements for what is plain."""
 _MAX_ATTEMPTS = 16  # of a write that no rule forbids, but that did not see all rows when it began
 
@@ -64,7 +65,8 @@ def to_insert_arguments(
 
     An older task that ended before ``reusable_since`` releases the wire id.
     """
-    push, record = rows.push_config, new.record
+    push = rows.push_config
+    record = new.record
     return (
         rows.key,
         scope.to_text(),
@@ -110,7 +112,8 @@ def to_update_arguments(
     """
     change = rows.change
     states = changes.allowed_source_states(change)
-    state, deferral = change.state, change.deferral
+    state = change.state
+    deferral = change.deferral
     return (
         key,
         scope,
@@ -156,7 +159,9 @@ def _to_columns(width: int, rows: Sequence[tuple[object, ...]]) -> Arguments:
     """Turn rows into arrays, one for each column; NULL if there are none, which is the common case
     and cheaper than empty arrays.
     """
-    return tuple(map(list, zip(*rows, strict=True))) if rows else (None,) * width
+    if rows:
+        return tuple(map(list, zip(*rows, strict=True)))
+    return (None,) * width
 
 
 @lru_cache(maxsize=64)
@@ -165,7 +170,9 @@ def _join_states(states: frozenset[State]) -> str:
 
 
 def _to_idempotency_arguments(key: IdempotencyKey | None) -> Arguments:
-    return (None, None, None) if key is None else (key.context_id, key.key, key.request_hash)
+    if key is None:
+        return (None, None, None)
+    return (key.context_id, key.key, key.request_hash)
 
 
 class PostgresTasks(PostgresBase):
@@ -251,7 +258,9 @@ class PostgresTasks(PostgresBase):
         row = await self._loads.fetchrow(
             SQL["load_task"], history_length, include_artifacts, scope.to_text(), wire_id
         )
-        return None if row["key"] is None else await self._find_readable(to_stored_task(row))
+        if row["key"] is None:
+            return None
+        return await self._find_readable(to_stored_task(row))
 
     async def update_task(self, scope: TaskScope, key: str, change: TaskChange) -> ChangeResult:
         """Apply a change to a task.
@@ -267,7 +276,8 @@ class PostgresTasks(PostgresBase):
             events = planned.encode_events()
             row = await self._send_change(key, names, planned, events, stamp)
             if row is not None:
-                before, last_seq = State(row["state_before"]), row["last_seq"]
+                before = State(row["state_before"])
+                last_seq = row["last_seq"]
                 numbered = (
                     []
                     if row["had_ended"]
@@ -350,10 +360,8 @@ class PostgresTasks(PostgresBase):
         position = pagination.parse_task_token(query) or _FIRST_PAGE
         oldest = 0 if query.changed_after is None else to_millis(query.changed_after)
         states = [*State] if query.state is None else [query.state]
-        where, after = (
-            (query.history_length, query.include_artifacts, scope.to_text()),
-            (position.at, position.key),
-        )
+        where = (query.history_length, query.include_artifacts, scope.to_text())
+        after = (position.at, position.key)
         page = (query.page_size + 1, sorted(query.hidden_skills))
         try:
             if query.context_id is None:
@@ -384,9 +392,11 @@ class PostgresTasks(PostgresBase):
     ) -> int:
         """Count the tasks of a list."""
         values: dict[str, object] = {"scope": scope.to_text(), "states": states, "oldest": oldest}
-        section, visible = "count_states", "count_visible_states"
+        section = "count_states"
+        visible = "count_visible_states"
         if query.context_id is not None:
-            section, visible = "count_context", "count_visible_context"
+            section = "count_context"
+            visible = "count_visible_context"
             values["context_id"] = query.context_id
         if query.hidden_skills:
             section = visible
@@ -403,4 +413,6 @@ class PostgresTasks(PostgresBase):
 
 
 def _row_if_changed(row: asyncpg.Record | None) -> asyncpg.Record | None:
-    return None if row is None or row["version"] is None else row
+    if row is None or row["version"] is None:
+        return None
+    return row

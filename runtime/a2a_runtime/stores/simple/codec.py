@@ -121,11 +121,9 @@ class StorageCodec:
         if isinstance(task, Task):
             return task
         body = task.model_dump_json(by_alias=True, exclude_none=True)
-        return (
-            Task.model_validate(translation.read_task(v0_3.Task.model_validate_json(body)))
-            if self._is_0_3
-            else Task.model_validate_json(body)
-        )
+        if self._is_0_3:
+            return Task.model_validate(translation.read_task(v0_3.Task.model_validate_json(body)))
+        return Task.model_validate_json(body)
 
     def _build(
         self,

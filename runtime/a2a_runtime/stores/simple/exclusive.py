@@ -66,7 +66,10 @@ class ProcessLease:
         load: Callable[[], Awaitable[object]],
         save: Callable[[object], Awaitable[None]],
     ) -> None:
-        self._clock, self._lease_seconds, self._load, self._save = clock, lease_seconds, load, save
+        self._clock = clock
+        self._lease_seconds = lease_seconds
+        self._load = load
+        self._save = save
 
     async def acquire(self) -> None:
         """Write the record; raise ``StoreInUseError`` if another process is alive, and wait for the

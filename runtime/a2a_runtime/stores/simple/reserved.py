@@ -27,7 +27,8 @@ from a2a_runtime.stores.models import IdempotencyKey, NewTask, RecordKind, Repla
 PREFIX = "a2a-gen/"
 FACTS = f"{PREFIX}task"
 PROGRESS = f"{PREFIX}progress"
-_KEY, _RECORD = f"{PREFIX}key/", f"{PREFIX}record/"
+_KEY = f"{PREFIX}key/"
+_RECORD = f"{PREFIX}record/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,8 @@ class TaskProgress:
     epoch: int
 
 
-_FACTS, _PROGRESS = TypeAdapter(TaskFacts), TypeAdapter(TaskProgress)
+_FACTS = TypeAdapter(TaskFacts)
+_PROGRESS = TypeAdapter(TaskProgress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +72,8 @@ def parse_metadata(metadata: Mapping[str, object] | None) -> ReservedMetadata | 
     """Split the metadata of a task; ``None`` if it was not created by this store."""
     members = metadata or {}
     try:
-        facts, progress = (
-            _FACTS.validate_python(members.get(FACTS)),
-            _PROGRESS.validate_python(members.get(PROGRESS)),
-        )
+        facts = _FACTS.validate_python(members.get(FACTS))
+        progress = _PROGRESS.validate_python(members.get(PROGRESS))
     except ValidationError:
         return None
     keys = {
@@ -97,7 +97,9 @@ def parse_metadata(metadata: Mapping[str, object] | None) -> ReservedMetadata | 
 def parse_progress(metadata: Mapping[str, object] | None) -> TaskProgress | None:
     """Return the counters of a task."""
     found = parse_metadata(metadata)
-    return None if found is None else found.progress
+    if found is None:
+        return None
+    return found.progress
 
 
 def encode_facts(

@@ -28,9 +28,9 @@ def build_lost_message(task: Task, message_id: str) -> Message:
 
 def status_millis(task: Task, found: ReservedMetadata) -> int:
     """Return the time of the status."""
-    return (
-        found.facts.created if task.status.timestamp is None else to_millis(task.status.timestamp)
-    )
+    if task.status.timestamp is None:
+        return found.facts.created
+    return to_millis(task.status.timestamp)
 
 
 def build_memory_task(task: Task, found: ReservedMetadata, key: str) -> MemoryTask:
@@ -38,7 +38,8 @@ def build_memory_task(task: Task, found: ReservedMetadata, key: str) -> MemoryTa
 
     Its earlier events are gone.
     """
-    facts, progress = found.facts, found.progress
+    facts = found.facts
+    progress = found.progress
     state = State(task.status.state)
     message = None if task.status.message is None else task.status.message.to_json()
     history = tuple(each.to_json() for each in task.history or ())
@@ -56,7 +57,13 @@ def build_memory_task(task: Task, found: ReservedMetadata, key: str) -> MemoryTa
         content.write_chunk(ChunkRow(fragments.encode_chunk(artifact), True, artifact.to_json()))  # noqa: FBT003 - a column
     content.log_bytes = 0
     return MemoryTask(
-        *(facts.scope, key, task.id, task.context_id or "", facts.skill, facts.dialect, None),
+        facts.scope,
+        key,
+        task.id,
+        task.context_id or "",
+        facts.skill,
+        facts.dialect,
+        None,
         epoch=progress.epoch,
         content=content,
         created_at=facts.created,

@@ -269,7 +269,9 @@ class SimpleStore(SimpleTasks):
         data, skills = _read_entry(
             _read_contexts(await self._call("load_context", context_id)), scope
         )
-        return data if skills.isdisjoint(hidden_skills) else None
+        if skills.isdisjoint(hidden_skills):
+            return data
+        return None
 
     async def update_context(
         self,
@@ -452,7 +454,9 @@ def _parse_creation_token(query: TaskQuery) -> tuple[int, str]:
 def _read_contexts(stored: object) -> Mapping[str, object]:
     """Return the entries of all scopes in the data of a context."""
     contexts = stored.get(_CONTEXTS) if is_json_object(stored) else None
-    return contexts if is_json_object(contexts) else {}
+    if is_json_object(contexts):
+        return contexts
+    return {}
 
 
 def _read_entry(

@@ -109,11 +109,9 @@ class SimpleTasks(MemoryStore):
             new = replace(new, context_id=str(uuid5(NAMESPACE_OID, digest)))
         async with self._lock(digest):
             known = self._find_idempotent_task(scope, key)
-            return (
-                await self._create(scope, new, digest)
-                if known is None
-                else CreateResult(known.to_stored_task(), is_new=False)
-            )
+            if known is None:
+                return await self._create(scope, new, digest)
+            return CreateResult(known.to_stored_task(), is_new=False)
 
     async def _create(self, scope: TaskScope, new: NewTask, digest: str | None) -> CreateResult:
         if new.max_open is not None and (index := self._index.scopes.get(scope)) is not None:
@@ -224,7 +222,8 @@ class SimpleTasks(MemoryStore):
 
     async def _write(self, planned: PlannedChange) -> int | None:
         """Write a change to the storage, unless it only concerns this process."""
-        task, change = planned.task, planned.rows.change
+        task = planned.task
+        change = planned.rows.change
         metadata = {
             **(change.metadata or {}),
             **(
@@ -242,7 +241,8 @@ class SimpleTasks(MemoryStore):
         metadata |= reserved.encode_progress(
             task.version + 1, task.last_seq + planned.event_count, task.epoch
         )
-        codec, message = self._codec, change.status_message
+        codec = self._codec
+        message = change.status_message
         version: int = await self._call(
             "update_task",
             task.wire_id,
@@ -368,7 +368,9 @@ class SimpleTasks(MemoryStore):
 
     async def _load_stored(self, wire_id: str) -> Task | None:
         theirs = await self._call("load_task", wire_id)
-        return None if theirs is None else self._codec.read_task(theirs)
+        if theirs is None:
+            return None
+        return self._codec.read_task(theirs)
 
     async def _fail_lost(
         self, task: Task, found: reserved.ReservedMetadata

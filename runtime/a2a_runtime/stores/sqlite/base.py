@@ -73,7 +73,9 @@ class SqliteBase(SqlStore):
             rows = [row for key in keys for row in db.execute(SQL["load_by_key"], {"key": key})]
             return {row["key"]: load_stored_task(db, row) for row in rows}
 
-        return await self._read(load) if keys else {}
+        if keys:
+            return await self._read(load)
+        return {}
 
 
 def _fetch(

@@ -168,7 +168,8 @@ def upgrade(
 def _apply_migrations(
     connection: sqlite3.Connection, path: Path, migrations: Sequence[Migration]
 ) -> int:
-    version, latest = read_version(connection, path), migrations[-1].version
+    version = read_version(connection, path)
+    latest = migrations[-1].version
     if version > latest:
         raise UnsupportedStoreError(
             f"{path}: schema {version} is of a newer release, this one knows {latest}; "

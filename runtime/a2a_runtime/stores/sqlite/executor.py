@@ -146,7 +146,9 @@ class ConnectionThread:
                 call = self._calls.get_nowait()
         if call is None and calls:
             self._calls.put(None)
-        return None if call is None and not calls else calls
+        if call is None and not calls:
+            return None
+        return calls
 
     @staticmethod
     def _resolve(calls: Sequence[QueuedCall]) -> None:

@@ -99,7 +99,8 @@ class FileWatch:
 
 def read_state(path: Path) -> FileState:
     """Look at the file and its log."""
-    database, log = path.stat(), Path(f"{path}-wal").stat()
+    database = path.stat()
+    log = Path(f"{path}-wal").stat()
     ids = (database.st_dev, database.st_ino), (log.st_dev, log.st_ino)
     return FileState(ids, database.st_size, log.st_size)
 

@@ -104,7 +104,9 @@ class SqliteStore(SqliteTasks):
         found = await self._require_open(self._counter).run(
             lambda db: [str(row[0]) for row in db.execute(SQL["quick_check"])]
         )
-        return [] if found == ["ok"] else found
+        if found == ["ok"]:
+            return []
+        return found
 
     async def vacuum(self) -> None:
         """Write the file anew without its free pages.
@@ -159,7 +161,8 @@ def _upgrade_unused(connection: sqlite3.Connection, path: Path) -> None:
     """Upgrade a file that no other process runs on: an older release would not start again on the
     new schema.
     """
-    version, latest = read_version(connection, path), load_migrations()[-1].version
+    version = read_version(connection, path)
+    latest = load_migrations()[-1].version
     if version == latest:
         return
     lock = FileLock(path)

@@ -51,7 +51,8 @@ def insert_task(
     db: sqlite3.Connection, scope: TaskScope, new: NewTask, writing: TaskWriting
 ) -> CreateResult:
     """Create a task, or find the one of its idempotency key."""
-    ids, options = writing.ids, writing.options
+    ids = writing.ids
+    options = writing.options
     if new.idempotency_key is not None:
         existing = _find_idempotent_task(db, scope, new.idempotency_key)
         if existing is not None:
@@ -195,9 +196,11 @@ def _update_task(
 def _insert_rows(
     db: sqlite3.Connection, task: sqlite3.Row, change: TaskChange, rows: changes.ChangeRows, at: int
 ) -> None:
-    key, version = task["key"], task["version"] + 1
+    key = task["key"]
+    version = task["version"] + 1
     for n, row in enumerate(rows.chunks):
-        chunk, place = (key, row.artifact_id, version), version * _PLACES_PER_VERSION + n
+        chunk = (key, row.artifact_id, version)
+        place = version * _PLACES_PER_VERSION + n
         db.execute(
             SQL["add_chunk"],
             (*chunk, key, row.artifact_id, place, row.chunk.facts, row.chunk.parts),
@@ -282,11 +285,9 @@ class SqliteTasks(SqliteBase):
             row = db.execute(
                 SQL["load_by_wire_id"], {"scope": scope.to_text(), "wire_id": wire_id}
             ).fetchone()
-            return (
-                None
-                if row is None
-                else load_stored_task(db, row, history_length, include_artifacts=include_artifacts)
-            )
+            if row is None:
+                return None
+            return load_stored_task(db, row, history_length, include_artifacts=include_artifacts)
 
         return await self._find_readable(await self._read(load))
 
@@ -335,10 +336,14 @@ _GET_POSITION = itemgetter("status_at", "key")
 def _find_page_section(query: TaskQuery) -> str:
     """Find the statement for a page of a list."""
     if query.context_id is not None:
-        return "page_of_context_by_creation" if query.by_creation else "page_of_context"
+        if query.by_creation:
+            return "page_of_context_by_creation"
+        return "page_of_context"
     if query.by_creation:
         return "page_of_state_by_creation"
-    return "page_of_visible_state" if query.hidden_skills else "page_of_state"
+    if query.hidden_skills:
+        return "page_of_visible_state"
+    return "page_of_state"
 
 
 def _load_listed(db: sqlite3.Connection, position: sqlite3.Row, query: TaskQuery) -> StoredTask:

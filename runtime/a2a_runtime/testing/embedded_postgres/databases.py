@@ -26,7 +26,9 @@ class DatabaseFactory:
         options: str = "",
         keeps_released: bool = False,
     ) -> None:
-        self._admin_url, self._options, self._keeps_released = admin_url, options, keeps_released
+        self._admin_url = admin_url
+        self._options = options
+        self._keeps_released = keeps_released
         self._prepare = prepare
         self._prefix = f"a2a_test_{secrets.token_hex(4)}"
         self._count = 0

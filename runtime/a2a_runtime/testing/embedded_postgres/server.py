@@ -149,7 +149,9 @@ class PostgresServer:
     def read_log(self) -> str:
         """Return the log of the server."""
         path = self.folder / "log"
-        return path.read_text(errors="replace") if path.exists() else ""
+        if path.exists():
+            return path.read_text(errors="replace")
+        return ""
 
     def _require_process(self) -> subprocess.Popen[bytes]:
         if self._process is None:

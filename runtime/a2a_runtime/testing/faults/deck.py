@@ -68,7 +68,10 @@ class FaultDeck:
             )
         message = options.get("message", "hello")
         build: Callable[[int], Content] = message if callable(message) else lambda _: message
-        self._app, self._store, self._log, self._options = app, store, log, options
+        self._app = app
+        self._store = store
+        self._log = log
+        self._options = options
         self._plan = LoadPlan(
             build,
             options.get("skill"),

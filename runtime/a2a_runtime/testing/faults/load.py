@@ -36,7 +36,8 @@ _PAUSE_SECONDS = 0.05
 _RETRIES = RetryPolicy(attempts=10, initial_delay=0.05, max_delay=0.5)
 _MIN_CHECK_SECONDS = 10.0
 """Time for the check of one task, also if the time in which every task has to end is over."""
-_STREAM, _CANCEL = 3, 5
+_STREAM = 3
+_CANCEL = 5
 """Every third message is streamed, and every fifth of the others is canceled."""
 
 CheckTask = Callable[[Task], None]
@@ -71,7 +72,8 @@ class Load:
     """Callers that send one message after another."""
 
     def __init__(self, url: str, plan: LoadPlan) -> None:
-        self._url, self._plan = url, plan
+        self._url = url
+        self._plan = plan
         self.acknowledged: list[str] = []
         self._confirmed: set[str] = set()
         self._streamed: dict[str, list[tuple[int, bool]]] = {}
@@ -208,7 +210,8 @@ class Load:
         """Ask until there is an answer; an agent that is unavailable may be on its way back from
         the last fault.
         """
-        loop, last = asyncio.get_running_loop(), ""
+        loop = asyncio.get_running_loop()
+        last = ""
         try:
             async with asyncio.timeout_at(max(self._ends_at, loop.time() + _MIN_CHECK_SECONDS)):
                 while True:
@@ -230,7 +233,9 @@ async def _find_end(client: A2AClient, task_id: str) -> Task | None:
         task = await client.get(task_id)
     except TaskNotFoundError as error:
         raise AssertionError("acknowledged, and lost") from error
-    return task if State(task.status.state) in TERMINAL | INTERRUPTED else None
+    if State(task.status.state) in TERMINAL | INTERRUPTED:
+        return task
+    return None
 
 
 def number_of(cursor: str) -> int:

@@ -25,7 +25,8 @@ class AgentProcess:
     def __init__(
         self, words: Sequence[str], port: int, log: Path, environment: Mapping[str, str]
     ) -> None:
-        self.port, self._log = port, log
+        self.port = port
+        self._log = log
         paths = os.pathsep.join(each for each in sys.path if each)
         with log.open(
             "a", encoding="utf-8"

@@ -82,7 +82,9 @@ class TestedStorage:
     async def find(self, task_id: str, *args: object, **options: object) -> Task | None:
         """Load a task."""
         found = await self.call("load_task", task_id, *args, **options)
-        return None if found is None else self.codec.read_task(found)
+        if found is None:
+            return None
+        return self.codec.read_task(found)
 
     async def load(self, task: Task, *args: object, **options: object) -> Task:
         """Load a task that exists."""
@@ -183,10 +185,8 @@ class StorageContract:
     ) -> None:
         """All of it is visible to the next read."""
         task = await tested.create()
-        reply, status = (
-            tested.codec.to_message(_reply(task, "1")),
-            tested.codec.to_message(_reply(task, "2")),
-        )
+        reply = tested.codec.to_message(_reply(task, "1"))
+        status = tested.codec.to_message(_reply(task, "2"))
         artifacts = [(_artifact("a", "x"), False)]
         await tested.update(
             task,
@@ -321,7 +321,8 @@ class StorageContract:
     async def test_a_deleted_task_is_gone(self, tested: TestedStorage) -> None:
         """A second deletion says so."""
         tested.require("delete_task")
-        task, other = await tested.create(), await tested.create()
+        task = await tested.create()
+        other = await tested.create()
         assert [await tested.call("delete_task", task.id) for _ in range(2)] == [True, False]
         assert await tested.find(task.id) is None
         assert (await tested.load(other)).id == other.id

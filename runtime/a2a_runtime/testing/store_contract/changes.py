@@ -111,7 +111,8 @@ class ChangeRules(StoreCase):
         belongs to the event of the state.
         """
         task = await create_task(store)
-        first, second = build_reply(task, "one"), build_reply(task, "two")
+        first = build_reply(task, "one")
+        second = build_reply(task, "two")
         written = await store.update_task(SCOPE, task.key, TaskChange(messages=[first, second]))
         assert [(event.seq, event.state, event.is_message) for event in written.events] == [
             (2, State.SUBMITTED, True),
@@ -355,11 +356,9 @@ class ChangeRules(StoreCase):
 
     async def test_models_passed_in_are_not_changed(self, store: Store) -> None:
         """The store writes copies."""
-        first, second, made = (
-            build_message("hi"),
-            build_message("there", "m-2", task_id="t", context_id="c-1"),
-            build_artifact("a", "x", name="n", metadata={"k": 1}),
-        )
+        first = build_message("hi")
+        second = build_message("there", "m-2", task_id="t", context_id="c-1")
+        made = build_artifact("a", "x", name="n", metadata={"k": 1})
         before = [each.model_dump_json() for each in (first, second, made)]
         task = await create_task(store)
         change = TaskChange(

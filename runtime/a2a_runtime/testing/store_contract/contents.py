@@ -68,7 +68,8 @@ class ContentRules(StoreCase):
         await store.update_task(SCOPE, task.key, change)
         await store.update_context(SCOPE, "c-1", ODD)
         model = (await load_task(store, task)).task.model
-        history, artifacts = model.history or [], model.artifacts or []
+        history = model.history or []
+        artifacts = model.artifacts or []
         assert model.status.message is not None
         values: list[object] = [
             model.status.message.metadata,
@@ -193,7 +194,12 @@ class ContentRules(StoreCase):
         assert [
             (each["artifact"]["parts"][0]["text"], each.get("append", False)) for each in updates
         ] == [
-            *(("1", False), ("2", True), ("3", False), ("4", True), ("5", False), ("6", True)),
+            ("1", False),
+            ("2", True),
+            ("3", False),
+            ("4", True),
+            ("5", False),
+            ("6", True),
         ]
         assert [event.seq for event in written.events] == [2, 3, 4, 5, 6, 7]
         assert [event.body for event in await store.read_events(task.key, 1)] == [
@@ -270,4 +276,6 @@ async def _create_with_content(store: Store, *, over: bool) -> StoredTask:
         TaskChange(messages=[build_reply(task, "a")], chunks=[replace_artifact("a", "1")]),
     )
     await store.update_task(SCOPE, task.key, TaskChange(messages=[build_reply(task, "b")]))
-    return await end_task(store, task) if over else task
+    if over:
+        return await end_task(store, task)
+    return task

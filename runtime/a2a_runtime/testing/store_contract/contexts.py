@@ -83,7 +83,8 @@ class ContextRules(StoreCase):
 
     async def test_deleting_a_conversation_deletes_its_tasks(self, store: Store) -> None:
         """All of them, running ones too, and nothing of other conversations."""
-        running, done = await create_task(store), await end_task(store, await create_task(store))
+        running = await create_task(store)
+        done = await end_task(store, await create_task(store))
         other = await create_task(store, build_new_task(context_id="c-2"))
         await store.update_context(SCOPE, "c-1", {"k": 1})
         assert await store.delete_context(SCOPE, "c-1") == 2

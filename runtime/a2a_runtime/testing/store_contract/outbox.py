@@ -116,10 +116,8 @@ class OutboxRules(StoreCase):
 
     async def test_a_deleted_configuration_gets_no_delivery(self, store: Store) -> None:
         """Neither does one of a deleted task."""
-        task, other = (
-            await create_task(store, build_new_task(push_config=build_config("a"))),
-            await create_task(store, build_new_task(push_config=build_config("b"))),
-        )
+        task = await create_task(store, build_new_task(push_config=build_config("a")))
+        other = await create_task(store, build_new_task(push_config=build_config("b")))
         (claimed, *_) = sorted(await store.claim_due(30), key=lambda each: str(each.config.id))
         await store.delete_push_config(SCOPE, task.wire_id, "a")
         await store.delete_task(SCOPE, other.wire_id)
@@ -195,10 +193,8 @@ class OutboxRules(StoreCase):
 
     async def test_a_change_without_an_event_is_not_delivered(self, store: Store) -> None:
         """For a working task, a terminal one, and with other deliveries pending."""
-        working, over = (
-            await create_task(store, build_new_task(push_config=build_config("a"))),
-            await create_task(store, build_new_task(push_config=build_config("b"))),
-        )
+        working = await create_task(store, build_new_task(push_config=build_config("a")))
+        over = await create_task(store, build_new_task(push_config=build_config("b")))
         await end_task(store, over)
         assert await _drain(store) == {"a": [1], "b": [1, 2]}
         for task in (working, over):

@@ -65,7 +65,8 @@ class PushRules(StoreCase):
 
     async def test_configurations_are_listed_by_pages(self, store: Store) -> None:
         """Each one once, ordered by id; a token of another task is refused."""
-        task, other = await create_task(store), await create_task(store)
+        task = await create_task(store)
+        other = await create_task(store)
         for n in range(7):
             await store.put_push_config(
                 SCOPE, task.wire_id, FULL.model_copy(update={"id": f"h-{n}"})

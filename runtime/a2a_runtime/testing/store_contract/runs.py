@@ -160,10 +160,8 @@ class RunRules(StoreCase):
         """They and released tasks can be claimed before the end of the lease."""
         await store.register("p-1")
         await store.register("p-2")
-        left, released = (
-            await create_task(store, build_new_task(process="p-1")),
-            await create_task(store, build_new_task(process="p-2")),
-        )
+        left = await create_task(store, build_new_task(process="p-1"))
+        released = await create_task(store, build_new_task(process="p-2"))
         await store.update_task(SCOPE, released.key, TaskChange(epoch=1, release_claim=True))
         await store.unregister("p-1")
         assert list(await store.find_orphans()) == sorted([left.key, released.key])
@@ -172,10 +170,8 @@ class RunRules(StoreCase):
     async def test_a_renewal_returns_the_claims_of_its_process(self, store: Store) -> None:
         """Created or claimed, until they are suspended, released or ended."""
         await store.register("p-1")
-        created, claimed = (
-            await create_task(store, build_new_task(process="p-1")),
-            await create_task(store),
-        )
+        created = await create_task(store, build_new_task(process="p-1"))
+        claimed = await create_task(store)
         await create_task(store, build_new_task(process="p-2"))
         assert await store.claim(claimed.key, "p-1") is not None
         assert sorted((await store.renew_lease("p-1")).claimed) == sorted(
@@ -194,10 +190,8 @@ class RunRules(StoreCase):
         """
         await store.register("p-1")
         await store.register("p-2")
-        task, other = (
-            await create_task(store, build_new_task(process="p-1")),
-            await create_task(store, build_new_task(process="p-2")),
-        )
+        task = await create_task(store, build_new_task(process="p-1"))
+        other = await create_task(store, build_new_task(process="p-2"))
         ended = await end_task(store, await create_task(store, build_new_task(process="p-1")))
         deleted = await create_task(store, build_new_task(process="p-1"))
         await store.delete_task(SCOPE, deleted.wire_id)
@@ -281,10 +275,8 @@ class RunRules(StoreCase):
     async def test_every_run_gets_the_record_of_the_creation(self, store: Store) -> None:
         """It precedes the records of runs, and belongs to this task only."""
         await store.register("p-1")
-        created, once = (
-            ReplayRecord(RecordKind.REQUEST, "", b'{"n":1.10}'),
-            ReplayRecord(RecordKind.ONCE, "", b"2"),
-        )
+        created = ReplayRecord(RecordKind.REQUEST, "", b'{"n":1.10}')
+        once = ReplayRecord(RecordKind.ONCE, "", b"2")
         task = await create_task(store, replace(build_new_task(), record=created))
         await create_task(store)
         run = await store.claim(task.key, "p-1")
@@ -302,10 +294,8 @@ class RunRules(StoreCase):
         await store.register("p-1")
         task = await create_task(store, build_new_task(process="p-1"))
         question = ReplayRecord(RecordKind.QUESTION, "1", b'{"q":1}', "schema-1")
-        once, other = (
-            ReplayRecord(RecordKind.ONCE, "1", b"[1]"),
-            ReplayRecord(RecordKind.ONCE, "2", b"null"),
-        )
+        once = ReplayRecord(RecordKind.ONCE, "1", b"[1]")
+        other = ReplayRecord(RecordKind.ONCE, "2", b"null")
         answer = ReplayRecord(RecordKind.ANSWER, "1", b'{"a":%d}' % (10**39), "schema-1")
         await store.update_task(
             SCOPE,
@@ -327,10 +317,8 @@ class RunRules(StoreCase):
     async def test_a_cancel_request_reaches_the_process_of_the_task(self, store: Store) -> None:
         """Each renewal of its lease returns the task until it has ended."""
         await store.register("p-1")
-        task, other = (
-            await create_task(store, build_new_task(process="p-1")),
-            await create_task(store, build_new_task(process="p-2")),
-        )
+        task = await create_task(store, build_new_task(process="p-1"))
+        other = await create_task(store, build_new_task(process="p-2"))
         assert (await store.renew_lease("p-1")).cancel_requested == []
         for running in (task, other):
             assert (await store.request_cancel(SCOPE, running.wire_id)).cancel_requested

@@ -44,7 +44,8 @@ class Add:
 
     description = "Adds."
     tags = ["math"]  # noqa: RUF012
-    input_schema, output_schema = Sum, Anything
+    input_schema = Sum
+    output_schema = Anything
     annotations = apcore.ModuleAnnotations(readonly=True, idempotent=True)
 
     def execute(self, inputs: dict[str, Any], context: Any) -> dict[str, Any]:
@@ -60,7 +61,8 @@ class Count:
     """Streams."""
 
     description = "Counts."
-    input_schema, output_schema = Total, Anything
+    input_schema = Total
+    output_schema = Anything
 
     async def execute(self, inputs: dict[str, Any], context: Any) -> dict[str, Any]:
         """Count at once."""
@@ -78,7 +80,8 @@ class Wait:
     """Waits for its token."""
 
     description = "Waits."
-    input_schema, output_schema = Anything, Anything
+    input_schema = Anything
+    output_schema = Anything
 
     async def execute(self, inputs: dict[str, Any], context: Any) -> dict[str, Any]:
         """Wait."""
@@ -92,7 +95,8 @@ class Fail:
     """Raises."""
 
     description = "Fails."
-    input_schema, output_schema = Anything, Anything
+    input_schema = Anything
+    output_schema = Anything
 
     def execute(self, inputs: dict[str, Any], context: Any) -> dict[str, Any]:
         """Fail."""
@@ -103,7 +107,8 @@ class Register:
     """Adds a module."""
 
     description = "Registers."
-    input_schema, output_schema = Anything, Anything
+    input_schema = Anything
+    output_schema = Anything
 
     def execute(self, inputs: dict[str, Any], context: Any) -> dict[str, Any]:
         """Register."""

@@ -49,7 +49,8 @@ async def test_a_pending_approval_is_a_question(store: str, tmp_path: Path) -> N
     """Answers call the module with the id and the first input until it is decided; it is requested
     once.
     """
-    handler, module = DeferringHandler(), Delete()
+    handler = DeferringHandler()
+    module = Delete()
     executor = apcore.Executor(build_registry(data__delete=module), approval_handler=handler)
     task_store = None if store == "memory" else f"sqlite:///{tmp_path / 'tasks.db'}"
     async with run_agent(executor, task_store=task_store) as agent:
@@ -104,7 +105,8 @@ async def test_a_module_may_ask_for_an_approval_itself() -> None:
 
 async def test_a_rejected_approval_fails_the_task() -> None:
     """The module does not run."""
-    handler, module = DeferringHandler(), Delete()
+    handler = DeferringHandler()
+    module = Delete()
     async with run_agent(
         apcore.Executor(build_registry(data__delete=module), approval_handler=handler)
     ) as agent:
@@ -117,7 +119,8 @@ async def test_a_rejected_approval_fails_the_task() -> None:
 
 async def test_a_caller_cannot_bring_an_approval_along() -> None:
     """It would run another input than the approved one."""
-    handler, module = DeferringHandler(), Delete()
+    handler = DeferringHandler()
+    module = Delete()
     handler.decisions["a-1"] = "approved"
     async with run_agent(
         apcore.Executor(build_registry(data__delete=module), approval_handler=handler)

@@ -167,11 +167,9 @@ class Badges:
     def authenticate(self, headers: dict[str, str]) -> Any:
         """Read the badge."""
         name = headers.get("x-badge")
-        return (
-            apcore.Identity(id=name, type="service", roles=("dev",), attrs={"badge": name})
-            if name
-            else None
-        )
+        if name:
+            return apcore.Identity(id=name, type="service", roles=("dev",), attrs={"badge": name})
+        return None
 
 
 class AsyncBadges(Badges):

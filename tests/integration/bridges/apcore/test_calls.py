@@ -144,14 +144,17 @@ class DuckExecutor:
     """An executor of no framework: its modules return anything."""
 
     def __init__(self, registry: Any, output: object = None) -> None:
-        self.registry, self.output = registry, output
+        self.registry = registry
+        self.output = output
         self.calls: list[tuple[str, object]] = []
 
     async def call_async(self, module_id: str, inputs: object, context: Any = None) -> object:
         """Return the output."""
         del context
         self.calls.append((module_id, inputs))
-        return inputs if self.output == "echo" else self.output
+        if self.output == "echo":
+            return inputs
+        return self.output
 
     async def stream(
         self, module_id: str, inputs: object, context: Any = None

@@ -102,7 +102,8 @@ def test_a_folder_is_served(extensions: Path, tmp_path: Path) -> None:
         "warning",
     )
     try:
-        url, end = f"http://127.0.0.1:{port}", time.monotonic() + 60
+        url = f"http://127.0.0.1:{port}"
+        end = time.monotonic() + 60
         while True:
             assert server.poll() is None, server.communicate()[0]
             try:

@@ -221,7 +221,8 @@ async def test_other_origins_are_refused_unless_they_are_listed(
 ) -> None:
     """All of them only with a warning."""
     registry = build_registry(math__add=Add())
-    ours, theirs = {"origin": "https://example.com"}, {"origin": "https://evil.example"}
+    ours = {"origin": "https://example.com"}
+    theirs = {"origin": "https://evil.example"}
     asks = {
         "access-control-request-method": "POST",
         "access-control-request-headers": "content-type",

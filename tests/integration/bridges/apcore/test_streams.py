@@ -77,7 +77,8 @@ class Endless(Module):
     annotations = apcore.ModuleAnnotations(streaming=True)
 
     def __init__(self) -> None:
-        self.stopped, self.is_cancelled = asyncio.Event(), False
+        self.stopped = asyncio.Event()
+        self.is_cancelled = False
 
     async def stream(self, inputs: dict[str, Any], context: Any) -> AsyncIterator[dict[str, Any]]:
         """Count for ever."""

@@ -68,7 +68,8 @@ class Add(Module):
 
     description = "Adds two numbers."
     tags = ["math", "pure"]  # noqa: RUF012
-    input_schema, output_schema = Sum, Total
+    input_schema = Sum
+    output_schema = Total
     annotations = apcore.ModuleAnnotations(readonly=True, idempotent=True, open_world=False)
     examples = [  # noqa: RUF012
         apcore.ModuleExample(title=f"Case {n}", inputs={"a": n, "b": 1}, output={"total": n + 1})
@@ -381,7 +382,9 @@ def to_part(value: object) -> object:
     """Build a part."""
     if isinstance(value, str):
         return {"kind": "text", "text": value}
-    return value if isinstance(value, dict) and "kind" in value else {"kind": "data", "data": value}
+    if isinstance(value, dict) and "kind" in value:
+        return value
+    return {"kind": "data", "data": value}
 
 
 def read_data(task: Mapping[str, Any]) -> Any:

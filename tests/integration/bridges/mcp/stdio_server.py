@@ -162,7 +162,8 @@ class Server:
 
 async def main() -> None:
     """Serve until the client closes its end."""
-    server, loop = Server(), asyncio.get_running_loop()
+    server = Server()
+    loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=10_000_000)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     while line := await reader.readline():

@@ -38,7 +38,8 @@ from a2a_runtime.testing.skill_source import FunctionSource
 
 pytestmark = pytest.mark.anyio
 
-STATELESS, SESSIONS = "2026-07-28", "legacy"
+STATELESS = "2026-07-28"
+SESSIONS = "legacy"
 BOTH = pytest.mark.parametrize("mode", [STATELESS, SESSIONS])
 NUMBERS = {
     "type": "object",
@@ -212,7 +213,8 @@ class Tasks(ClientExtension):
     identifier = "io.modelcontextprotocol/tasks"
 
     def __init__(self, *answers: mt.ElicitResult, cancel: bool = False) -> None:
-        self.answers, self.cancel = [*answers], cancel
+        self.answers = [*answers]
+        self.cancel = cancel
         self.seen: list[str] = []
         self.handle = ""
 
@@ -224,7 +226,8 @@ class Tasks(ClientExtension):
         """Follow a task to its end."""
         self.handle = handle.task_id
         self.seen.append(handle.status)
-        params, answered = TaskParams(task_id=handle.task_id), set[str]()
+        params = TaskParams(task_id=handle.task_id)
+        answered = set[str]()
         if self.cancel:
             await context.session.send_request(
                 TaskRequest(method="tasks/cancel", params=params), mt.EmptyResult
@@ -411,7 +414,8 @@ async def test_a_task_can_be_canceled(world: World) -> None:
 
 async def test_the_handle_of_a_task_is_worth_nothing_to_others() -> None:
     """It is unknown to them, as is any other text."""
-    world, tasks = World(), Tasks(mt.ElicitResult(action="decline"))
+    world = World()
+    tasks = Tasks(mt.ElicitResult(action="decline"))
     async with world.serve(AuthGate(ApiKeyAuthenticator(KEYS))):
         async with world.connect(STATELESS, accept, "k-ada", tasks) as client:
             await client.call_tool("ask", {"message": "x"})

@@ -39,7 +39,8 @@ META = {
 @asynccontextmanager
 async def serve(limits: Limits) -> AsyncGenerator[httpx2.AsyncClient]:
     """Serve an agent with an MCP server beside it, and give a client of it."""
-    agent, port = Agent("office"), find_free_port()
+    agent = Agent("office")
+    port = find_free_port()
 
     @agent.skill("shout")
     async def shout(ctx: TaskContext) -> str:

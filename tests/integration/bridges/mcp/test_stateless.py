@@ -168,7 +168,8 @@ async def test_progress_is_status(toolbox: Toolbox) -> None:
 
 async def test_a_canceled_task_cancels_the_call(toolbox: Toolbox) -> None:
     """The tool is interrupted at the server."""
-    begun, cancelled = asyncio.Event(), asyncio.Event()
+    begun = asyncio.Event()
+    cancelled = asyncio.Event()
 
     async def wait(*_: object) -> mt.CallToolResult:
         begun.set()
@@ -303,7 +304,8 @@ async def test_a_restarted_server_is_found_again() -> None:
     """A call in flight ends with an unknown outcome, or is repeated if that does no harm; later
     ones work as soon as the server is back.
     """
-    toolbox, begun = Toolbox(), asyncio.Semaphore(0)
+    toolbox = Toolbox()
+    begun = asyncio.Semaphore(0)
 
     async def wait(*_: object) -> mt.CallToolResult:
         begun.release()

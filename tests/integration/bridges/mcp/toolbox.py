@@ -99,7 +99,8 @@ class Toolbox:
         self, _ctx: object, params: mt.PaginatedRequestParams | None
     ) -> mt.ListToolsResult:
         """List one tool on each page."""
-        names, at = [*self._tools], int((params and params.cursor) or 0)
+        names = [*self._tools]
+        at = int((params and params.cursor) or 0)
         page = [self._tools[name][0] for name in names[at : at + 1]]
         return mt.ListToolsResult(
             tools=page, next_cursor=str(at + 1) if at + 1 < len(names) else None
