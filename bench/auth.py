@@ -20,13 +20,13 @@ from a2a_runtime.agent import Agent
 from a2a_runtime.auth.authentication import Credentials, Identity
 from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, digest_key
 from a2a_runtime.auth.gate import AuthGate, Gate
-from a2a_runtime.auth.jwks import JwksKeys
-from a2a_runtime.auth.jwt_tokens import JwtAuthenticator, JwtValidation
-from a2a_runtime.auth.keys import keys_from_secret
-from a2a_runtime.caller import Caller
-from a2a_runtime.cards.cache import CardCache
-from a2a_runtime.crypto.card_signatures import CardSigner
-from a2a_runtime.crypto.keys import SigningKey
+from a2a_runtime.base.caller import Caller
+from a2a_runtime.features.keys.card_signatures import CardSigner
+from a2a_runtime.features.keys.jwks import JwksKeys
+from a2a_runtime.features.keys.jwt_tokens import JwtAuthenticator, JwtValidation
+from a2a_runtime.features.keys.signing import SigningKey
+from a2a_runtime.features.keys.verification import keys_from_secret
+from a2a_runtime.service.cards.cache import CardCache
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.token_issuer import AUDIENCE, ISSUER, TokenIssuer
 

@@ -35,7 +35,7 @@ from serving import (
     turns,
 )
 
-from a2a_runtime.stores.postgres import upgrade
+from a2a_runtime.features.postgres import upgrade
 from a2a_runtime.testing.embedded_postgres import DatabaseFactory, PostgresServer
 
 

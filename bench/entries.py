@@ -27,13 +27,13 @@ from litestar import Litestar
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.engine.handlers.context import TaskContext
 
 REQUESTS = 1000
 PACKAGES = (
     "a2a_runtime/http",
     "a2a_runtime/service",
-    "a2a_runtime/execution",
+    "a2a_runtime/engine",
     "a2a_runtime/stores",
     "a2a_runtime/streams",
     "a2a_runtime",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import asyncpg
 
-from a2a_runtime.caller import TaskScope
+from a2a_runtime.base.caller import TaskScope
 
 SCOPE = TaskScope("/bench", "acme", "ada")
 ROW = """SELECT

@@ -21,9 +21,9 @@ import asyncpg
 from fill import SCOPE, fill_postgres, fill_sqlite
 
 from a2a_contract.lifecycle import State
-from a2a_runtime.clock import SystemClock
+from a2a_runtime.base.clock import SystemClock
+from a2a_runtime.features.postgres import PostgresStore, upgrade
 from a2a_runtime.stores.models import TaskQuery
-from a2a_runtime.stores.postgres import PostgresStore, upgrade
 from a2a_runtime.stores.sql_store import SqlStore
 from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.testing.embedded_postgres import PostgresServer

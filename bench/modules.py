@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 from table import Row, show
 
-from a2a_runtime.bridges.apcore import async_serve
+from a2a_runtime.features.apcore import async_serve
 from a2a_runtime.testing.asgi_transport import run_app
 
 apcore: Any = import_module("apcore")

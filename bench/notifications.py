@@ -17,14 +17,14 @@ from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
 
 from a2a_contract.dialects import CANONICAL
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.engine import Engine, EngineOptions
-from a2a_runtime.execution.runner import Skills
-from a2a_runtime.execution.skill import Skill
+from a2a_runtime.engine.engine import Engine, EngineOptions
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.engine.handlers.skill import Skill
+from a2a_runtime.engine.runner import Skills
+from a2a_runtime.features.postgres import PostgresStore, upgrade
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.models import NewTask
-from a2a_runtime.stores.postgres import PostgresStore, upgrade
-from a2a_runtime.streams.notifier import InProcessNotifier, Notifier
+from a2a_runtime.stores.notifier import InProcessNotifier, Notifier
 from a2a_runtime.testing.agent import CALLER, SURFACE, build_user_message
 from a2a_runtime.testing.embedded_postgres import PostgresServer
 

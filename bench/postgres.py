@@ -26,13 +26,13 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from a2a_contract.lifecycle import INITIAL, State
 from a2a_contract.v1_0 import Artifact, Message, Part, Role
-from a2a_runtime.caller import TaskScope
-from a2a_runtime.clock import SystemClock
-from a2a_runtime.ids import IdGenerator
+from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.base.clock import SystemClock
+from a2a_runtime.base.ids import IdGenerator
+from a2a_runtime.features.postgres import PoolSettings, PostgresStore, upgrade
+from a2a_runtime.features.postgres.pipeline import StatementPipeline
 from a2a_runtime.stores import changes, fragments
 from a2a_runtime.stores.models import NewTask, TaskChange
-from a2a_runtime.stores.postgres import PoolSettings, PostgresStore, upgrade
-from a2a_runtime.stores.postgres.pipeline import StatementPipeline
 from a2a_runtime.testing.embedded_postgres import PostgresServer
 from a2a_runtime.testing.store_contract.case import write_artifact
 

@@ -1,4 +1,5 @@
-"""What serving costs over gRPC: beside a2a-sdk over gRPC, a bare ``grpc.aio`` server with classes
+"""What serving costs over gRPC: beside a2a-sdk over gRPC, a bare ``features.grpc.aio`` server with
+classes
 of protocol buffers, and our own JSON-RPC.
 
 Servers on one core, the load on the other: calls in flight on one connection, with bytes that are
@@ -27,7 +28,7 @@ from serving import message, stream
 
 from a2a_contract import protobuf
 from a2a_contract.protobuf_values import write_message
-from a2a_runtime.protobuf import parse_message
+from a2a_runtime.features.grpc.messages import parse_message
 
 SECONDS = 0.8
 ROUNDS = 5

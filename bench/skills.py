@@ -39,7 +39,7 @@ made = type("Made", (service.HundredService,), {name: (lambda self, request, ctx
 surfaces = make_surfaces(made)
 app = create_app(*surfaces)
 started = time.perf_counter() - start
-from a2a_runtime.cards.cache import Cards
+from a2a_runtime.service.cards.cache import Cards
 start = time.perf_counter()
 body = Cards(surfaces[0]).get("v1_0", "http://localhost").body
 print(started, time.perf_counter() - start, len(body))

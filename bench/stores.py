@@ -26,8 +26,8 @@ from typing import Protocol, TypeVar
 from a2a_contract.dialects import CANONICAL
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Part, Role
-from a2a_runtime.caller import TaskScope
-from a2a_runtime.ids import IdGenerator
+from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.base.ids import IdGenerator
 from a2a_runtime.stores import Store
 from a2a_runtime.stores.base import DEFAULT_OPTIONS
 from a2a_runtime.stores.memory import MemoryStore

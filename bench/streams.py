@@ -21,11 +21,11 @@ from pathlib import Path
 from a2a_contract.dialects import CANONICAL
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Part, Role
-from a2a_runtime.caller import TaskScope
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.engine import Engine, EngineOptions
-from a2a_runtime.execution.runner import Skills
-from a2a_runtime.execution.skill import Skill
+from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.engine.engine import Engine, EngineOptions
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.engine.handlers.skill import Skill
+from a2a_runtime.engine.runner import Skills
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.memory import MemoryStore
@@ -132,7 +132,7 @@ async def engine_on(store: Store) -> AsyncIterator[Engine]:
 @contextmanager
 def stores() -> Iterator[dict[str, Store]]:
     """Make one store of each kind."""
-    from a2a_runtime.stores.postgres import PostgresStore, upgrade  # noqa: PLC0415 - named where it is needed
+    from a2a_runtime.features.postgres import PostgresStore, upgrade  # noqa: PLC0415 - named where it is needed
 
     with tempfile.TemporaryDirectory() as folder, PostgresServer() as server:
         databases = DatabaseFactory(server.url, upgrade)

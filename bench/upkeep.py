@@ -22,17 +22,17 @@ from fill import SCOPE, fill_postgres, fill_sqlite
 from a2a_contract.dialects import CANONICAL
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Part, Role
-from a2a_runtime.clock import SystemClock
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.engine import Engine, EngineOptions
-from a2a_runtime.execution.runner import Skills
-from a2a_runtime.execution.skill import Skill
+from a2a_runtime.base.clock import SystemClock
+from a2a_runtime.engine.engine import Engine, EngineOptions
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.engine.handlers.skill import Skill
+from a2a_runtime.engine.runner import Skills
+from a2a_runtime.features.postgres import upgrade
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores import Store
 from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.factory import create_store
 from a2a_runtime.stores.models import NewTask, TaskQuery
-from a2a_runtime.stores.postgres import upgrade
 from a2a_runtime.stores.sql_store import SqlStore
 from a2a_runtime.testing.embedded_postgres import PostgresServer
 

@@ -1,4 +1,5 @@
-"""The limit over gRPC: ``grpc.aio`` that reads classes of protocol buffers and answers with them,
+"""The limit over gRPC: ``features.grpc.aio`` that reads classes of protocol buffers and answers
+with them,
 with a dict for a store, and does nothing else.
 """
 
@@ -12,7 +13,7 @@ from typing import Any
 import grpc
 from grpc.aio import server as create_server
 
-from a2a_runtime.protobuf import message_class
+from a2a_runtime.features.grpc.messages import message_class
 
 PACKAGE = "lf.a2a.v1"
 Task, Answer, Event = (

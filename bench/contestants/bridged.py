@@ -6,11 +6,11 @@ from typing import Any
 
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
+from a2a_runtime.features.sources import SkillDescriptor
 from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.skills.contract import SkillContract
 from a2a_runtime.skills.handlers import UnaryHandler
 from a2a_runtime.skills.schema import TypedSchema
-from a2a_runtime.sources import SkillDescriptor
 from a2a_runtime.testing.skill_source import FunctionSource
 
 INPUT = {"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"]}

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.app import create_app
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.settings import Settings
 
 agent = Agent("ours", description="Says the same.", capabilities=Capabilities(streaming=True))

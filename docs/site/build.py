@@ -40,7 +40,7 @@ API_PACKAGES = (
         "a2a_runtime.surface",
         "a2a_runtime.plugin",
         "a2a_runtime.starlette",
-        "a2a_runtime.execution.context",
+        "a2a_runtime.engine.handlers.context",
     ),
     *(
         "a2a_runtime.client.client",
@@ -51,14 +51,14 @@ API_PACKAGES = (
     ),
     *(
         "a2a_runtime.client.oauth",
-        "a2a_runtime.typed_client.client",
-        "a2a_runtime.typed_client.conversation",
-        "a2a_runtime.typed_client.errors",
+        "a2a_runtime.client.typed.client",
+        "a2a_runtime.client.typed.conversation",
+        "a2a_runtime.client.typed.errors",
     ),
     *(
         "a2a_runtime.auth.authenticators",
         "a2a_runtime.auth.gate",
-        "a2a_runtime.push.verification",
+        "a2a_runtime.features.push.verification",
         "a2a_runtime.testing.agent",
     ),
     *("a2a_runtime.stores.base", "a2a_runtime.errors", "a2a_contract.errors"),

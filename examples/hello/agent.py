@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from a2a_runtime.agent import Agent
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.engine.handlers.context import TaskContext
 
 agent = Agent("hello", description="Greets people, and spells what they say.")
 

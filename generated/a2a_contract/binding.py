@@ -26,7 +26,8 @@ from .base import (
 )
 from .json_types import is_json_object
 
-# Row types of ``operations.py``: an operation independent of dialects, and its methods and paths in one dialect.
+# Row types of ``operations.py``: an operation independent of dialects, and its methods and paths in
+# one dialect.
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,9 @@ class DialectCall:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operation of an agent; ``service_method`` is its name in ``AgentService``, ``capability`` is what the agent's card must declare."""
+    """An operation of an agent; ``service_method`` is its name in ``AgentService``, ``capability``
+    is what the agent's card must declare.
+    """
 
     name: str
     service_method: str
@@ -82,7 +85,9 @@ def encode_as_is(request: WireModel) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class ResponseReader(Generic[Answer]):
-    """The result of an operation in a dialect: the type of its JSON, and the function that translates it."""
+    """The result of an operation in a dialect: the type of its JSON, and the function that
+    translates it.
+    """
 
     result: TypeForm
     read: Callable[[Any], Answer] = identity
@@ -94,7 +99,9 @@ class ResponseReader(Generic[Answer]):
 
 @dataclass(frozen=True, slots=True)
 class Binding(Generic[Theirs, Ours, Answer]):
-    """An operation in one dialect: its request model, and the functions that parse and write requests and, where they exist, results."""
+    """An operation in one dialect: its request model, and the functions that parse and write
+    requests and, where they exist, results.
+    """
 
     operation: Operation
     dialect: str
@@ -109,33 +116,46 @@ class Binding(Generic[Theirs, Ours, Answer]):
     """Members that clients write elsewhere, each with the path of its place."""
 
     def parse(self, request: Theirs) -> Ours:
-        """Translate a request to the canonical one, or raise every missing requirement with its place."""
+        """Translate a request to the canonical one, or raise every missing requirement with its
+        place.
+        """
         if not meets_requirements(request, self.requirements):
             check_requirements(request, self.requirements)
         return self.translate(request)
 
     def mend(self, members: Mapping[str, object]) -> dict[str, object] | None:
-        """Move misplaced members of an invalid request to their places; ``None`` if there are none, or the places are taken."""
+        """Move misplaced members of an invalid request to their places; ``None`` if there are none,
+        or the places are taken.
+        """
         mended = dict(members)
         for name, place in self.misplaced:
             if name in mended and (moved := _put(mended, place, mended[name])) is not None:
                 mended = {key: value for key, value in moved.items() if key != name}
-        return None if mended == members else mended
+        if mended == members:
+            return None
+        return mended
 
 
 def _put(
     members: Mapping[str, object], place: tuple[str, ...], value: object
 ) -> dict[str, object] | None:
-    """Return members with a value at a free place; ``None`` if the place is taken or not within objects."""
+    """Return members with a value at a free place; ``None`` if the place is taken or not within
+    objects.
+    """
     name, *rest = place
     if not rest:
-        return None if name in members else {**members, name: value}
+        if name in members:
+            return None
+        return {**members, name: value}
     inner = members.get(name)
     put = _put(inner, tuple(rest), value) if is_json_object(inner) else None
-    return None if put is None else {**members, name: put}
+    if put is None:
+        return None
+    return {**members, name: put}
 
 
-AnyBinding: TypeAlias = "Binding[Any, Any, Any]"  # a table holds bindings of all types; each row was type-checked where it was defined
+# a table holds bindings of all types; each row was type-checked where it was defined
+AnyBinding: TypeAlias = "Binding[Any, Any, Any]"
 
 
 def serialize_as_is(answer: Encoded[Answer]) -> bytes:
@@ -154,12 +174,16 @@ def encode_empty(_: WireModel) -> dict[str, object]:
 
 
 def serialize_with(write: Callable[[JsonMembers], object]) -> Callable[[Encoded[Answer]], bytes]:
-    """Return a function that serializes a result by a translation, which makes the dialect's JSON of the canonical JSON, without any model."""
+    """Return a function that serializes a result by a translation, which makes the dialect's JSON
+    of the canonical JSON, without any model.
+    """
     return lambda answer: to_json(write(from_json(answer.json)))
 
 
 def read_with(model: type[Ours], read: Callable[[Any], dict[str, object]]) -> Callable[[Any], Ours]:
-    """Return a function that builds a canonical request or result of the members that a translation reads."""
+    """Return a function that builds a canonical request or result of the members that a translation
+    reads.
+    """
     return lambda theirs: model.__pydantic_validator__.validate_python(read(theirs))
 
 

@@ -12,7 +12,9 @@ NO_SCHEMA: Final[CoreSchema] = {}
 
 
 def unwrap(schema: CoreSchema, definitions: dict[str, CoreSchema]) -> CoreSchema:
-    """Unwrap the schemas around a schema that add no step; the definitions on the way are added to ``definitions``."""
+    """Unwrap the schemas around a schema that add no step; the definitions on the way are added to
+    ``definitions``.
+    """
     while True:
         match schema.get("type"):
             case "definitions":

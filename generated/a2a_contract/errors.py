@@ -195,7 +195,9 @@ class TaskIdInUseError(TaskError):
 
 
 class TaskGenerationMismatchError(TaskError):
-    """The task is not at the generation that the message names: it has changed since its sender read it."""
+    """The task is not at the generation that the message names: it has changed since its sender
+    read it.
+    """
 
     default_message = "Task has changed"
 

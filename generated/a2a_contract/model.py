@@ -34,7 +34,8 @@ class WireModel(BaseModel):
 
     def to_json(self) -> bytes:
         """Serialize the object as JSON."""
-        # Straight from Pydantic's serializer: `model_dump_json` decodes the bytes to text, which every caller would encode again.
+        # Straight from Pydantic's serializer: `model_dump_json` decodes the bytes to text, which
+        # every caller would encode again.
         return self.__pydantic_serializer__.to_json(self, by_alias=True, exclude_none=True)
 
     def to_dict(self) -> dict[str, object]:
@@ -61,7 +62,9 @@ class Oneof(WireModel):
     __oneof__: ClassVar[frozenset[str]] = frozenset()
     """The members, by their Python names."""
     __oneof_is_optional__: ClassVar[bool] = False
-    """True if none of them is accepted too: writers send it where their dialect has no member for a value."""
+    """True if none of them is accepted too: writers send it where their dialect has no member for a
+    value.
+    """
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
@@ -75,7 +78,9 @@ class Oneof(WireModel):
         return self
 
     def _settle(self, present: int) -> None:
-        """Accept None as the JSON value `null` where no other member is present; reject everything else."""
+        """Accept None as the JSON value `null` where no other member is present; reject everything
+        else.
+        """
         fields = type(self).model_fields
         members = [name for name in fields if name in self.__oneof__]
         null = next(
@@ -113,8 +118,12 @@ class Encoded(Generic[T]):
         json: bytes | tuple[bytes, ...] | Callable[[], bytes] | None,
         model: T | None = None,
     ) -> None:
-        """Wrap JSON that a model of this type wrote, in one piece or several, a function that returns it when it is first needed, or a model."""
-        self._type, self._json, self._model = of, json, model
+        """Wrap JSON that a model of this type wrote, in one piece or several, a function that
+        returns it when it is first needed, or a model.
+        """
+        self._type = of
+        self._json = json
+        self._model = model
 
     @staticmethod
     def of(model: M) -> "Encoded[M]":
@@ -146,7 +155,9 @@ class Encoded(Generic[T]):
     @property
     def pieces(self) -> tuple[bytes, ...]:
         """Return the value as JSON, in one or several pieces, which can be sent without a copy."""
-        return self._json if isinstance(self._json, tuple) else (self.json,)
+        if isinstance(self._json, tuple):
+            return self._json
+        return (self.json,)
 
     def __repr__(self) -> str:
         return f"Encoded({self._type.__name__})"
@@ -165,18 +176,23 @@ class WireEnum(StrEnum):
     def _missing_(cls, value: object) -> Self | None:
         # By exact type: True equals 1 but is no number of a word.
         word = cls.__reads__.get(value) if type(value) is str or type(value) is int else None
-        return None if word is None else cls(word)
+        if word is None:
+            return None
+        return cls(word)
 
 
 class OpenEnum(WireEnum):
-    """A word of a list that may grow: an unknown word is kept as it is, for the lifetime of its references."""
+    """A word of a list that may grow: an unknown word is kept as it is, for the lifetime of its
+    references.
+    """
 
     @classmethod
     def _missing_(cls, value: object) -> Self | None:
         known = super()._missing_(value)
         if known is not None or not isinstance(value, str):
             return known
-        # Not entered into the enumeration: words come from untrusted callers, and the enumeration is never freed.
+        # Not entered into the enumeration: words come from untrusted callers, and the enumeration
+        # is never freed.
         unknown = str.__new__(cls, value)
         unknown._name_ = value
         unknown._value_ = value

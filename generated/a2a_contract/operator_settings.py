@@ -9,19 +9,29 @@ class OperatorSettings:
     """Operator settings; ``schemas/settings.json`` has their limits."""
 
     store: str = field(default="memory", repr=False)
-    """``memory``, ``sqlite:///file``, ``postgresql://…``, or ``module:attribute`` for a store of your own"""
+    """``memory``, ``sqlite:///file``, ``postgresql://…``, or ``module:attribute`` for a store of
+    your own
+    """
     grpc: str = ""
-    """Address for gRPC, ``host:port``, of the only surface or of the one that has a gRPC port; empty for none. Needs the extra ``grpc``."""
+    """Address for gRPC, ``host:port``, of the only surface or of the one that has a gRPC port;
+    empty for none. Needs the extra ``grpc``.
+    """
     open: bool = False
-    """Let every client call surfaces without a gate also from other machines; without it, such a surface is served on this machine only."""
+    """Let every client call surfaces without a gate also from other machines; without it, such a
+    surface is served on this machine only.
+    """
     store_direct: str = field(default="", repr=False)
-    """Address of the Postgres server itself, for notifications and workers, where ``A2A_STORE`` is that of a pooler such as PgBouncer."""
+    """Address of the Postgres server itself, for notifications and workers, where ``A2A_STORE``
+    is that of a pooler such as PgBouncer.
+    """
     sqlite_synchronous: str = "full"
-    """Commits of a SQLite file that are on the disk when they are acknowledged: all (``full``), or, at a power failure, all but the last
-    (``normal``).
+    """Commits of a SQLite file that are on the disk when they are acknowledged: all (``full``),
+    or, at a power failure, all but the last (``normal``).
     """
     runs_on: str = "process"
-    """Place of the runs of skills that name none: this ``process``, or ``workers`` (``a2a-gen worker``; Postgres only)."""
+    """Place of the runs of skills that name none: this ``process``, or ``workers`` (``a2a-gen
+    worker``; Postgres only).
+    """
     shutdown_grace: float = 30.0
     """Time that running tasks have to end when the process shuts down."""
     cancel_grace: float = 5.0
@@ -29,11 +39,15 @@ class OperatorSettings:
     cancel_timeout: float = 5.0
     """Time that a cancel request waits for the handler; then it returns the task as it is."""
     long_poll_timeout: float = 20.0
-    """Time that a read of a task waits for a change, if its client knows the present generation; below the timeouts of proxies."""
+    """Time that a read of a task waits for a change, if its client knows the present generation;
+    below the timeouts of proxies.
+    """
     lease_renew_interval: float = 1.0
     """Interval at which the process renews its lease and reads cancel requests."""
     lease_duration: float = 15.0
-    """Time without a renewal after which other processes take over the tasks of a process; at least three renewal intervals."""
+    """Time without a renewal after which other processes take over the tasks of a process; at
+    least three renewal intervals.
+    """
     orphan_scan_interval: float = 2.0
     """Interval at which the process looks for orphans: tasks without a live process."""
     cleanup_interval: float = 10.0
@@ -41,25 +55,36 @@ class OperatorSettings:
     task_retention: float = 604800.0
     """Time for which a task is kept after its end; 0: for ever."""
     mesh_task_retention: float = 300.0
-    """Time for which a task of the mesh dialect is kept after its end, if a surface has it at the start; 0: as long as others."""
+    """Time for which a task of the mesh dialect is kept after its end, if a surface has it at
+    the start; 0: as long as others.
+    """
     conversation_retention: float = 2592000.0
-    """Time for which messages and state of a conversation are kept, also longer than its tasks; 0: for ever."""
+    """Time for which messages and state of a conversation are kept, also longer than its tasks;
+    0: for ever.
+    """
     max_conversation_messages: int = 100
     """Messages of a conversation that are kept longer than their tasks, the newest."""
     memory_max_tasks: int = 100000
-    """Tasks in a memory store, and conversations that outlive theirs; then the task that ended first of the caller who holds most is deleted, and
-    its conversation with its last task.
+    """Tasks in a memory store, and conversations that outlive theirs; then the task that ended
+    first of the caller who holds most is deleted, and its conversation with its last task.
     """
     memory_max_bytes: int = 1000000000
-    """Bytes of content in a memory store; then those of the caller who holds most are deleted: the tasks that ended first, then conversations."""
+    """Bytes of content in a memory store; then those of the caller who holds most are deleted:
+    the tasks that ended first, then conversations.
+    """
     memory_caller_share: float = 0.25
-    """Share of a memory store, of its tasks and of its bytes, that unfinished tasks of one caller may take; then their messages are refused.
-    Anonymous callers count by address. 1: all of it.
+    """Share of a memory store, of its tasks and of its bytes, that unfinished tasks of one
+    caller may take; then their messages are refused. Anonymous callers count by address. 1:
+    all of it.
     """
     max_caller_streams: int = 0
-    """Open streams of one caller in one process, on each surface; 0: as many as the limits of the surface allow."""
+    """Open streams of one caller in one process, on each surface; 0: as many as the limits of
+    the surface allow.
+    """
     max_caller_open_tasks: int = 0
-    """Tasks of one caller that have not ended, on each surface; 0: as many as the limits of the surface allow."""
+    """Tasks of one caller that have not ended, on each surface; 0: as many as the limits of the
+    surface allow.
+    """
     max_chain_depth: int = 8
     """Agents in a chain of calls, this one included; a message of a longer chain is refused."""
     deadline_check_interval: float = 0.25
@@ -67,21 +92,29 @@ class OperatorSettings:
     working_delay: float = 0.02
     """Time after which a handler that has written nothing is shown as working."""
     store_retry_timeout: float = 30.0
-    """Time for which writes and streams are retried while the store is unavailable; then running tasks are handed over."""
+    """Time for which writes and streams are retried while the store is unavailable; then running
+    tasks are handed over.
+    """
     job_poll_interval: float = 1.0
     """Interval at which the progress of background jobs is read."""
     stream_buffer_events: int = 512
     """Number of latest events that are kept in memory for each followed task."""
     tune_gc: bool = True
-    """Freeze Python's garbage collector at start; in apps of ``create_app`` also run it less often."""
+    """Freeze Python's garbage collector at start; in apps of ``create_app`` also run it less
+    often.
+    """
     outbound_hosts: tuple[str, ...] = ()
-    """The only hosts for webhooks and files, ``*.example.com`` for all below it; empty: every public host."""
+    """The only hosts for webhooks and files, ``*.example.com`` for all below it; empty: every
+    public host.
+    """
     outbound_networks: tuple[str, ...] = ()
     """Private networks in which webhooks and files are allowed: ``10.1.0.0/16``."""
     outbound_ports: tuple[int, ...] = (443, 8443)
     """Allowed ports of webhooks and files."""
     outbound_allow_loopback: bool = False
-    """For development only: allow webhooks and files on this machine, there also over plain HTTP and on every port."""
+    """For development only: allow webhooks and files on this machine, there also over plain HTTP
+    and on every port.
+    """
     outbound_timeout: float = 15.0
     """Timeout of one webhook request, or of fetching one file."""
     outbound_max_bytes: int = 10000000
@@ -91,7 +124,9 @@ class OperatorSettings:
     push_max_delay: float = 900.0
     """Longest delay between two attempts of a webhook request."""
     push_jitter: float = 0.25
-    """Part of such a delay that is added at random, so that many retries do not meet; 0 adds nothing."""
+    """Part of such a delay that is added at random, so that many retries do not meet; 0 adds
+    nothing.
+    """
     push_max_attempts: int = 20
     """Attempts after which a webhook has failed and gets no more requests."""
     push_concurrency: int = 64
@@ -103,7 +138,9 @@ class OperatorSettings:
     cors_origins: tuple[str, ...] = ()
     """Origins whose pages may call the agent from a browser; empty: only its own."""
     allowed_hosts: tuple[str, ...] = ()
-    """Names of hosts at which browsers may call the agent, besides those of its URL and of this machine."""
+    """Names of hosts at which browsers may call the agent, besides those of its URL and of this
+    machine.
+    """
     hsts_seconds: int = 0
     """Time for which browsers use TLS only (``Strict-Transport-Security``); 0: no header."""
     log_level: str = "info"
@@ -113,16 +150,22 @@ class OperatorSettings:
     access_log: bool = True
     """Log every request of ``a2a-gen serve``."""
     health_path: str = "/"
-    """Path below which ``/livez``, ``/readyz``, ``/ready`` and ``/health`` are; ``off``: there are none."""
+    """Path below which ``/livez``, ``/readyz``, ``/ready`` and ``/health`` are; ``off``: there
+    are none.
+    """
     explorer: bool = False
     """Serve the explorer at /explorer: a page to see, try and debug the agents of the app."""
     metrics_path: str = "off"
     """Path of the metrics, ``/metrics``; ``off``: none are collected."""
     metrics_skills: bool = False
-    """Tell the ids of skills in the metrics, to every reader of the path: for a port that only your network reaches. Without it, all skills are
-    counted together.
+    """Tell the ids of skills in the metrics, to every reader of the path: for a port that only
+    your network reaches. Without it, all skills are counted together.
     """
     traces: str = "auto"
-    """Spans over OpenTelemetry (extra ``otel``): ``auto`` if the process has a tracer provider, ``on``, or ``off``."""
+    """Spans over OpenTelemetry (extra ``otel``): ``auto`` if the process has a tracer provider,
+    ``on``, or ``off``.
+    """
     encryption_keys: tuple[str, ...] = field(default=(), repr=False)
-    """Keys that encrypt the secrets of webhooks in the store: 32 bytes each, as base64. The first one encrypts, all of them decrypt."""
+    """Keys that encrypt the secrets of webhooks in the store: 32 bytes each, as base64. The
+    first one encrypts, all of them decrypt.
+    """

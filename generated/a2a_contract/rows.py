@@ -10,7 +10,9 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A later patch of a version: the gRPC statuses of errors of capabilities that differ, and the usual media type over HTTP+JSON."""
+    """A later patch of a version: the gRPC statuses of errors of capabilities that differ, and the
+    usual media type over HTTP+JSON.
+    """
 
     name: str
     statuses: tuple[tuple[str, str], ...]
@@ -19,10 +21,11 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """A dialect of the protocol; ``form_of`` names the dialect whose version and paths it shares, ``error_body`` the format of errors over HTTP+JSON.
+    """A dialect of the protocol; ``form_of`` names the dialect whose version and paths it shares,
+    ``error_body`` the format of errors over HTTP+JSON.
 
-    ``bases`` names the older versions to which it adds members, the nearest one first. It has all methods and paths of them, and only its own version
-    selects it.
+    ``bases`` names the older versions to which it adds members, the nearest one first. It has all
+    methods and paths of them, and only its own version selects it.
     """
 
     name: str
@@ -35,7 +38,9 @@ class Dialect:
     error_body: str
     card_paths: tuple[str, ...]
     stream_errors_as_events: bool = False
-    """True if a streaming call over JSON-RPC that fails before its first event is answered by an event stream with the error."""
+    """True if a streaming call over JSON-RPC that fails before its first event is answered by an
+    event stream with the error.
+    """
     profiles: tuple[Profile, ...] = ()
     bases: tuple[str, ...] = ()
     is_draft: bool = False
@@ -44,11 +49,15 @@ class Dialect:
     @property
     def extends(self) -> str | None:
         """The older version to which it adds members."""
-        return self.bases[0] if self.bases else None
+        if self.bases:
+            return self.bases[0]
+        return None
 
     @property
     def home(self) -> str:
-        """The name of the dialect whose paths and cards it has: its own, or that of the one that it is a form of or extends."""
+        """The name of the dialect whose paths and cards it has: its own, or that of the one that it
+        is a form of or extends.
+        """
         return self.form_of or (self.bases[-1] if self.bases else self.name)
 
     @property
@@ -63,7 +72,9 @@ class Dialect:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A value that a client sends beside its request, in any of several headers or query parameters."""
+    """A value that a client sends beside its request, in any of several headers or query
+    parameters.
+    """
 
     headers: tuple[str, ...]
     description: str
@@ -78,7 +89,9 @@ class PublicError(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ErrorRow:
-    """The codes of an error; ``message`` is set where a dialect has a text of its own, and ``dialects`` holds the rows that differ."""
+    """The codes of an error; ``message`` is set where a dialect has a text of its own, and
+    ``dialects`` holds the rows that differ.
+    """
 
     code: int
     http: int
@@ -93,8 +106,12 @@ class ErrorRow:
         return self.dialects.get(dialect, self)
 
     def text(self, error: PublicError) -> str:
-        """Return the public text of an error: the dialect's own if the error has the details that it names, else the error's."""
+        """Return the public text of an error: the dialect's own if the error has the details that
+        it names, else the error's.
+        """
         try:
-            return error.message if self.message is None else self.message.format_map(error.details)
+            if self.message is None:
+                return error.message
+            return self.message.format_map(error.details)
         except KeyError:
             return error.message

@@ -6,7 +6,7 @@ so that one name does not load the others.
 
 from typing import TYPE_CHECKING
 
-from a2a_runtime.importing import names_by_module
+from a2a_runtime.base.importing import names_by_module
 
 if TYPE_CHECKING:
     from a2a_runtime.agent import Agent, Capabilities
@@ -15,11 +15,9 @@ if TYPE_CHECKING:
     from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, digest_key
     from a2a_runtime.auth.gate import AuthGate, OpenGate, PresenceGate
     from a2a_runtime.auth.host import host_user
-    from a2a_runtime.auth.jwks import JwksKeys, OidcKeys
-    from a2a_runtime.auth.jwt_tokens import JwtAuthenticator, JwtValidation
-    from a2a_runtime.auth.keys import keys_from_pem, keys_from_secret
     from a2a_runtime.auth.rate_limit import ANY_OPERATION, RateLimit, RateLimiter
-    from a2a_runtime.caller import Caller
+    from a2a_runtime.base.caller import Caller
+    from a2a_runtime.base.logs import build_formatter
     from a2a_runtime.client import (
         GRPC,
         A2AClient,
@@ -31,20 +29,22 @@ if TYPE_CHECKING:
         TrustedIssuers,
     )
     from a2a_runtime.client.signatures import CardVerifier
-    from a2a_runtime.crypto.card_signatures import TrustStore
+    from a2a_runtime.engine.handlers.context import TaskContext
+    from a2a_runtime.engine.handlers.jobs import BackgroundJob
+    from a2a_runtime.engine.handlers.results import LastChunk
+    from a2a_runtime.engine.handlers.usage import read_usage
     from a2a_runtime.errors import TaskNotAcceptingMessagesError
-    from a2a_runtime.execution.context import TaskContext
-    from a2a_runtime.execution.jobs import BackgroundJob
-    from a2a_runtime.execution.results import LastChunk
-    from a2a_runtime.execution.usage import read_usage
+    from a2a_runtime.features.grpc.options import GrpcOptions
+    from a2a_runtime.features.keys.card_signatures import TrustStore
+    from a2a_runtime.features.keys.jwks import JwksKeys, OidcKeys
+    from a2a_runtime.features.keys.jwt_tokens import JwtAuthenticator, JwtValidation
+    from a2a_runtime.features.keys.verification import keys_from_pem, keys_from_secret
+    from a2a_runtime.features.push.verification import TrustedSender
+    from a2a_runtime.features.sources import SkillDescriptor, SkillSource
     from a2a_runtime.http.access_log import AccessLog
-    from a2a_runtime.interfaces import GrpcOptions
     from a2a_runtime.local import connect, release
-    from a2a_runtime.logs import build_formatter
     from a2a_runtime.plugin import A2APlugin
-    from a2a_runtime.push.verification import TrustedSender
     from a2a_runtime.settings import Settings
-    from a2a_runtime.sources import SkillDescriptor, SkillSource
     from a2a_runtime.starlette import mount_agents
     from a2a_runtime.surface import Limits, RouteOptions, Surface
 

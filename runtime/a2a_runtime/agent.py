@@ -30,15 +30,15 @@ from a2a_contract.v1_0 import (
     SecurityScheme,
 )
 from a2a_runtime.auth.gate import SchemeRequirement, to_security_requirement
-from a2a_runtime.caller import Caller
-from a2a_runtime.execution.injection import ProcessDependencies
-from a2a_runtime.execution.placement import DEFAULT_QUEUE, Placement, RunRetryPolicy, WorkerOptions
-from a2a_runtime.execution.providers import CONTEXT, Provider
-from a2a_runtime.execution.skill import HandlerKind, ReplyKind, Skill
+from a2a_runtime.base.caller import Caller
+from a2a_runtime.engine.handlers.injection import ProcessDependencies
+from a2a_runtime.engine.handlers.providers import CONTEXT, Provider
+from a2a_runtime.engine.handlers.skill import HandlerKind, ReplyKind, Skill
+from a2a_runtime.engine.placement import DEFAULT_QUEUE, Placement, RunRetryPolicy, WorkerOptions
 from a2a_runtime.skills.contract import AnyContract
 
 if TYPE_CHECKING:
-    from a2a_runtime.sources.port import SkillSource
+    from a2a_runtime.features.sources.port import SkillSource
 
 AnyHandler = TypeVar("AnyHandler", bound=Callable[..., object])
 
@@ -403,7 +403,7 @@ class Agent:
 
     def provide(self, **functions: Callable[..., object]) -> None:
         """Declare dependencies that live as long as the process; handlers take them by parameter
-        name, see ``execution.providers``.
+        name, see ``engine.handlers.providers``.
         """
         self._declare(functions, per_run=False)
 

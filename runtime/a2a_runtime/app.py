@@ -12,20 +12,20 @@ import os
 from functools import cache
 from pathlib import Path
 
-from a2a_runtime.importing import explain_missing
+from a2a_runtime.base.importing import explain_missing
 
 with explain_missing(__name__):
     from litestar import Litestar
 
 from a2a_runtime.agent import Agent
-from a2a_runtime.garbage_collection import GcTuningPlugin
-from a2a_runtime.heartbeat.registration import MeshConfig
+from a2a_runtime.features.grpc.options import GrpcOptions
+from a2a_runtime.features.heartbeat.registration import MeshConfig
+from a2a_runtime.features.openapi.page import build_openapi_config
+from a2a_runtime.features.project.loader import load_project
 from a2a_runtime.http.exact_paths import ShortcutApp, install_shortcut
+from a2a_runtime.http.garbage_collection import GcTuningPlugin
 from a2a_runtime.http.middleware import HstsMiddleware, build_cors_config
-from a2a_runtime.http.openapi_page import build_openapi_config
-from a2a_runtime.interfaces import GrpcOptions
 from a2a_runtime.plugin import A2APlugin
-from a2a_runtime.project.loader import load_project
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
 from a2a_runtime.surface import Surface

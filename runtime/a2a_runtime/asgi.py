@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeAlias, Unpack
 
-from a2a_runtime.importing import explain_missing
+from a2a_runtime.base.importing import explain_missing
 
 with explain_missing(__name__):
     from litestar import Litestar

@@ -17,7 +17,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from a2a_runtime.importing import explain_missing
+from a2a_runtime.base.importing import explain_missing
 
 with explain_missing(__name__):
     from litestar import Litestar
@@ -30,16 +30,18 @@ from a2a_contract.dialects import MESH
 from a2a_runtime.agent import Agent
 from a2a_runtime.auth.gate import Gate
 from a2a_runtime.auth.host import HostCaller
-from a2a_runtime.cards.extensions import METADATA_PATH
-from a2a_runtime.catalog import CATALOG_PATH
-from a2a_runtime.clock import SystemClock
-from a2a_runtime.exposure import check_exposure, log_callers
-from a2a_runtime.garbage_collection import GcTuningPlugin, freeze_objects, start_last
-from a2a_runtime.heartbeat.registration import MeshConfig, MeshSurfaces
-from a2a_runtime.http.catalog import build_catalog_route
+from a2a_runtime.base.clock import SystemClock
+from a2a_runtime.features.catalog.document import CATALOG_PATH
+from a2a_runtime.features.catalog.route import build_catalog_route
+from a2a_runtime.features.grpc.options import GrpcOptions, check_grpc
+from a2a_runtime.features.heartbeat.registration import MeshConfig, MeshSurfaces
+from a2a_runtime.features.mesh.service import check_surface
+from a2a_runtime.features.openapi.document import extend_openapi
 from a2a_runtime.http.dispatcher import Backend, Dispatcher
 from a2a_runtime.http.endpoints import SurfaceEndpoints
 from a2a_runtime.http.exact_paths import find_exact_paths, install_shortcut
+from a2a_runtime.http.exposure import check_exposure, log_callers
+from a2a_runtime.http.garbage_collection import GcTuningPlugin, freeze_objects, start_last
 from a2a_runtime.http.health import HealthCheck, ProcessHealth, register_health_routes
 from a2a_runtime.http.host_routes import adapt_routes
 from a2a_runtime.http.mounting import (
@@ -53,11 +55,9 @@ from a2a_runtime.http.mounting import (
     register_routes,
     unregister_routes,
 )
-from a2a_runtime.http.openapi import extend_openapi
 from a2a_runtime.http.resource_metadata import build_keys_route, build_metadata_route
-from a2a_runtime.interfaces import GrpcOptions, check_grpc
-from a2a_runtime.mesh.service import check_surface
-from a2a_runtime.runtime import JWKS_PATH, OFF, AgentRuntime, ProcessKeys
+from a2a_runtime.process import JWKS_PATH, OFF, AgentRuntime, ProcessKeys
+from a2a_runtime.service.cards.declarations import METADATA_PATH
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.factory import check_store, is_shared, try_store
@@ -198,7 +198,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
             SurfaceEndpoints(surface, self._mesh_surfaces.public_urls) for surface in self.surfaces
         ]
         if self.settings.explorer:
-            from a2a_runtime.explorer.mounted import build_explorer_routes  # noqa: PLC0415 - with httpx, only where it is on
+            from a2a_runtime.features.explorer.mounted import build_explorer_routes  # noqa: PLC0415 - with httpx, only where it is on
 
             handlers.extend(
                 build_explorer_routes(
@@ -309,7 +309,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
         path = self.settings.metrics_path
         if path == OFF or path in {route.path for route in app.routes}:
             return
-        from a2a_runtime.http.metrics import build_metrics_route  # noqa: PLC0415 - an extra, imported only where metrics are on
+        from a2a_runtime.features.telemetry.metrics_route import build_metrics_route  # noqa: PLC0415 - an extra, imported only where metrics are on
 
         names_skills = self.settings.metrics_skills
         app.register(
@@ -423,7 +423,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
 
     def on_cli_init(self, cli: Group) -> None:
         """Add ``litestar a2a …``."""
-        from a2a_runtime.host_commands import build_group  # noqa: PLC0415 - only for the command line
+        from a2a_runtime.cli.host import build_group  # noqa: PLC0415 - only for the command line
 
         cli.add_command(build_group(lambda: self.surfaces, self.check_store))
 
@@ -467,7 +467,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
         )
         if self._has_heartbeat or not is_wanted:
             return
-        from a2a_runtime.heartbeat.loop import run_heartbeat  # noqa: PLC0415 - loads httpx, which apps without a mesh do not need
+        from a2a_runtime.features.heartbeat.loop import run_heartbeat  # noqa: PLC0415 - loads httpx, which apps without a mesh do not need
 
         mesh_config = self._read_mesh_config()
         heartbeat = await self._exit_stack.enter_async_context(
@@ -492,7 +492,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
         surface = dispatcher.surface
         if surface.grpc is None:
             return
-        from a2a_runtime.grpc.server import serve_surface  # noqa: PLC0415 - an extra, which apps without a port do not need
+        from a2a_runtime.features.grpc.server import serve_surface  # noqa: PLC0415 - an extra, which apps without a port do not need
 
         stack = AsyncExitStack()
         await stack.enter_async_context(serve_surface(dispatcher, surface.grpc))

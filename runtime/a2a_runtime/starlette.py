@@ -18,7 +18,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Protocol, Unpack
 
-from a2a_runtime.importing import explain_missing
+from a2a_runtime.base.importing import explain_missing
 
 with explain_missing(__name__):
     from litestar import Litestar
@@ -26,7 +26,7 @@ with explain_missing(__name__):
 
 from a2a_runtime.agent import Agent
 from a2a_runtime.asgi import BelowPath, build_agents
-from a2a_runtime.http.merged_openapi import merge_openapi
+from a2a_runtime.features.openapi.merged import merge_openapi
 from a2a_runtime.plugin import A2APlugin, HostedOptions
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store

@@ -30,11 +30,11 @@ from a2a_runtime.agent import Agent, SkillDefinition, SkillOverride
 from a2a_runtime.auth.gate import AuthGate, DescribableGate, Gate, OpenGate
 from a2a_runtime.auth.host import HostAuthenticator, HostCaller, check_caller_options
 from a2a_runtime.auth.rate_limit import RateLimiter
-from a2a_runtime.caller import Caller, SurfaceKey
-from a2a_runtime.execution.injection import ProcessDependencies
-from a2a_runtime.execution.runner import Skills
-from a2a_runtime.execution.skill import HandlerKind, Skill
-from a2a_runtime.interfaces import GrpcOptions, has_grpc
+from a2a_runtime.base.caller import Caller, SurfaceKey
+from a2a_runtime.engine.handlers.injection import ProcessDependencies
+from a2a_runtime.engine.handlers.skill import HandlerKind, Skill
+from a2a_runtime.engine.runner import Skills
+from a2a_runtime.features.grpc.options import GrpcOptions, has_grpc
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -15,8 +15,8 @@ from integration.outcome_agent import FAST_SETTINGS, serve_on_socket
 
 from a2a_runtime.app import create_app
 from a2a_runtime.client.options import ClientOptions, Pin
-from a2a_runtime.explorer.directory import ExploredAgent
-from a2a_runtime.explorer.standalone import StandaloneExplorer
+from a2a_runtime.features.explorer.directory import ExploredAgent
+from a2a_runtime.features.explorer.standalone import StandaloneExplorer
 from a2a_runtime.surface import Surface
 
 TOKEN = "the-token-of-this-run"  # noqa: S105 - of a server of the tests

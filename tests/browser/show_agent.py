@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 from a2a_contract.v1_0 import AgentProvider, Part
 from a2a_runtime import Agent
 from a2a_runtime.agent import Capabilities
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.skills.context import Question, SkillContext
 
 ITINERARY = """\

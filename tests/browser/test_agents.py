@@ -16,7 +16,7 @@ from peers.sdk_agents import peer_agent
 from playwright.sync_api import expect
 
 from a2a_runtime.app import create_app
-from a2a_runtime.interfaces import GrpcOptions
+from a2a_runtime.features.grpc.options import GrpcOptions
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.ports import find_free_port
 

@@ -16,7 +16,7 @@ from integration.explorer.documents import (
 )
 from playwright.sync_api import Locator, Request, expect
 
-from a2a_runtime.crypto.keys import SigningKey
+from a2a_runtime.features.keys.signing import SigningKey
 
 
 def read_request(request: Request) -> dict[str, Any]:

@@ -26,9 +26,9 @@ from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.authentication import Credentials
 from a2a_runtime.auth.gate import ChallengeError
-from a2a_runtime.caller import Caller
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.interfaces import GrpcOptions
+from a2a_runtime.base.caller import Caller
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.features.grpc.options import GrpcOptions
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
 from a2a_runtime.surface import Limits, Surface

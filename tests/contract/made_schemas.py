@@ -11,12 +11,13 @@ from tempfile import TemporaryDirectory, mkdtemp
 from types import ModuleType
 
 from a2a_contract.base import JsonObject
-from a2a_gen.agent import branches, models
-from a2a_gen.agent.catalog import SchemaCatalog, bundle
-from a2a_gen.agent.checks import check
+from a2a_gen.agent import models
 from a2a_gen.agent.models import assign_modules
-from a2a_gen.agent.schemas import Library, SchemaRef
-from a2a_gen.agent.type_builder import TypeBuilder
+from a2a_gen.agent.schemas.catalog import SchemaCatalog, bundle
+from a2a_gen.agent.schemas.checks import check
+from a2a_gen.agent.schemas.files import Library, SchemaRef
+from a2a_gen.agent.types import branches
+from a2a_gen.agent.types.builder import TypeBuilder
 from a2a_gen.problems import ContractError, Problem, has_errors
 from a2a_runtime.skills.schema import TypedSchema
 

@@ -18,13 +18,13 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from a2a_gen.diff.compare import SchemaComparison
+from a2a_gen.diff.documents.samples import Sampler
+from a2a_gen.diff.documents.witness import Witness
 from a2a_gen.diff.report import CompareOptions, compare
 from a2a_gen.diff.rules.rule import ChangeLevel
-from a2a_gen.diff.samples import Sampler
-from a2a_gen.diff.schema_node import build_node
 from a2a_gen.diff.sides import ContractSide
+from a2a_gen.diff.tree.schema_node import build_node
 from a2a_gen.diff.usage import Usage
-from a2a_gen.diff.witness import Witness
 from a2a_gen.source.documents import Document
 
 Bundle = dict[str, object]

@@ -8,8 +8,8 @@ import tomllib
 import pytest
 from contract.documents import EXAMPLES, SCHEMA, pointer
 
-from a2a_runtime.project.errors import ConfigError
-from a2a_runtime.project.file import parse_project_file
+from a2a_runtime.features.project.errors import ConfigError
+from a2a_runtime.features.project.file import parse_project_file
 
 KINDS = json.loads((EXAMPLES / "project.json").read_bytes())
 VALID = [pytest.param("\n".join(lines), id=reason) for reason, lines in KINDS["valid"].items()]

@@ -25,7 +25,12 @@ from a2a_contract.protobuf_values import (
     write_message,
     write_timestamp,
 )
-from a2a_runtime.protobuf import MalformedMessageError, message_class, message_pool, parse_message
+from a2a_runtime.features.grpc.messages import (
+    MalformedMessageError,
+    message_class,
+    message_pool,
+    parse_message,
+)
 
 PACKAGES = {"v1_0": "lf.a2a.v1", "v0_3_proto": "a2a.v1"}
 OFFICIAL = [

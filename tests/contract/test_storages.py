@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from a2a_runtime.stores.simple.codec import REQUIRED
+from a2a_runtime.features.simple_stores.codec import REQUIRED
 from a2a_runtime.testing.dict_storage import DictStorage
 from a2a_runtime.testing.storage_contract import StorageContract
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from a2a_runtime.features.postgres import PostgresStore
+from a2a_runtime.features.simple_stores import SimpleStore
 from a2a_runtime.stores.base import Store, StoreOptions
 from a2a_runtime.stores.memory import MemoryStore
-from a2a_runtime.stores.postgres import PostgresStore
-from a2a_runtime.stores.simple import SimpleStore
 from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.testing.dict_storage import DictStorage
 from a2a_runtime.testing.store_contract import StoreContract

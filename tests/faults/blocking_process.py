@@ -13,14 +13,14 @@ import time
 from dataclasses import replace
 from functools import partial
 
-from a2a_runtime.caller import TaskScope
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.engine import Engine, EngineOptions
-from a2a_runtime.execution.runner import Skills
-from a2a_runtime.execution.skill import Skill
+from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.engine.engine import Engine, EngineOptions
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.engine.handlers.skill import Skill
+from a2a_runtime.engine.runner import Skills
+from a2a_runtime.features.postgres import PostgresNotifier, PostgresStore
 from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.models import NewTask
-from a2a_runtime.stores.postgres import PostgresNotifier, PostgresStore
 from a2a_runtime.testing.agent import FAST_SETTINGS, build_user_message
 
 say = partial(print, flush=True)

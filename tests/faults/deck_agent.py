@@ -14,7 +14,7 @@ from pathlib import Path
 
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.engine.handlers.context import TaskContext
 
 CHUNKS = 10
 PAUSE_SECONDS = 0.02

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import asyncpg
 
-from a2a_runtime.caller import TaskScope
+from a2a_runtime.base.caller import TaskScope
 from a2a_runtime.errors import StoreUnavailableError
+from a2a_runtime.features.postgres import PostgresStore
 from a2a_runtime.stores.base import Store, StoreOptions
 from a2a_runtime.stores.models import ChangeResult, TaskChange
-from a2a_runtime.stores.postgres import PostgresStore
 from a2a_runtime.stores.sqlite import SqliteStore
 
 OPTIONS = StoreOptions(lease_seconds=1.0)

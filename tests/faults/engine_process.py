@@ -18,15 +18,15 @@ from functools import partial
 
 from a2a_contract.errors import TaskIdInUseError
 from a2a_contract.lifecycle import TERMINAL, State
-from a2a_runtime.caller import TaskScope
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.engine import Engine, EngineOptions
-from a2a_runtime.execution.runner import Skills
-from a2a_runtime.execution.skill import Skill
-from a2a_runtime.lifecycle import SETTLED
+from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.base.lifecycle import SETTLED
+from a2a_runtime.engine.engine import Engine, EngineOptions
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.engine.handlers.skill import Skill
+from a2a_runtime.engine.runner import Skills
+from a2a_runtime.features.postgres import PoolSettings, PostgresNotifier, PostgresStore
 from a2a_runtime.stores.base import Store, StoreOptions
 from a2a_runtime.stores.models import NewTask
-from a2a_runtime.stores.postgres import PoolSettings, PostgresNotifier, PostgresStore
 from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.testing.agent import FAST_SETTINGS, build_user_message
 from a2a_runtime.testing.fail_points import fail_point_from_environment

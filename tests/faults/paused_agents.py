@@ -9,12 +9,12 @@ from contextlib import aclosing, asynccontextmanager
 from a2a_contract.errors import InvalidParamsError, TaskNotFoundError
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_contract.v1_0 import StreamResponse, Task
+from a2a_runtime.engine.engine import EngineOptions
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.engine.handlers.skill import Handler, Skill
 from a2a_runtime.errors import EventsGoneError
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.engine import EngineOptions
-from a2a_runtime.execution.skill import Handler, Skill
+from a2a_runtime.features.postgres import PostgresNotifier
 from a2a_runtime.stores.models import LoggedEvent, StoredTask
-from a2a_runtime.stores.postgres import PostgresNotifier
 from a2a_runtime.testing.agent import FAST_SETTINGS, InProcessAgent, artifact_texts, run_agent
 
 from .earlier_state import FallibleDatabase, FallibleServer

@@ -16,9 +16,9 @@ import sys
 from itertools import count
 
 from a2a_contract.lifecycle import State
+from a2a_runtime.features.postgres import PostgresStore
 from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.models import IdempotencyKey, TaskChange
-from a2a_runtime.stores.postgres import PostgresStore
 from a2a_runtime.testing.store_contract.case import SCOPE, append_artifact, build_new_task
 
 LEASE = 1.0

@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 import sys
 
+from a2a_runtime.features.push.sender import PushSender, SenderOptions
 from a2a_runtime.net.client import GuardedHttpClient, OutboundLimits
 from a2a_runtime.net.policy import OutboundPolicy
-from a2a_runtime.push.sender import PushSender, SenderOptions
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores import StoreOptions, create_store
 from a2a_runtime.testing import fail_points

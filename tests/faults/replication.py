@@ -10,7 +10,7 @@ from contextlib import ExitStack, asynccontextmanager
 
 import asyncpg
 
-from a2a_runtime.stores.postgres import upgrade
+from a2a_runtime.features.postgres import upgrade
 from a2a_runtime.testing.embedded_postgres import PostgresServer
 
 _IS_STREAMING = "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'"

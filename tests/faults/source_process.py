@@ -18,18 +18,18 @@ from typing import Any
 
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_runtime.agent import Agent
-from a2a_runtime.caller import Caller
-from a2a_runtime.lifecycle import SETTLED
-from a2a_runtime.runtime import AgentRuntime
+from a2a_runtime.base.caller import Caller
+from a2a_runtime.base.lifecycle import SETTLED
+from a2a_runtime.base.texts import join_texts
+from a2a_runtime.features.sources import SkillDescriptor, SkillSource
+from a2a_runtime.process import AgentRuntime
 from a2a_runtime.skills.context import SkillContext
-from a2a_runtime.sources import SkillDescriptor, SkillSource
 from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.models import NewTask
 from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS, build_user_message
 from a2a_runtime.testing.skill_source import FunctionSource
-from a2a_runtime.texts import join_texts
 
 say = partial(print, flush=True)
 LEASE = 0.8
@@ -60,7 +60,7 @@ def source_of(file: Path, *, returns: bool) -> FunctionSource:
 
 def mcp_source_of(file: Path, *, returns: bool) -> SkillSource:
     """Make the same tools those of a server that asks within its calls."""
-    from a2a_runtime.bridges.mcp import McpSource  # noqa: PLC0415 - takes a second, which the other tools need not wait for
+    from a2a_runtime.features.mcp import McpSource  # noqa: PLC0415 - takes a second, which the other tools need not wait for
 
     return McpSource([sys.executable, str(SERVER), str(file), *(() if returns else ("wait",))])
 
@@ -101,7 +101,7 @@ class Append:
 
 def modules_of(file: Path, *, returns: bool) -> SkillSource:
     """Register the tool in a registry of apcore."""
-    from a2a_runtime.bridges.apcore import ApcoreSource  # noqa: PLC0415 - as above
+    from a2a_runtime.features.apcore import ApcoreSource  # noqa: PLC0415 - as above
 
     apcore: Any = import_module("apcore")
     registry = apcore.Registry()

@@ -21,15 +21,15 @@ from typing import Unpack
 
 from a2a_contract.lifecycle import TERMINAL
 from a2a_runtime.agent import Agent
-from a2a_runtime.caller import Caller
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.runtime import AgentRuntime
+from a2a_runtime.base.caller import Caller
+from a2a_runtime.base.texts import join_texts
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.features.simple_stores import Message, SimpleStore, StorageChange, Task, TaskState
+from a2a_runtime.process import AgentRuntime
 from a2a_runtime.stores.models import NewTask, StoredTask, TaskQuery
-from a2a_runtime.stores.simple import Message, SimpleStore, StorageChange, Task, TaskState
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS, artifact_texts, build_user_message
 from a2a_runtime.testing.dict_storage import DictStorage
-from a2a_runtime.texts import join_texts
 
 say = partial(print, flush=True)
 

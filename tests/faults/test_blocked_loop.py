@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from a2a_contract.lifecycle import TERMINAL, State
-from a2a_runtime.execution.run import TOO_MANY_RESTARTS
+from a2a_runtime.engine.run import TOO_MANY_RESTARTS
+from a2a_runtime.features.postgres import PostgresStore
 from a2a_runtime.stores.models import StoredTask, TaskQuery
-from a2a_runtime.stores.postgres import PostgresStore
 
 from .blocking_process import LEASE_SECONDS, SCOPE
 

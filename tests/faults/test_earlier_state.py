@@ -13,8 +13,8 @@ from a2a_contract.dialects import CANONICAL
 from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import TaskPushNotificationConfig
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.run import NOT_RESTARTABLE
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.engine.run import NOT_RESTARTABLE
 from a2a_runtime.stores.models import NewTask, StoredTask
 from a2a_runtime.testing.agent import (
     CALLER,

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
+from a2a_runtime.features.postgres import PostgresStore
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.models import LoggedEvent, StoredTask
-from a2a_runtime.stores.postgres import PostgresStore
 from a2a_runtime.stores.sqlite import SqliteStore
 
 from .engine_process import CHUNKS, SCOPE

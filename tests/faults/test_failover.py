@@ -13,9 +13,9 @@ import pytest
 
 from a2a_contract.errors import UnavailableError
 from a2a_contract.lifecycle import TERMINAL, State
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.features.postgres import PostgresStore
 from a2a_runtime.stores.base import StoreOptions
-from a2a_runtime.stores.postgres import PostgresStore
 from a2a_runtime.testing.agent import InProcessAgent, run_agent
 
 from .replication import Replicated, replicate

@@ -13,13 +13,13 @@ import pytest
 
 from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.lifecycle import State
+from a2a_runtime.engine.engine import EngineOptions
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.engine.handlers.skill import Skill
 from a2a_runtime.errors import StoreUnavailableError
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.engine import EngineOptions
-from a2a_runtime.execution.skill import Skill
+from a2a_runtime.features.postgres import PostgresNotifier, PostgresStore
 from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.models import StoredTask
-from a2a_runtime.stores.postgres import PostgresNotifier, PostgresStore
 from a2a_runtime.testing.agent import FAST_SETTINGS, InProcessAgent, artifact_texts, run_agent
 
 from .paused_agents import Reader, wait_for_end, wait_until

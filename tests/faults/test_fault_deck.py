@@ -16,7 +16,7 @@ import asyncpg
 import pytest
 
 from a2a_contract.v1_0 import Task
-from a2a_runtime.stores.postgres import upgrade, upgrade_queue
+from a2a_runtime.features.postgres import upgrade, upgrade_queue
 from a2a_runtime.testing.agent import artifact_texts
 from a2a_runtime.testing.embedded_postgres import PostgresServer
 from a2a_runtime.testing.faults import BuildDeck, FaultDeck, fault_deck

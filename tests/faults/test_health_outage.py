@@ -10,7 +10,7 @@ from litestar.testing import AsyncTestClient
 
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
-from a2a_runtime.stores.postgres import upgrade
+from a2a_runtime.features.postgres import upgrade
 from a2a_runtime.testing.embedded_postgres import PostgresServer
 
 pytestmark = pytest.mark.anyio

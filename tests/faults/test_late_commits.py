@@ -14,10 +14,10 @@ import asyncpg
 import pytest
 
 from a2a_contract.lifecycle import State
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.engine import EngineOptions
+from a2a_runtime.engine.engine import EngineOptions
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.features.postgres import PostgresStore
 from a2a_runtime.settings import Settings
-from a2a_runtime.stores.postgres import PostgresStore
 from a2a_runtime.testing.agent import artifact_texts, run_agent
 
 pytestmark = pytest.mark.anyio

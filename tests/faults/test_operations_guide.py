@@ -24,7 +24,7 @@ from style.source_files import ROOT
 
 import a2a_runtime
 from a2a_gen.commands.cli import cli
-from a2a_runtime.stores.postgres import REQUIRED_VERSION
+from a2a_runtime.features.postgres import REQUIRED_VERSION
 from a2a_runtime.testing.embedded_postgres import PostgresServer
 from a2a_runtime.testing.ports import find_free_port
 

@@ -9,10 +9,10 @@ import asyncio
 import pytest
 
 from a2a_contract.lifecycle import State
+from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.errors import UnsupportedStoreError
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.features.postgres import PostgresStore
 from a2a_runtime.stores.base import StoreOptions
-from a2a_runtime.stores.postgres import PostgresStore
 from a2a_runtime.testing.agent import artifact_texts, run_agent
 
 from .pgbouncer import run_pgbouncer

@@ -17,12 +17,12 @@ from pathlib import Path
 import pytest
 
 from a2a_contract.lifecycle import State
+from a2a_runtime.base.ids import IdGenerator
+from a2a_runtime.base.logs import OutageLog
 from a2a_runtime.errors import FencedError, StoreUnavailableError
-from a2a_runtime.ids import IdGenerator
-from a2a_runtime.logs import OutageLog
+from a2a_runtime.features.postgres import PostgresStore, upgrade
 from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.models import IdempotencyKey, StoredTask, TaskChange
-from a2a_runtime.stores.postgres import PostgresStore, upgrade
 from a2a_runtime.testing.embedded_postgres import PostgresServer
 from a2a_runtime.testing.store_contract.case import (
     SCOPE,

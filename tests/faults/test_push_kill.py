@@ -18,7 +18,7 @@ import pytest
 
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import TaskPushNotificationConfig
-from a2a_runtime.push.notification import ID_HEADER
+from a2a_runtime.features.push.notification import ID_HEADER
 from a2a_runtime.stores import create_store
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.models import TaskChange

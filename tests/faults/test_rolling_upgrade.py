@@ -14,13 +14,13 @@ import asyncpg
 import pytest
 
 from a2a_contract.lifecycle import INITIAL, State
-from a2a_runtime.clock import SystemClock
+from a2a_runtime.base.clock import SystemClock
+from a2a_runtime.base.ids import IdGenerator
 from a2a_runtime.errors import StoreUnavailableError
-from a2a_runtime.ids import IdGenerator
+from a2a_runtime.features.postgres import REQUIRED_VERSION, PostgresStore, schema, upgrade
 from a2a_runtime.stores import changes, sql
 from a2a_runtime.stores.fragments import encode_task_event
 from a2a_runtime.stores.models import TaskChange, TaskQuery
-from a2a_runtime.stores.postgres import REQUIRED_VERSION, PostgresStore, schema, upgrade
 from a2a_runtime.testing.embedded_postgres import DatabaseFactory
 from a2a_runtime.testing.store_contract.case import (
     SCOPE,

@@ -24,11 +24,11 @@ from a2a_contract.dialects import CANONICAL
 from a2a_contract.errors import TaskNotCancelableError
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_contract.v1_0 import Task
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.engine import EngineOptions
+from a2a_runtime.engine.engine import EngineOptions
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.features.postgres import PostgresStore
 from a2a_runtime.stores.base import Store, StoreOptions
 from a2a_runtime.stores.models import IdempotencyKey, NewTask, TaskQuery
-from a2a_runtime.stores.postgres import PostgresStore
 from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.testing.agent import (
     FAST_SETTINGS,

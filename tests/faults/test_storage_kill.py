@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from a2a_runtime.stores.simple.restored import LOST
+from a2a_runtime.features.simple_stores.restored import LOST
 
 PROGRAM = Path(__file__).with_name("storage_process.py")
 SOME = ("before:9", "after:30")

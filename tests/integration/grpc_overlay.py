@@ -24,7 +24,7 @@ from google.protobuf import json_format
 from a2a_contract import protobuf
 from a2a_contract.errors import ERRORS
 from a2a_contract.protobuf_values import Method
-from a2a_runtime.protobuf import (
+from a2a_runtime.features.grpc.messages import (
     STATUS_TRAILER,
     decode_details,
     message_class,

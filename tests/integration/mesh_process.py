@@ -12,8 +12,8 @@ import uvicorn
 from a2a_contract.dialects import MESH
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.jobs import BackgroundJob
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.engine.handlers.jobs import BackgroundJob
 from a2a_runtime.surface import Surface
 
 agent = Agent("restarting producer")

@@ -20,7 +20,7 @@ from litestar import Litestar
 from a2a_contract.v1_0 import AgentExtension
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.app import create_app
-from a2a_runtime.execution.context import Context, TaskContext
+from a2a_runtime.engine.handlers.context import Context, TaskContext
 from a2a_runtime.net.authorities import load_ssl_context
 from a2a_runtime.stores.base import Store
 from a2a_runtime.surface import Surface

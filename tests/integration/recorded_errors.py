@@ -24,8 +24,8 @@ from a2a_runtime.auth.authenticators import (
 )
 from a2a_runtime.auth.gate import AuthGate, PresenceGate
 from a2a_runtime.auth.rate_limit import ANY_OPERATION, FailedAttemptLimiter, RateLimit, RateLimiter
-from a2a_runtime.execution.context import Context
-from a2a_runtime.heartbeat.registration import MeshConfig
+from a2a_runtime.engine.handlers.context import Context
+from a2a_runtime.features.heartbeat.registration import MeshConfig
 from a2a_runtime.settings import Settings
 from a2a_runtime.surface import Limits, Surface
 from a2a_runtime.testing.clock import FakeClock

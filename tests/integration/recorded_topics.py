@@ -23,9 +23,9 @@ from report_agent.handlers import ReportAgent
 from a2a_contract.dialects import MESH, V0_3, V1_0
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
-from a2a_runtime.crypto.webhook_signatures import SIGNATURE_HEADER
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.heartbeat.registration import MeshConfig
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.features.heartbeat.registration import MeshConfig
+from a2a_runtime.features.keys.webhook_signatures import SIGNATURE_HEADER
 from a2a_runtime.settings import Settings
 from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.surface import Surface

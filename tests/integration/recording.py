@@ -27,7 +27,7 @@ import httpx
 import pytest
 from litestar import Litestar
 
-from a2a_runtime.ids import IdGenerator
+from a2a_runtime.base.ids import IdGenerator
 from a2a_runtime.testing.asgi_transport import run_app
 
 FOLDER_NAME = "recordings"

@@ -14,9 +14,9 @@ import uvicorn
 from conformance.agent import RELEASED, app_under_test
 
 from a2a_contract.dialects import V1_1_DRAFT
+from a2a_runtime.features.postgres import PostgresStore
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import StoreOptions
-from a2a_runtime.stores.postgres import PostgresStore
 
 DIALECTS = RELEASED | {V1_1_DRAFT.name}
 SETTINGS = Settings(

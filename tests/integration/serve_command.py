@@ -37,7 +37,7 @@ def build_command(*arguments: str) -> Sequence[str]:
     return [
         sys.executable,
         "-c",
-        "from a2a_runtime.commands.serve import command; command()",
+        "from a2a_runtime.cli.serve import command; command()",
         *arguments,
     ]
 

@@ -24,8 +24,8 @@ from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.authenticators import digest_key, hash_password
 from a2a_runtime.auth.gate import OpenGate
+from a2a_runtime.features.project.loader import ProjectConfigError, load_project
 from a2a_runtime.plugin import A2APlugin
-from a2a_runtime.project.loader import ProjectConfigError, load_project
 from a2a_runtime.settings import Settings
 from a2a_runtime.surface import Limits, Surface
 from a2a_runtime.testing.ports import find_free_port
@@ -430,7 +430,7 @@ def ask(port: int, process: subprocess.Popen[str]) -> httpx.Response:
     pytest.fail("the server did not start")
 
 
-SERVE = "from a2a_runtime.commands.serve import command; command()"
+SERVE = "from a2a_runtime.cli.serve import command; command()"
 SERVERS = [
     ("-c", SERVE),
     ("-m", "litestar", "--app", "a2a_runtime.app:app", "run"),

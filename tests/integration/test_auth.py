@@ -37,9 +37,9 @@ from a2a_runtime.app import create_app
 from a2a_runtime.auth.authentication import Identity
 from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, digest_key
 from a2a_runtime.auth.gate import AuthGate
-from a2a_runtime.auth.jwks import JwksKeys, KeyCachePolicy
-from a2a_runtime.auth.jwt_tokens import JwtAuthenticator
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.features.keys.jwks import JwksKeys, KeyCachePolicy
+from a2a_runtime.features.keys.jwt_tokens import JwtAuthenticator
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.token_issuer import TokenIssuer

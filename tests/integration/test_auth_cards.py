@@ -18,11 +18,11 @@ from a2a_contract.v1_0 import Task
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.gate import OpenGate
-from a2a_runtime.auth.keys import keys_from_jwks
 from a2a_runtime.client import A2AClient, ClientOptions, Pin
 from a2a_runtime.client.signatures import CardNotTrustedError, CardVerifier
-from a2a_runtime.crypto.card_signatures import CardSigner, TrustStore, verify_card
-from a2a_runtime.crypto.keys import SigningKey
+from a2a_runtime.features.keys.card_signatures import CardSigner, TrustStore, verify_card
+from a2a_runtime.features.keys.signing import SigningKey
+from a2a_runtime.features.keys.verification import keys_from_jwks
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS

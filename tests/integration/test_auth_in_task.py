@@ -17,8 +17,8 @@ from litestar.testing import TestClient
 
 from a2a_contract.v1_0 import TaskState
 from a2a_runtime.agent import Agent
-from a2a_runtime.caller import TaskScope
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS, artifact_texts, build_user_message

@@ -27,7 +27,7 @@ from a2a_runtime.auth.authentication import Identity
 from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, digest_key
 from a2a_runtime.auth.gate import AuthGate
 from a2a_runtime.auth.rate_limit import ANY_OPERATION, FailedAttemptLimiter, RateLimit, RateLimiter
-from a2a_runtime.logs import SanitizingFormatter, audit, sanitize
+from a2a_runtime.base.logs import SanitizingFormatter, audit, sanitize
 from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.surface import Limits, Surface

@@ -33,8 +33,8 @@ from a2a_contract.operations import (
 from a2a_contract.v1_0 import GetTaskRequest, Task, TaskPushNotificationConfig
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.gate import AuthGate, OpenGate
-from a2a_runtime.auth.jwt_tokens import ClaimNames, JwtAuthenticator
-from a2a_runtime.caller import Caller, TaskScope
+from a2a_runtime.base.caller import Caller, TaskScope
+from a2a_runtime.features.keys.jwt_tokens import ClaimNames, JwtAuthenticator
 from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.surface import Surface

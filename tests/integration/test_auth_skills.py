@@ -37,8 +37,8 @@ from a2a_runtime.app import create_app
 from a2a_runtime.auth.authentication import Identity
 from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, digest_key
 from a2a_runtime.auth.gate import AuthGate, Gate, OpenGate
-from a2a_runtime.auth.jwt_tokens import JwtAuthenticator
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.features.keys.jwt_tokens import JwtAuthenticator
 from a2a_runtime.skills.contract import SkillContract
 from a2a_runtime.skills.schema import TypedSchema
 from a2a_runtime.stores.base import StoreOptions

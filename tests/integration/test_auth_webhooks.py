@@ -17,13 +17,13 @@ from integration.outcome_agent import build_test_agent
 from a2a_contract.dialects import V1_0
 from a2a_contract.json_types import is_json_array, is_json_object
 from a2a_runtime.app import create_app
-from a2a_runtime.auth.keys import KeySet, keys_from_jwks
-from a2a_runtime.crypto.card_signatures import TrustStore, verify_card
-from a2a_runtime.crypto.keys import SigningKey
-from a2a_runtime.crypto.secret_box import SecretBox
-from a2a_runtime.push import verify
-from a2a_runtime.push.verification import TrustedSender, VerificationError
-from a2a_runtime.runtime import ProcessKeys
+from a2a_runtime.features.keys.card_signatures import TrustStore, verify_card
+from a2a_runtime.features.keys.secret_box import SecretBox
+from a2a_runtime.features.keys.signing import SigningKey
+from a2a_runtime.features.keys.verification import KeySet, keys_from_jwks
+from a2a_runtime.features.push import verify
+from a2a_runtime.features.push.verification import TrustedSender, VerificationError
+from a2a_runtime.process import ProcessKeys
 from a2a_runtime.settings import Settings
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS

@@ -23,12 +23,12 @@ from a2a_contract.v0_3 import TransportProtocol
 from a2a_contract.v1_0 import Task, TaskArtifactUpdateEvent
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
-from a2a_runtime.caller import Caller
+from a2a_runtime.base.caller import Caller
+from a2a_runtime.base.origin import Origin, current_origin
 from a2a_runtime.client import GRPC, A2AClient, ClientOptions, Pin, SendOptions
 from a2a_runtime.client.options import HTTP_JSON, JSONRPC
-from a2a_runtime.execution.context import Context, TaskContext
+from a2a_runtime.engine.handlers.context import Context, TaskContext
 from a2a_runtime.local import connect
-from a2a_runtime.origin import Origin, current_origin
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 

@@ -15,8 +15,8 @@ from integration.outcome_agent import serve_on_socket
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.auth import ApiKeyAuthenticator, AuthGate, Identity, digest_key
-from a2a_runtime.caller import Caller, TaskScope
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.base.caller import Caller, TaskScope
+from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 

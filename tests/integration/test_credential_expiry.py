@@ -22,8 +22,8 @@ from a2a_contract.operations import SEND_STREAMING_MESSAGE
 from a2a_contract.v1_0 import TaskArtifactUpdateEvent
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.gate import AuthGate
-from a2a_runtime.auth.jwt_tokens import JwtAuthenticator
 from a2a_runtime.client import A2AClient
+from a2a_runtime.features.keys.jwt_tokens import JwtAuthenticator
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS, build_user_message
 

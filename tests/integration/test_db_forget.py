@@ -15,8 +15,8 @@ from click.testing import CliRunner, Result
 
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import TaskPushNotificationConfig
-from a2a_runtime.caller import TaskScope
-from a2a_runtime.commands.db import command
+from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.cli.db import command
 from a2a_runtime.stores.base import Store, StoreOptions
 from a2a_runtime.stores.factory import create_store
 from a2a_runtime.stores.models import IdempotencyKey, TaskChange

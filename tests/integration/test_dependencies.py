@@ -15,9 +15,9 @@ import pytest
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import TaskState
 from a2a_runtime.agent import Agent
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.signals import RunStopped
-from a2a_runtime.runtime import AgentRuntime
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.engine.signals import RunStopped
+from a2a_runtime.process import AgentRuntime
 from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.skills.contract import SkillContract
 from a2a_runtime.skills.handlers import StreamingHandler, UnaryHandler

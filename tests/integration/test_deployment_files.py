@@ -30,8 +30,8 @@ from style.deployment_example import FOLDER, read_files, render_files
 from a2a_gen.entry import main
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
-from a2a_runtime.commands import db, serve, worker
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.cli import db, serve, worker
+from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.settings import Settings
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.ports import find_free_port

@@ -22,7 +22,7 @@ from a2a_contract.operations import SEND_MESSAGE, SEND_STREAMING_MESSAGE
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.gate import ANONYMOUS
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.models import TaskQuery
 from a2a_runtime.surface import Surface

@@ -20,9 +20,9 @@ from integration.outcome_agent import serve_on_socket
 from a2a_runtime import app
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
-from a2a_runtime.commands.doctor import command
-from a2a_runtime.crypto.keys import SigningKey
-from a2a_runtime.crypto.secret_box import SecretBox
+from a2a_runtime.cli.doctor import command
+from a2a_runtime.features.keys.secret_box import SecretBox
+from a2a_runtime.features.keys.signing import SigningKey
 from a2a_runtime.surface import Surface
 
 HANDLER = "async def greet(ctx):\n    return 'hi'\n"

@@ -22,9 +22,9 @@ from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.gate import OpenGate
 from a2a_runtime.client import GRPC, HTTP_JSON, A2AClient, ClientOptions, Pin
-from a2a_runtime.double_base64 import decode_once, encode_twice
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.interfaces import GrpcOptions
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.features.double_base64.codec import decode_once, encode_twice
+from a2a_runtime.features.grpc.options import GrpcOptions
 from a2a_runtime.surface import Surface
 
 CONTENT = b"\xff\xfe\x00"

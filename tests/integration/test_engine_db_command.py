@@ -12,9 +12,9 @@ import asyncpg
 import pytest
 from click.testing import CliRunner, Result
 
-from a2a_runtime.caller import Caller
-from a2a_runtime.commands.db import command
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.base.caller import Caller
+from a2a_runtime.cli.db import command
+from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.stores.factory import create_store
 from a2a_runtime.stores.models import TaskQuery
 from a2a_runtime.stores.sqlite.file_lock import FileLock

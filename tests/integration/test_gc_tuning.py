@@ -13,7 +13,7 @@ from litestar.testing import TestClient
 
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.gate import OpenGate
-from a2a_runtime.garbage_collection import GcTuningPlugin
+from a2a_runtime.http.garbage_collection import GcTuningPlugin
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.settings import Settings
 

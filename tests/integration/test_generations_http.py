@@ -44,9 +44,9 @@ from a2a_contract.v1_1_draft import (
 from a2a_contract.v1_1_draft import Task as NumberedTask
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.app import create_app
-from a2a_runtime.caller import TaskScope
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.interfaces import GrpcOptions
+from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.features.grpc.options import GrpcOptions
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.models import TaskPage, TaskQuery
 from a2a_runtime.surface import Surface

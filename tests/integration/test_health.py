@@ -23,7 +23,7 @@ from litestar.testing import TestClient
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.gate import OpenGate
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.settings import Settings
 from a2a_runtime.surface import Surface

@@ -19,7 +19,7 @@ from a2a_contract.dialects import MESH, V0_3, V1_0
 from a2a_contract.errors import PermissionDeniedError
 from a2a_runtime.auth.authentication import Credentials
 from a2a_runtime.auth.gate import PresenceGate
-from a2a_runtime.caller import Caller
+from a2a_runtime.base.caller import Caller
 from a2a_runtime.surface import Limits, Surface
 
 JSON = {"content-type": "application/json"}

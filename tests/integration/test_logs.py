@@ -18,10 +18,10 @@ import pytest
 
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
-from a2a_runtime.execution.context import Context, TaskContext
+from a2a_runtime.base.logs import JSON_FORMAT, TEXT_FORMAT, add_origin, build_formatter
+from a2a_runtime.base.origin import HEADERS, Origin
+from a2a_runtime.engine.handlers.context import Context, TaskContext
 from a2a_runtime.http.access_log import AccessLog
-from a2a_runtime.logs import JSON_FORMAT, TEXT_FORMAT, add_origin, build_formatter
-from a2a_runtime.origin import HEADERS, Origin
 from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.ports import find_free_port
 

@@ -17,11 +17,11 @@ from a2a_contract.dialects import MESH
 from a2a_runtime.agent import SkillOverride
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.gate import OpenGate
-from a2a_runtime.caller import Caller
-from a2a_runtime.heartbeat.registration import MeshConfig
+from a2a_runtime.base.caller import Caller
+from a2a_runtime.features.heartbeat.registration import MeshConfig
+from a2a_runtime.features.project.loader import load_project
 from a2a_runtime.plugin import A2APlugin
-from a2a_runtime.project.loader import load_project
-from a2a_runtime.runtime import AgentRuntime
+from a2a_runtime.process import AgentRuntime
 from a2a_runtime.service.context import CallContext
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS

@@ -9,7 +9,7 @@ import pytest
 from conformance.mesh.producer import Consumer, job, producer, summarize_event
 from integration.outcome_agent import serve_on_socket
 
-from a2a_runtime.caller import TaskScope
+from a2a_runtime.base.caller import TaskScope
 from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.models import LoggedEvent, StoredTask

@@ -12,7 +12,7 @@ from litestar.testing import TestClient
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.gate import OpenGate
-from a2a_runtime.project.loader import load_project
+from a2a_runtime.features.project.loader import load_project
 from a2a_runtime.settings import Settings
 from a2a_runtime.surface import Surface
 

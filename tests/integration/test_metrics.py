@@ -24,9 +24,9 @@ from a2a_contract.v1_0 import Message, Part, Role, TaskPushNotificationConfig
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.authentication import Credentials
-from a2a_runtime.caller import Caller
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.metrics import MAX_SKILLS, OTHER, Metrics
+from a2a_runtime.base.caller import Caller
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.features.telemetry.metrics import MAX_SKILLS, OTHER, Metrics
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import CountedOutbox, Store
 from a2a_runtime.stores.models import NewTask

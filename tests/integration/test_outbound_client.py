@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from a2a_contract.v1_0 import Part, TaskState
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.engine import EngineOptions
+from a2a_runtime.engine.engine import EngineOptions
+from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.net.client import GuardedHttpClient, OutboundLimits
 from a2a_runtime.net.policy import OutboundPolicy
 from a2a_runtime.net.target import (

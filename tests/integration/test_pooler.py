@@ -11,11 +11,11 @@ import pytest
 
 from a2a_runtime.agent import Agent
 from a2a_runtime.errors import UnsupportedStoreError
-from a2a_runtime.runtime import AgentRuntime
+from a2a_runtime.features.postgres import PostgresStore
+from a2a_runtime.features.postgres.pool import Pool
+from a2a_runtime.process import AgentRuntime
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import StoreOptions
-from a2a_runtime.stores.postgres import PostgresStore
-from a2a_runtime.stores.postgres.pool import Pool
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import artifact_texts, run_agent
 from a2a_runtime.testing.pooler import FakePooler

@@ -10,10 +10,10 @@ from typing import Any
 import asyncpg
 import pytest
 
-from a2a_runtime.caller import TaskScope
+from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.features.postgres import PostgresStore
+from a2a_runtime.features.postgres.base import STATEMENTS
 from a2a_runtime.stores.base import StoreOptions
-from a2a_runtime.stores.postgres import PostgresStore
-from a2a_runtime.stores.postgres.base import STATEMENTS
 
 pytestmark = pytest.mark.anyio
 

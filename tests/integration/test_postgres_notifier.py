@@ -13,13 +13,13 @@ import pytest
 from a2a_contract.lifecycle import State
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
-from a2a_runtime.caller import TaskScope
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.engine import Engine
+from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.engine.engine import Engine
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.features.postgres import PostgresNotifier, PostgresStore
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.stores.base import Store
-from a2a_runtime.stores.postgres import PostgresNotifier, PostgresStore
-from a2a_runtime.streams.notifier import InProcessNotifier, Notifier
+from a2a_runtime.stores.notifier import InProcessNotifier, Notifier
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.embedded_postgres import PostgresServer

@@ -9,8 +9,8 @@ import asyncpg
 import pytest
 
 from a2a_runtime.errors import StoreUnavailableError
-from a2a_runtime.stores.postgres.pipeline import StatementPipeline
-from a2a_runtime.stores.postgres.pool import Pool
+from a2a_runtime.features.postgres.pipeline import StatementPipeline
+from a2a_runtime.features.postgres.pool import Pool
 
 pytestmark = pytest.mark.anyio
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from a2a_runtime.errors import StoreUnavailableError
-from a2a_runtime.stores.postgres.pool import Connection, Pool
+from a2a_runtime.features.postgres.pool import Connection, Pool
 
 pytestmark = pytest.mark.anyio
 

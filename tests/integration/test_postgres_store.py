@@ -14,11 +14,11 @@ import pytest
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime.errors import StoreUnavailableError, UnsupportedStoreError
+from a2a_runtime.features.postgres import PoolSettings, PostgresStore, schema, upgrade
+from a2a_runtime.features.postgres.base import SQL
+from a2a_runtime.features.postgres.pool import Pool
 from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.models import TaskChange, TaskQuery
-from a2a_runtime.stores.postgres import PoolSettings, PostgresStore, schema, upgrade
-from a2a_runtime.stores.postgres.base import SQL
-from a2a_runtime.stores.postgres.pool import Pool
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.embedded_postgres import DatabaseFactory
 from a2a_runtime.testing.store_contract.case import (

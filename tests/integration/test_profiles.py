@@ -14,7 +14,7 @@ from a2a_runtime.app import create_app
 from a2a_runtime.auth.gate import OpenGate
 from a2a_runtime.client import HTTP_JSON, JSONRPC, NoInterfaceError, Pin
 from a2a_runtime.client.interface import interface_from_pin
-from a2a_runtime.project.loader import load_project
+from a2a_runtime.features.project.loader import load_project
 from a2a_runtime.surface import Surface
 
 NEW = {"A2A-Version": "1.0"}

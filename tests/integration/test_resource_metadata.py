@@ -20,8 +20,8 @@ from a2a_runtime.auth import (
     OpenGate,
     digest_key,
 )
-from a2a_runtime.cards.extensions import METADATA_PATH
 from a2a_runtime.plugin import A2APlugin
+from a2a_runtime.service.cards.declarations import METADATA_PATH
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.token_issuer import TokenIssuer

@@ -15,10 +15,10 @@ from integration.outcome_agent import build_test_agent
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import SendMessageConfiguration, SendMessageRequest
 from a2a_runtime.agent import Agent
-from a2a_runtime.caller import Caller
-from a2a_runtime.clock import SystemClock
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.runtime import AgentRuntime
+from a2a_runtime.base.caller import Caller
+from a2a_runtime.base.clock import SystemClock
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.process import AgentRuntime
 from a2a_runtime.service.context import CallContext
 from a2a_runtime.stores.models import StoredTask
 from a2a_runtime.surface import Surface

@@ -12,8 +12,8 @@ import asyncpg
 import pytest
 from click.testing import CliRunner, Result
 
-from a2a_runtime.commands.db import command
-from a2a_runtime.stores.postgres import schema
+from a2a_runtime.cli.db import command
+from a2a_runtime.features.postgres import schema
 from a2a_runtime.testing.embedded_postgres import DatabaseFactory
 
 FIRST_VERSIONS = 5

@@ -24,8 +24,8 @@ SERVE = """
 import os
 import sys
 sys.modules.update(dict.fromkeys(os.environ["HIDDEN_MODULES"].split()))
-import a2a_runtime.server.protocol as protocol
-from a2a_runtime.commands.serve import command
+import a2a_runtime.features.server.protocol as protocol
+from a2a_runtime.cli.serve import command
 protocol.HEAD_TIMEOUT_SECONDS = float(os.environ["HEAD_SECONDS"])
 command()
 """

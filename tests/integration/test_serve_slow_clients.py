@@ -13,7 +13,7 @@ import httpx
 import pytest
 from integration.outcome_agent import serve_on_socket
 
-import a2a_runtime.server.protocol as server
+import a2a_runtime.features.server.protocol as server
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.authentication import Identity

@@ -14,8 +14,8 @@ from litestar.testing import TestClient
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.app import create_app
 from a2a_runtime.auth import ApiKeyAuthenticator, AuthGate, Identity, OpenGate, digest_key
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.project.loader import load_project
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.features.project.loader import load_project
 from a2a_runtime.settings import Settings
 from a2a_runtime.surface import RouteOptions, Surface
 

@@ -16,7 +16,7 @@ from uvicorn.lifespan.on import LifespanOn
 
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.stores.sqlite.file_lock import FileLock
 
 pytestmark = pytest.mark.anyio

@@ -32,8 +32,8 @@ from litestar import Litestar
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_contract.operations import SEND_MESSAGE, SEND_STREAMING_MESSAGE, SUBSCRIBE_TO_TASK
 from a2a_contract.v1_0 import SubscribeToTaskRequest, TaskState
+from a2a_runtime.engine.hub import EventHub
 from a2a_runtime.plugin import A2APlugin
-from a2a_runtime.streams.hub import EventHub
 from a2a_runtime.surface import Limits, Surface
 
 SEND_BLOCKING_TASK = {"skillId": "wait"}

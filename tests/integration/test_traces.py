@@ -27,17 +27,17 @@ from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Part, Task, TaskPushNotificationConfig
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.app import create_app
-from a2a_runtime.caller import Caller
+from a2a_runtime.base.caller import Caller
+from a2a_runtime.base.origin import TRACE_MEMBER
 from a2a_runtime.client import GRPC, A2AClient, ClientOptions, Pin, SendOptions
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.features.postgres import PostgresStore
+from a2a_runtime.features.workers.worker import run_worker
 from a2a_runtime.local import connect
-from a2a_runtime.origin import TRACE_MEMBER
-from a2a_runtime.runtime import AgentRuntime
-from a2a_runtime.stores.postgres import PostgresStore
+from a2a_runtime.process import AgentRuntime
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.webhook_receiver import WebhookReceiver
-from a2a_runtime.workers.worker import run_worker
 
 pytestmark = pytest.mark.anyio
 
@@ -465,7 +465,7 @@ async def main(settings):
         return app.plugins.get(A2APlugin).runtime.tracing
 
 assert asyncio.run(main(Settings())) is None
-assert "a2a_runtime.tracing" not in sys.modules
+assert "a2a_runtime.features.telemetry.tracing" not in sys.modules
 import opentelemetry.trace
 assert asyncio.run(main(Settings())) is None
 from opentelemetry.sdk.trace import TracerProvider

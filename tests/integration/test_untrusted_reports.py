@@ -27,8 +27,8 @@ from a2a_runtime.auth.authenticators import (
     hash_password,
 )
 from a2a_runtime.auth.gate import AuthGate, Gate
-from a2a_runtime.caller import Caller
-from a2a_runtime.heartbeat.registration import MeshConfig
+from a2a_runtime.base.caller import Caller
+from a2a_runtime.features.heartbeat.registration import MeshConfig
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS, build_user_message
 from a2a_runtime.testing.registry import FakeRegistry

@@ -14,7 +14,7 @@ from a2a_contract.dialects import CANONICAL, VERSION
 from a2a_contract.operations import SEND_MESSAGE, SEND_STREAMING_MESSAGE
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.engine.handlers.context import TaskContext
 
 pytestmark = pytest.mark.anyio
 

@@ -32,33 +32,36 @@ PROMISES = {
         "import a2a_contract.v1_0, a2a_contract.v0_3, a2a_gen.diff.run, a2a_runtime.agent, "
         "a2a_runtime.skills, a2a_runtime.stores.sqlite"
     ),
-    "client": "import a2a_runtime.client, a2a_runtime.typed_client, a2a_runtime.commands.call, "
-    "a2a_runtime.commands.stream\n"
-    "import a2a_runtime.commands.tasks, a2a_runtime.commands.terminal.card; assert "
+    "client": "import a2a_runtime.client, a2a_runtime.client.typed, a2a_runtime.cli.call, "
+    "a2a_runtime.cli.stream\n"
+    "import a2a_runtime.cli.tasks, a2a_runtime.cli.terminal.card; assert "
     "'litestar' not in __import__('sys').modules",
     "litestar": f"{APP}\nfrom a2a_runtime import A2APlugin\nimport a2a_runtime.starlette",
     "starlette": "import a2a_runtime.starlette, starlette.applications",
-    "serve": f"{APP}\nimport a2a_runtime.commands.serve",
+    "serve": f"{APP}\nimport a2a_runtime.cli.serve",
     "build": "import yaml, a2a_gen.commands.build, a2a_gen.commands.check, a2a_gen.commands.client, "
     "a2a_gen.commands.dev\n"
     "from importlib.util import find_spec; from a2a_gen.commands.cli import BUILD_PACKAGES; "
     "assert all(map(find_spec, BUILD_PACKAGES))",
     "auth": "from a2a_runtime.auth import JwksKeys, JwtAuthenticator, keys_from_pem\n"
-    "import a2a_runtime.commands.card, a2a_runtime.push.verification\nfrom "
-    "a2a_runtime.crypto import card_signatures, secret_box, webhook_signatures",
+    "import a2a_runtime.cli.card, a2a_runtime.features.push.verification\nfrom "
+    "a2a_runtime.features.keys import card_signatures, secret_box, webhook_signatures",
     "postgres": (
         "from a2a_runtime.stores.factory import create_store; "
         "create_store('postgresql://user@host/name')"
     ),
-    "workers": "import a2a_runtime.commands.worker, psycopg; assert psycopg.pq.__impl__ == 'binary'",
-    "metrics": "from a2a_runtime.metrics import Metrics; import prometheus_client.exposition; Metrics()",
-    "otel": "from a2a_runtime.tracing import Tracing; Tracing()",
-    "grpc": "import grpc; from a2a_runtime.protobuf import message_pool; message_pool()",
-    "pydantic-ai": "import pydantic_ai, a2a_runtime.bridges.pydantic_ai",
-    "mcp": f"{APP}\nfrom a2a_runtime.bridges.mcp import McpSource; McpSource('node server.js')",
-    "apcore": "import apcore, a2a_runtime.bridges.apcore.server, a2a_runtime.bridges.apcore.watch",
+    "workers": "import a2a_runtime.cli.worker, psycopg; assert psycopg.pq.__impl__ == 'binary'",
+    "metrics": (
+        "from a2a_runtime.features.telemetry.metrics import Metrics; import "
+        "prometheus_client.exposition; Metrics()"
+    ),
+    "otel": "from a2a_runtime.features.telemetry.tracing import Tracing; Tracing()",
+    "grpc": "import grpc; from a2a_runtime.features.grpc.messages import message_pool; message_pool()",
+    "pydantic-ai": "import pydantic_ai, a2a_runtime.features.pydantic_ai",
+    "mcp": f"{APP}\nfrom a2a_runtime.features.mcp import McpSource; McpSource('node server.js')",
+    "apcore": "import apcore, a2a_runtime.features.apcore.server, a2a_runtime.features.apcore.watch",
     "all": (
-        f"{APP}\nimport a2a_runtime.commands.card, a2a_runtime.commands.serve, "
+        f"{APP}\nimport a2a_runtime.cli.card, a2a_runtime.cli.serve, "
         "a2a_gen.commands.build, grpc, asyncpg"
     ),
 }
@@ -168,10 +171,10 @@ IMPORTS = {
     "from a2a_runtime.plugin import A2APlugin": "litestar",
     "from a2a_runtime.starlette import mount_agents": "litestar",
     "from a2a_runtime.client import A2AClient": "client",
-    "from a2a_runtime.typed_client import SkillClient": "client",
+    "from a2a_runtime.client.typed import SkillClient": "client",
     "from a2a_runtime.auth import JwtAuthenticator": "auth",
     "from a2a_runtime.auth import JwksKeys": "auth",
-    "from a2a_runtime.bridges.mcp.source import McpSource": "mcp",
+    "from a2a_runtime.features.mcp.source.source import McpSource": "mcp",
     (
         "from a2a_runtime.stores.factory import create_store; "
         "create_store('postgresql://user@host/name')"

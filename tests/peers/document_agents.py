@@ -18,12 +18,12 @@ from typing import Any
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Task
 from a2a_runtime.app import create_app
-from a2a_runtime.caller import Caller
+from a2a_runtime.base.caller import Caller
+from a2a_runtime.base.texts import join_texts
 from a2a_runtime.local import connect
 from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.testing.agent import FAST_SETTINGS
-from a2a_runtime.texts import join_texts
 
 say = partial(print, flush=True)
 STEP = re.compile(r"(@DBOS\.step\(\)\nasync def (\w+)\(.*\n)")

@@ -16,7 +16,7 @@ from peers.environments import interpreter
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.gate import OpenGate
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.surface import Surface
 
 pytestmark = [pytest.mark.peer, pytest.mark.soak(share="frameworks")]

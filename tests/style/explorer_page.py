@@ -23,7 +23,7 @@ from pathlib import Path
 
 from style.source_files import ROOT
 
-SOURCES = ROOT / "runtime" / "a2a_runtime" / "explorer" / "page"
+SOURCES = ROOT / "runtime" / "a2a_runtime" / "features" / "explorer" / "page"
 PAGE = SOURCES.parent / "explorer.html"
 MAX_BYTES = 400_000
 _STYLE_MARK = "/* styles */"

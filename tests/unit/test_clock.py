@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from a2a_contract.base import timestamp_from_text, timestamp_text
-from a2a_runtime.clock import SystemClock, to_datetime, to_millis, to_rfc3339
+from a2a_runtime.base.clock import SystemClock, to_datetime, to_millis, to_rfc3339
 from a2a_runtime.testing.clock import FakeClock
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from a2a_contract.dialects import MESH, V0_3, V0_3_PROTO, V1_0
 from a2a_runtime.agent import Agent
-from a2a_runtime.caller import SurfaceKey
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.skill import ReplyKind, Skill
+from a2a_runtime.base.caller import SurfaceKey
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.engine.handlers.skill import ReplyKind, Skill
 from a2a_runtime.surface import Surface, collect_skills
 
 

@@ -11,7 +11,7 @@ import a2a_runtime
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-OWN_NAMES = ("a2a_runtime.bridges", "a2a_runtime.testing", "a2a_runtime.stores.simple")
+OWN_NAMES = ("a2a_runtime.bridges", "a2a_runtime.testing", "a2a_runtime.features.simple_stores")
 """Packages for some users, some of whose names mean something else than at the top."""
 
 

@@ -9,7 +9,7 @@ from uuid import RFC_4122, UUID
 
 import pytest
 
-from a2a_runtime.ids import IdGenerator
+from a2a_runtime.base.ids import IdGenerator
 from a2a_runtime.testing.clock import FakeClock
 
 
@@ -48,7 +48,7 @@ def test_ids_cannot_be_guessed_from_one_another() -> None:
 
 FORKING = """
 import os, sys
-from a2a_runtime.ids import IdGenerator
+from a2a_runtime.base.ids import IdGenerator
 from a2a_runtime.testing.clock import FakeClock
 
 ids = IdGenerator(FakeClock())

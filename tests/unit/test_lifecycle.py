@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from a2a_contract.lifecycle import LIFECYCLE, State
-from a2a_runtime import lifecycle
+from a2a_runtime.base import lifecycle
 
 
 def test_every_state_is_of_one_kind() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from a2a_runtime.heartbeat.registration import ENVIRONMENT_NAMES
+from a2a_runtime.features.heartbeat.registration import ENVIRONMENT_NAMES
 from a2a_runtime.settings import (
     PREFIX,
     Settings,
@@ -192,7 +192,7 @@ def test_the_schema_says_which_settings_are_options(name: str) -> None:
     """A command has an option for each setting that its schema marks, with its values and
     description, and none for another.
     """
-    command = importlib.import_module(f"a2a_runtime.commands.{name}").command
+    command = importlib.import_module(f"a2a_runtime.cli.{name}").command
     marked = {
         setting: facts
         for setting, facts in list_settings().items()

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from a2a_gen.agent import models, modules
-from a2a_gen.agent.checks import check
 from a2a_gen.agent.ir import AgentIR, ReachableSchemas, build_agent_ir, collect_schemas
-from a2a_gen.agent.schemas import Library
+from a2a_gen.agent.schemas.checks import check
+from a2a_gen.agent.schemas.files import Library
 from a2a_gen.agent.settings import read_settings
-from a2a_gen.agent.type_builder import TypeBuilder
+from a2a_gen.agent.types.builder import TypeBuilder
 from a2a_gen.output.cache import BuildCache
 from a2a_gen.problems import ContractError, Problem, has_errors
 from a2a_gen.source.project import Project

@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from a2a_gen.agent import branches, schemas
-from a2a_gen.agent.catalog import SchemaCatalog, bundle
 from a2a_gen.agent.models import Definitions, assign_modules
-from a2a_gen.agent.schemas import Library, SchemaRef
+from a2a_gen.agent.schemas import files as schemas
+from a2a_gen.agent.schemas.catalog import SchemaCatalog, bundle
+from a2a_gen.agent.schemas.files import Library, SchemaRef
 from a2a_gen.agent.settings import FILE, AgentSettings, SkillSettings
+from a2a_gen.agent.types import branches
 from a2a_gen.emit.render import BUILD, Code
 from a2a_gen.ir.dump import to_json_value
 from a2a_gen.ir.names import skill_constant

@@ -22,9 +22,8 @@ from tempfile import TemporaryDirectory
 from textwrap import indent
 from typing import TYPE_CHECKING, Final, TypeGuard
 
-from a2a_gen.agent.branches import is_ambiguous
-from a2a_gen.agent.tuples import expand_tuples, find_tuples
-from a2a_gen.agent.types import (
+from a2a_gen.agent.types.branches import is_ambiguous
+from a2a_gen.agent.types.shapes import (
     AgentType,
     AliasType,
     ArrayType,
@@ -42,6 +41,7 @@ from a2a_gen.agent.types import (
     is_literal_default,
     is_nullable,
 )
+from a2a_gen.agent.types.tuples import expand_tuples, find_tuples
 from a2a_gen.emit import models
 from a2a_gen.emit.render import BUILD, escape_unprintable, header
 from a2a_gen.ir.names import field_name, module_name

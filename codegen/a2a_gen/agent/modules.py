@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import partial
 
-from a2a_gen.agent import schemas
 from a2a_gen.agent.ir import AgentIR, SkillIR, TypedSchemaIR
+from a2a_gen.agent.schemas import files as schemas
 from a2a_gen.agent.settings import FILE
 from a2a_gen.emit.render import Code, docstring, literal, render
 from a2a_gen.ir.model import Json as Frozen

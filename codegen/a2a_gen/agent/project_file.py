@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from a2a_gen.agent import models
-from a2a_gen.agent.catalog import SchemaCatalog
-from a2a_gen.agent.schemas import Library, SchemaRef
-from a2a_gen.agent.type_builder import TypeBuilder
+from a2a_gen.agent.schemas.catalog import SchemaCatalog
+from a2a_gen.agent.schemas.files import Library, SchemaRef
+from a2a_gen.agent.types.builder import TypeBuilder
 from a2a_gen.source.documents import Document
 
 SCHEMA = "meta/project.schema.json"

@@ -10,9 +10,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeAlias
 
-from a2a_gen.agent import schemas
-from a2a_gen.agent.catalog import pascal
-from a2a_gen.agent.schemas import Schema
+from a2a_gen.agent.schemas import files as schemas
+from a2a_gen.agent.schemas.catalog import pascal
+from a2a_gen.agent.schemas.files import Schema
 from a2a_gen.ir.names import skill_method
 from a2a_gen.problems import Level, Problem
 from a2a_gen.source.documents import Document

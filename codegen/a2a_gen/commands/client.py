@@ -7,8 +7,8 @@ from typing import TypedDict, Unpack
 
 import click
 
-from a2a_gen.agent import remote_client
-from a2a_gen.agent.remote import read_remote_agent, strip_credentials
+from a2a_gen.agent.remote import client as remote_client
+from a2a_gen.agent.remote.agent import read_remote_agent, strip_credentials
 from a2a_gen.commands import console, diff
 from a2a_gen.diff.formats import FORMATS
 from a2a_gen.diff.ignore import IGNORE_FILE

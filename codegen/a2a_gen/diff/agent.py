@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from a2a_gen.agent.remote_card import parse_card
-from a2a_gen.diff.schema_node import Location
+from a2a_gen.agent.remote.card import parse_card
+from a2a_gen.diff.tree.schema_node import Location
 from a2a_gen.source.json_text import Json, escape_key
 
 

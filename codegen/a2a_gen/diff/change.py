@@ -6,10 +6,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from a2a_gen.diff import canonical
 from a2a_gen.diff.rules.rule import ChangeLevels, ChangeRule, Effect
-from a2a_gen.diff.schema_node import Location, SchemaLocation, SchemaNode, SchemaTree, build_node
-from a2a_gen.diff.value_set import Alternative, get_kind
+from a2a_gen.diff.tree import canonical
+from a2a_gen.diff.tree.schema_node import (
+    Location,
+    SchemaLocation,
+    SchemaNode,
+    SchemaTree,
+    build_node,
+)
+from a2a_gen.diff.tree.value_set import Alternative, get_kind
 from a2a_gen.source.json_text import Json, escape_key
 
 TextArguments: TypeAlias = Mapping[str, str]

@@ -36,7 +36,7 @@ from a2a_gen.diff.rules.unions import (
     compare_alternatives,
     match_branches,
 )
-from a2a_gen.diff.schema_node import (
+from a2a_gen.diff.tree.schema_node import (
     SchemaLocation,
     SchemaNode,
     SchemaTree,
@@ -44,7 +44,12 @@ from a2a_gen.diff.schema_node import (
     is_annotation,
     is_constraint,
 )
-from a2a_gen.diff.value_set import Alternative, ComparisonTooLargeError, ValueSet, build_value_set
+from a2a_gen.diff.tree.value_set import (
+    Alternative,
+    ComparisonTooLargeError,
+    ValueSet,
+    build_value_set,
+)
 from a2a_gen.source.json_text import Json
 from a2a_gen.source.references import iter_schemas
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from a2a_gen.diff.change import SchemaChange
+from a2a_gen.diff.documents.witness import Witness
 from a2a_gen.diff.rules.rule import ChangeLevel, ChangeRule
 from a2a_gen.diff.usage import Usage
-from a2a_gen.diff.witness import Witness
 from a2a_gen.problems import Place
 
 PROFILES = ("WIRE", "SOURCE", "FULL", "BACKWARD", "FORWARD")

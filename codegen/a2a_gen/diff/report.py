@@ -8,18 +8,18 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from a2a_gen.diff import definitions
 from a2a_gen.diff.change import NOWHERE, NodePair, SchemaChange
 from a2a_gen.diff.compare import SchemaComparison
-from a2a_gen.diff.containment import ContainmentOracle, get_ends
+from a2a_gen.diff.documents.containment import ContainmentOracle, get_ends
 from a2a_gen.diff.finding import Finding, merge_findings
-from a2a_gen.diff.reference_map import ReferenceMap
 from a2a_gen.diff.rules.agents import compare_agents, compare_versions
 from a2a_gen.diff.rules.operations import compare_tables
 from a2a_gen.diff.rules.python import compare_python
 from a2a_gen.diff.rules.rule import ChangeLevel
-from a2a_gen.diff.schema_node import build_node
 from a2a_gen.diff.sides import ContractSide
+from a2a_gen.diff.tree import definitions
+from a2a_gen.diff.tree.reference_map import ReferenceMap
+from a2a_gen.diff.tree.schema_node import build_node
 from a2a_gen.diff.usage import BOTH, Usage, UsageMap
 from a2a_gen.diff.verdicts import FindingBuilder, ReachedPair, VerdictOptions
 from a2a_gen.problems import pluralize

@@ -17,11 +17,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from a2a_gen.agent.remote_card import CARD, SCHEMAS, RemoteAgent
+from a2a_gen.agent.remote.card import CARD, SCHEMAS, RemoteAgent
 from a2a_gen.diff.agent import AgentDescription, agent_from_card, agent_from_project
-from a2a_gen.diff.closure import select_reachable
-from a2a_gen.diff.dynamic_references import follow_unique_anchors
-from a2a_gen.diff.schema_node import SchemaLocation, SchemaNode, SchemaTree, build_node
+from a2a_gen.diff.tree.closure import select_reachable
+from a2a_gen.diff.tree.dynamic_references import follow_unique_anchors
+from a2a_gen.diff.tree.schema_node import SchemaLocation, SchemaNode, SchemaTree, build_node
 from a2a_gen.diff.usage import Usage, UsageMap, UsageRoot, find_operation_roots, trace_usage
 from a2a_gen.ir.build import assemble, family_files
 from a2a_gen.ir.model import Contract

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from a2a_gen.diff.schema_node import Location, SchemaLocation, SchemaTree
+from a2a_gen.diff.tree.schema_node import Location, SchemaLocation, SchemaTree
 from a2a_gen.ir.model import Contract
 from a2a_gen.source.references import iter_schemas
 

@@ -16,7 +16,14 @@ from dataclasses import dataclass, field, replace
 
 from a2a_gen.diff.change import ChildPair, NodePair, SchemaChange
 from a2a_gen.diff.compare import SchemaComparison
-from a2a_gen.diff.containment import Containment, ContainmentOracle, ContainmentQuestion, get_ends
+from a2a_gen.diff.documents.containment import (
+    Containment,
+    ContainmentOracle,
+    ContainmentQuestion,
+    get_ends,
+)
+from a2a_gen.diff.documents.proof import is_proven_by_rules
+from a2a_gen.diff.documents.witness import Witness, WitnessFinder
 from a2a_gen.diff.finding import (
     READ_PROFILES,
     STRICT_PROFILES,
@@ -25,8 +32,6 @@ from a2a_gen.diff.finding import (
     compute_fingerprint,
     compute_level,
 )
-from a2a_gen.diff.proof import is_proven_by_rules
-from a2a_gen.diff.reference_map import ReferenceMap
 from a2a_gen.diff.rules.annotations import AFTER_SUNSET, ALIAS_REMOVED, BEFORE_SUNSET
 from a2a_gen.diff.rules.applicators import (
     OPENED_OVERLAP,
@@ -45,9 +50,9 @@ from a2a_gen.diff.rules.properties import (
 from a2a_gen.diff.rules.rule import ChangeLevel, ChangeLevels
 from a2a_gen.diff.rules.texts import ENCODING_CHANGED
 from a2a_gen.diff.rules.unions import TAG_CHANGED
-from a2a_gen.diff.schema_node import Location, build_node
+from a2a_gen.diff.tree.reference_map import ReferenceMap
+from a2a_gen.diff.tree.schema_node import Location, build_node
 from a2a_gen.diff.usage import BOTH, Usage, UsageMap, find_enclosing_definition
-from a2a_gen.diff.witness import Witness, WitnessFinder
 from a2a_gen.source.json_text import unescape_key
 
 # Changes of what strings, names and tags mean; the set of valid documents does not decide about

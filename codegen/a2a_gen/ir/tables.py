@@ -1,4 +1,5 @@
-"""Parsing of ``dialects.json``, ``operations.json``, ``errors.json`` and ``lifecycle.json`` to rows
+"""Parsing of ``dialects.json``, ``operations.json``, ``errors.json`` and ``base.lifecycle.json`` to
+rows
 with every default filled in.
 
 Translations are kept as the table has them; the emitter adds the correspondences of equal names.

@@ -11,13 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from a2a_gen.agent import branches, models, schemas
-from a2a_gen.agent.catalog import SchemaCatalog
-from a2a_gen.agent.checks import check
+from a2a_gen.agent import models
 from a2a_gen.agent.models import Definitions, assign_modules
 from a2a_gen.agent.modules import list_homes
-from a2a_gen.agent.schemas import Library, Schema, SchemaRef
-from a2a_gen.agent.type_builder import TypeBuilder
+from a2a_gen.agent.schemas import files as schemas
+from a2a_gen.agent.schemas.catalog import SchemaCatalog
+from a2a_gen.agent.schemas.checks import check
+from a2a_gen.agent.schemas.files import Library, Schema, SchemaRef
+from a2a_gen.agent.types import branches
+from a2a_gen.agent.types.builder import TypeBuilder
 from a2a_gen.emit.package import emit_support
 from a2a_gen.emit.render import render
 from a2a_gen.ir.dump import to_json_value

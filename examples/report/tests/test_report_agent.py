@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 from a2a_contract.errors import InvalidParamsError
 from a2a_runtime.app import create_app
+from a2a_runtime.client.typed import Progress, RejectedError
 from a2a_runtime.testing.asgi_transport import run_app
-from a2a_runtime.typed_client import Progress, RejectedError
 
 from report_agent.contract import Approval, Chapter, Report, ReportAgentClient, ReportRequest, SummaryRequest, make_surfaces
 from report_agent.handlers import ReportAgent

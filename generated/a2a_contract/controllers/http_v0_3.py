@@ -23,7 +23,9 @@ class HttpV03Controller(AgentController):
 
     @route("/v1/tasks/{id:str}", http_method=METHODS, include_in_schema=False)
     async def v1_tasks_id(self) -> ASGIApp:
-        """GET GetTask, POST :cancel CancelTask, GET :subscribe SubscribeToTask, POST :subscribe SubscribeToTask."""
+        """GET GetTask, POST :cancel CancelTask, GET :subscribe SubscribeToTask, POST :subscribe
+        SubscribeToTask.
+        """
         return self.endpoints.http(routes.V1_TASKS_ID)
 
     @route("/v1/tasks", http_method=METHODS, include_in_schema=False)

@@ -33,12 +33,16 @@ class HttpV10Controller(AgentController):
 
     @route("/tasks/{id:str}", http_method=METHODS, include_in_schema=False)
     async def tasks_id(self) -> ASGIApp:
-        """GET GetTask, POST :cancel CancelTask, GET :subscribe SubscribeToTask, POST :subscribe SubscribeToTask."""
+        """GET GetTask, POST :cancel CancelTask, GET :subscribe SubscribeToTask, POST :subscribe
+        SubscribeToTask.
+        """
         return self.endpoints.http(routes.TASKS_ID)
 
     @route("/{tenant:str}/tasks/{id:str}", http_method=METHODS, include_in_schema=False)
     async def tenant_tasks_id(self) -> ASGIApp:
-        """GET GetTask, POST :cancel CancelTask, GET :subscribe SubscribeToTask, POST :subscribe SubscribeToTask."""
+        """GET GetTask, POST :cancel CancelTask, GET :subscribe SubscribeToTask, POST :subscribe
+        SubscribeToTask.
+        """
         return self.endpoints.http(routes.TENANT_TASKS_ID)
 
     @route("/tasks", http_method=METHODS, include_in_schema=False)

@@ -16,7 +16,7 @@ other agents do not install.
 
 from typing import TYPE_CHECKING
 
-from a2a_runtime.importing import lazy_names
+from a2a_runtime.base.importing import lazy_names
 
 if TYPE_CHECKING:
     from a2a_runtime.auth.authentication import (
@@ -44,14 +44,19 @@ if TYPE_CHECKING:
         PresenceGate,
     )
     from a2a_runtime.auth.host import HostCaller, host_user
-    from a2a_runtime.auth.jwks import JwksKeys, KeyCachePolicy, OidcKeys
-    from a2a_runtime.auth.jwt_tokens import ClaimNames, JwtAuthenticator, JwtValidation
-    from a2a_runtime.auth.keys import KeySet, keys_from_jwks, keys_from_pem, keys_from_secret
     from a2a_runtime.auth.rate_limit import (
         ANY_OPERATION,
         FailedAttemptLimiter,
         RateLimit,
         RateLimiter,
+    )
+    from a2a_runtime.features.keys.jwks import JwksKeys, KeyCachePolicy, OidcKeys
+    from a2a_runtime.features.keys.jwt_tokens import ClaimNames, JwtAuthenticator, JwtValidation
+    from a2a_runtime.features.keys.verification import (
+        KeySet,
+        keys_from_jwks,
+        keys_from_pem,
+        keys_from_secret,
     )
 
 __all__ = [
@@ -100,7 +105,7 @@ if not TYPE_CHECKING:
         "gate",
         "host",
         "rate_limit",
-        "keys",
-        "jwt_tokens",
-        "jwks",
+        ".features.keys.verification",
+        ".features.keys.jwt_tokens",
+        ".features.keys.jwks",
     )

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from urllib.parse import parse_qsl
 
 from a2a_contract.v1_0 import SecurityScheme
-from a2a_runtime.caller import TEAM_PREFIX
+from a2a_runtime.base.caller import TEAM_PREFIX
 
 if TYPE_CHECKING:
     from litestar.types import HTTPScope

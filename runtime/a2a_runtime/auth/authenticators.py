@@ -35,7 +35,7 @@ from a2a_runtime.auth.authentication import (
     parse_authorization,
 )
 from a2a_runtime.auth.rate_limit import FailedAttemptLimiter
-from a2a_runtime.clock import Clock, SystemClock
+from a2a_runtime.base.clock import Clock, SystemClock
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _MAX_KEY_CHARS = 1000

@@ -34,7 +34,7 @@ from a2a_runtime.auth.authentication import (
     parse_authorization,
 )
 from a2a_runtime.auth.rate_limit import TooManyFailedAttemptsError, TooManyRequestsError
-from a2a_runtime.caller import Caller
+from a2a_runtime.base.caller import Caller
 
 ANONYMOUS = Caller()
 """The caller of every request without credentials: all of them are one owner."""

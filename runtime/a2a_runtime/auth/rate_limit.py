@@ -22,9 +22,9 @@ from typing import TypeAlias
 
 from a2a_contract.errors import RateLimitedError
 from a2a_runtime.auth.authentication import Credentials, InvalidCredentialsError
-from a2a_runtime.caller import to_network
-from a2a_runtime.clock import Clock, SystemClock
-from a2a_runtime.counters import CounterStore, MemoryCounter, WindowCount
+from a2a_runtime.base.caller import to_network
+from a2a_runtime.base.clock import Clock, SystemClock
+from a2a_runtime.base.counters import CounterStore, MemoryCounter, WindowCount
 
 ANY_OPERATION = "*"
 _MAX_REMEMBERED = 10_000

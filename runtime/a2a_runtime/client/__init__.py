@@ -11,8 +11,8 @@ client ──► connection ──► interface (choice) ──► protocols (en
 
 from typing import TYPE_CHECKING
 
-from a2a_runtime.catalog import CatalogEntry
-from a2a_runtime.importing import explain_missing, lazy_names
+from a2a_runtime.base.importing import explain_missing, lazy_names
+from a2a_runtime.features.catalog.document import CatalogEntry
 
 with explain_missing(__name__):
     from a2a_runtime.client.auth import ApiKeyAuth, BearerAuth, Credential

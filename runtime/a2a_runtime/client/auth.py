@@ -22,10 +22,10 @@ import httpx
 
 from a2a_contract.extension_table import AUTH_DISCOVERY
 from a2a_contract.v1_0 import AgentCard, SecurityScheme
+from a2a_runtime.base.card_extensions import find_params
 from a2a_runtime.client.errors import MissingCredentialsError
 from a2a_runtime.client.oauth import TokenAuth
 from a2a_runtime.client.trusted_issuers import TrustedIssuers
-from a2a_runtime.extensions import find_params
 
 Credential: TypeAlias = str | tuple[str, str] | httpx.Auth | ssl.SSLContext
 """A token or key, a user name with its password, an ``httpx.Auth``, or a TLS context with a client

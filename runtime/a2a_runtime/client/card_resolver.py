@@ -26,6 +26,7 @@ from a2a_contract.routes.cards import CARDS
 from a2a_contract.translate import mesh as from_mesh
 from a2a_contract.translate import v0_3 as from_v0_3
 from a2a_contract.v1_0 import AgentCard
+from a2a_runtime.base.origin import inject_trace
 from a2a_runtime.client.errors import (
     CardNotFoundError,
     InvalidCardError,
@@ -36,7 +37,6 @@ from a2a_runtime.client.grpc import is_grpc_url
 from a2a_runtime.client.options import ClientOptions
 from a2a_runtime.client.protocols import OutgoingRequest, describe_error
 from a2a_runtime.client.transport import ClientResponse, HttpTransport, RetrySafety
-from a2a_runtime.origin import inject_trace
 
 # The dialects of cards, the most expressive first.
 _CARD_READERS: tuple[tuple[Dialect, ResponseReader[AgentCard]], ...] = (

@@ -13,13 +13,13 @@ from __future__ import annotations
 import httpx
 from pydantic_core import from_json
 
-from a2a_runtime.catalog import CATALOG_PATH, CatalogEntry, parse_catalog
 from a2a_runtime.client.auth import build_auth
 from a2a_runtime.client.card_resolver import to_origin
 from a2a_runtime.client.errors import CardNotFoundError, InvalidResponseError
 from a2a_runtime.client.options import ClientOptions
 from a2a_runtime.client.protocols import OutgoingRequest
 from a2a_runtime.client.transport import ClientResponse, HttpTransport, RetrySafety
+from a2a_runtime.features.catalog.document import CATALOG_PATH, CatalogEntry, parse_catalog
 
 
 async def read_catalog(

@@ -41,6 +41,7 @@ from a2a_contract.v1_0 import (
     TaskPushNotificationConfig,
     TaskState,
 )
+from a2a_runtime.base.card_extensions import SKILL_ID, Params, find_params
 from a2a_runtime.client.auth import CardAuth, Credential, build_auth
 from a2a_runtime.client.card_resolver import CardResolver, is_http_url
 from a2a_runtime.client.connection import AgentConnection, ClientConnection
@@ -51,7 +52,6 @@ from a2a_runtime.client.options import ClientOptions, SendOptions
 from a2a_runtime.client.stream import TaskStream
 from a2a_runtime.client.task_ids import check_task_id
 from a2a_runtime.client.transport import HttpTransport
-from a2a_runtime.extensions import SKILL_ID, Params, find_params
 from a2a_runtime.net.authorities import load_ssl_context
 
 TaskOrId: TypeAlias = Task | str

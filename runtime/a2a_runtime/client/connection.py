@@ -37,6 +37,8 @@ from a2a_contract.v1_0 import (
     StreamResponse,
     Task,
 )
+from a2a_runtime.base.card_extensions import SKILL_ID, find_params
+from a2a_runtime.base.origin import CANCEL, Origin, current_origin, inject_trace
 from a2a_runtime.client.auth import CardAuth
 from a2a_runtime.client.card_resolver import CardResolver, ResolvedCard, to_origin
 from a2a_runtime.client.errors import (
@@ -60,8 +62,6 @@ from a2a_runtime.client.transport import (
     get_retry_safety,
     is_retryable_error,
 )
-from a2a_runtime.extensions import SKILL_ID, find_params
-from a2a_runtime.origin import CANCEL, Origin, current_origin, inject_trace
 
 _EVENT_STREAM = "text/event-stream"
 _ERROR_EVENT = "error"

@@ -187,7 +187,7 @@ async def _open_stream(
     """Open a stream; it is open when the agent has sent metadata or a message."""
     from grpc.aio import EOF, AioRpcError  # type: ignore[attr-defined]  # noqa: PLC0415 - an extra; the stubs lack EOF
 
-    from a2a_runtime.protobuf import EVENT_NUMBERS  # noqa: PLC0415 - for this binding only
+    from a2a_runtime.features.grpc.messages import EVENT_NUMBERS  # noqa: PLC0415 - for this binding only
 
     sent = [*metadata, (EVENT_NUMBERS.decode(), "1")]
     call: Any = channel.unary_stream(method.path, None, None)(data, metadata=sent)
@@ -242,7 +242,7 @@ async def _wait(seconds: float | None, path: str, awaitable: Any) -> Any:  # noq
 
 
 def _encode_event(codec: Codec, message: bytes) -> bytes:
-    from a2a_runtime.protobuf import read_event_cursor  # noqa: PLC0415 - for this binding only
+    from a2a_runtime.features.grpc.messages import read_event_cursor  # noqa: PLC0415 - for this binding only
 
     cursor = read_event_cursor(message)
     data = b"data: %b\n\n" % _read(codec, message)
@@ -267,7 +267,7 @@ def _write(codec: Codec, document: bytes) -> bytes:
 def _read(codec: Codec, message: bytes) -> bytes:
     """Read a result as JSON."""
     from a2a_contract.protobuf_values import UnreadableError  # noqa: PLC0415 - for this binding only
-    from a2a_runtime.protobuf import MalformedMessageError, parse_message  # noqa: PLC0415 - for this binding only
+    from a2a_runtime.features.grpc.messages import MalformedMessageError, parse_message  # noqa: PLC0415 - for this binding only
 
     try:
         return parse_message(codec, message)
@@ -279,7 +279,7 @@ def _to_response(error: AioRpcError, operation: Operation, url: str) -> httpx.Re
     """Build the response of an error of the agent; raise an error of the connection as one of
     httpx.
     """
-    from a2a_runtime.protobuf import STATUS_TRAILER, decode_details  # noqa: PLC0415 - for this binding only
+    from a2a_runtime.features.grpc.messages import STATUS_TRAILER, decode_details  # noqa: PLC0415 - for this binding only
 
     name = error.code().name
     text = error.details() or ""

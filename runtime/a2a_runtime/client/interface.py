@@ -20,7 +20,7 @@ from a2a_contract.v1_0 import AgentCard, AgentInterface
 from a2a_runtime.client.errors import NoInterfaceError
 from a2a_runtime.client.grpc import PLAIN, TLS
 from a2a_runtime.client.options import GRPC, HTTP_JSON, JSONRPC, Pin
-from a2a_runtime.interfaces import MISSING_EXTRA, is_grpc_installed
+from a2a_runtime.features.grpc.options import MISSING_EXTRA, is_grpc_installed
 
 _HTTPS = "https"
 _HTTP = "http"

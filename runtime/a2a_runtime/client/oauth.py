@@ -34,8 +34,8 @@ from a2a_contract.json_types import is_json_object
 from a2a_runtime.client.errors import MissingCredentialsError, TokenError
 
 if TYPE_CHECKING:
-    from a2a_runtime.caller import Caller
-    from a2a_runtime.crypto.keys import SigningKey
+    from a2a_runtime.base.caller import Caller
+    from a2a_runtime.features.keys.signing import SigningKey
 
 _DISCOVERY_PATH = "/.well-known/openid-configuration"
 _METADATA_PATH = "/.well-known/oauth-authorization-server"

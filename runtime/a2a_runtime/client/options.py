@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from a2a_contract.v0_3 import TransportProtocol
 from a2a_contract.v1_0 import TaskPushNotificationConfig
-from a2a_runtime.clock import Clock, SystemClock
+from a2a_runtime.base.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
     from grpc import ChannelCredentials
@@ -115,7 +115,7 @@ class ClientOptions:
     """
     grpc_credentials: ChannelCredentials | None = None
     """TLS of gRPC, where it needs authorities or a client certificate of its own
-    (``grpc.ssl_channel_credentials``).
+    (``features.grpc.ssl_channel_credentials``).
     """
     clock: Clock = field(default_factory=SystemClock)
 

@@ -30,7 +30,7 @@ from a2a_contract.protobuf_values import Method
 from a2a_runtime.client.errors import InvalidResponseError, error_from_http, error_from_jsonrpc
 from a2a_runtime.client.interface import Interface, find_base_below_prefix
 from a2a_runtime.client.options import GRPC, JSONRPC
-from a2a_runtime.double_base64 import decode_once, encode_twice, has_double_base64
+from a2a_runtime.features.double_base64.codec import decode_once, encode_twice, has_double_base64
 
 _EXCERPT_BYTES = 200
 _MAX_FIELDS = 3

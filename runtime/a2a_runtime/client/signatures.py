@@ -20,15 +20,20 @@ from jwt.exceptions import InvalidKeyError
 from pydantic_core import from_json, to_json
 
 from a2a_contract.json_types import is_json_object
-from a2a_runtime.auth.jwks import JwksKeys
-from a2a_runtime.auth.keys import KeyResolver, KeySet, UnknownKeyError, keys_from_pem
 from a2a_runtime.client.errors import DiscoveryError
 from a2a_runtime.client.options import VerifiesCards
-from a2a_runtime.crypto.card_signatures import (
+from a2a_runtime.features.keys.card_signatures import (
     ALGORITHMS,
     TrustStore,
     UntrustedCardError,
     verify_card,
+)
+from a2a_runtime.features.keys.jwks import JwksKeys
+from a2a_runtime.features.keys.verification import (
+    KeyResolver,
+    KeySet,
+    UnknownKeyError,
+    keys_from_pem,
 )
 from a2a_runtime.net.target import is_web_url
 

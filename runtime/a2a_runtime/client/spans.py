@@ -21,7 +21,7 @@ from a2a_contract.binding import Operation
 from a2a_runtime.client.interface import Interface
 
 if TYPE_CHECKING:
-    from a2a_runtime.tracing import ClientSpan
+    from a2a_runtime.features.telemetry.tracing import ClientSpan
 
 
 @contextmanager
@@ -39,7 +39,7 @@ def trace_connection(operation: Operation, interface: Interface) -> Generator[Cl
     if "opentelemetry.trace" not in sys.modules:
         yield None
         return
-    from a2a_runtime.tracing import ClientSpan, has_provider  # noqa: PLC0415 - an extra, imported only where the process uses it
+    from a2a_runtime.features.telemetry.tracing import ClientSpan, has_provider  # noqa: PLC0415 - an extra, imported only where the process uses it
 
     if not has_provider():
         yield None

@@ -49,6 +49,7 @@ from a2a_contract.v1_0 import (
     TaskState,
     TaskStatusUpdateEvent,
 )
+from a2a_runtime.base.origin import current_origin
 from a2a_runtime.client.connection import ClientConnection
 from a2a_runtime.client.errors import (
     A2AClientError,
@@ -62,7 +63,6 @@ from a2a_runtime.client.generations import POLL_SECONDS, Arrival, GenerationTrac
 from a2a_runtime.client.sse import ServerEvent
 from a2a_runtime.client.task_ids import check_task_id
 from a2a_runtime.client.transport import Outage, RetrySafety, is_retryable_status
-from a2a_runtime.origin import current_origin
 
 TaskEvent: TypeAlias = Task | Message | TaskStatusUpdateEvent | TaskArtifactUpdateEvent
 

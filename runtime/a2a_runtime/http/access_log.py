@@ -13,8 +13,8 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
-from a2a_runtime.logs import access_log, sanitize
-from a2a_runtime.origin import Origin, current_origin
+from a2a_runtime.base.logs import access_log, sanitize
+from a2a_runtime.base.origin import Origin, current_origin
 
 AnyApp: TypeAlias = Callable[[Any, Any, Any], Awaitable[object]]
 

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 
 from a2a_contract.binding import Operation
 from a2a_contract.errors import RateLimitedError, UnavailableError
-from a2a_runtime.caller import Caller
-from a2a_runtime.counters import CounterStore
+from a2a_runtime.base.caller import Caller
+from a2a_runtime.base.counters import CounterStore
 from a2a_runtime.http.asgi import HttpRequest
 from a2a_runtime.surface import Surface
 

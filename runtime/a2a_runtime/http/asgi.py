@@ -25,9 +25,9 @@ from a2a_contract.errors import (
     PayloadTooLargeError,
 )
 from a2a_contract.jsonrpc import NO_ID, CallId
-from a2a_runtime.extensions import CURSOR_HEADER, IDEMPOTENCY_HEADER
+from a2a_runtime.base.card_extensions import CURSOR_HEADER, IDEMPOTENCY_HEADER
+from a2a_runtime.base.origin import HEADERS, Origin
 from a2a_runtime.http.negotiation import normalize_version
-from a2a_runtime.origin import HEADERS, Origin
 from a2a_runtime.service.context import ProtocolBinding
 
 JSON = b"application/json"

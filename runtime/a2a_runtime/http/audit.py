@@ -1,13 +1,13 @@
 """Entries of requests in the audit log: who was refused, denied or limited, and who canceled a
-task; ``a2a_runtime.logs`` describes the log.
+task; ``a2a_runtime.base.logs`` describes the log.
 """
 
 from __future__ import annotations
 
 from a2a_contract.errors import PermissionDeniedError, RateLimitedError, UnauthenticatedError
-from a2a_runtime.caller import Caller
+from a2a_runtime.base.caller import Caller
+from a2a_runtime.base.logs import audit
 from a2a_runtime.http.asgi import HttpRequest
-from a2a_runtime.logs import audit
 
 _AUDIT_EVENTS = {
     UnauthenticatedError: "refused",

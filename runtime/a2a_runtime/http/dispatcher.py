@@ -6,7 +6,8 @@ Endpoint.__call__ ────────► run             any exception beco
                   ────────► read_body       size limit, timeout
     parse ──► Invocation ─► serve           service ──► one response, or a stream of events
 
-A transport that is not HTTP (``a2a_runtime.grpc``) makes an ``HttpRequest`` of each call and uses
+A transport that is not HTTP (``a2a_runtime.features.grpc``) makes an ``HttpRequest`` of each call
+and uses
 the same steps without those that write HTTP:
 
     run(request, …, send_error)    admit, build_context    invoke ──► the result    open_stream ──► the events
@@ -41,9 +42,12 @@ from a2a_contract.service import AgentService, Event
 from a2a_contract.v1_0 import CancelTaskRequest
 from a2a_runtime.auth.authentication import Credentials
 from a2a_runtime.auth.gate import ANONYMOUS, ChallengeError
-from a2a_runtime.caller import Caller
-from a2a_runtime.clock import Clock, SystemClock
-from a2a_runtime.counters import CounterStore
+from a2a_runtime.base.caller import Caller
+from a2a_runtime.base.clock import Clock, SystemClock
+from a2a_runtime.base.counters import CounterStore
+from a2a_runtime.base.logs import request_log
+from a2a_runtime.base.origin import Origin, current_origin
+from a2a_runtime.features.srs.forms import explain_member
 from a2a_runtime.http.admission import AdmissionControl, CallerStreams, rate_limit_key
 from a2a_runtime.http.asgi import (
     JSON,
@@ -69,21 +73,18 @@ from a2a_runtime.http.event_stream import (
 from a2a_runtime.http.middleware import OriginPolicy
 from a2a_runtime.http.negotiation import SupportedDialects
 from a2a_runtime.http.resource_metadata import add_metadata_url
-from a2a_runtime.http.srs_forms import explain_member
 from a2a_runtime.http.watchers import (
     RequestWatcher,
     is_end_of_grace,
     wait_for_disconnect,
     wait_for_expiry,
 )
-from a2a_runtime.logs import request_log
-from a2a_runtime.origin import Origin, current_origin
 from a2a_runtime.service.context import CallContext, ProtocolBinding
 from a2a_runtime.surface import Surface, find_lowest_limit
 
 if TYPE_CHECKING:
-    from a2a_runtime.metrics import Histogram, Metrics
-    from a2a_runtime.tracing import Tracing
+    from a2a_runtime.features.telemetry.metrics import Histogram, Metrics
+    from a2a_runtime.features.telemetry.tracing import Tracing
 
 TaskDialectLookup: TypeAlias = Callable[[str, CallContext], Awaitable[str | None]]
 """Finds the dialect in which a task was created."""

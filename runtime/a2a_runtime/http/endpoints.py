@@ -20,7 +20,7 @@ from a2a_contract.http import CardRoute, Route
 from a2a_contract.paths import PATHS
 from a2a_contract.routes.cards import CARDS
 from a2a_contract.srs_forms import PATHS as SRS_PATHS
-from a2a_runtime.cards.cache import CardCache, CardDocument, PublicUrls
+from a2a_runtime.features.srs.card import SrsCardEndpoint
 from a2a_runtime.http.asgi import (
     Header,
     HttpRequest,
@@ -32,7 +32,7 @@ from a2a_runtime.http.asgi import (
 from a2a_runtime.http.dispatcher import Dispatcher, Endpoint
 from a2a_runtime.http.jsonrpc import JsonRpcEndpoint
 from a2a_runtime.http.rest import RestEndpoint
-from a2a_runtime.http.srs_card import SrsCardEndpoint
+from a2a_runtime.service.cards.cache import CardCache, CardDocument, PublicUrls
 from a2a_runtime.surface import Surface
 
 _CARD_METHODS = ("GET", "HEAD", "OPTIONS")

@@ -23,7 +23,7 @@ from typing import TypeAlias
 from litestar import Litestar, MediaType, Response, get
 from litestar.handlers import HTTPRouteHandler
 
-from a2a_runtime.clock import Clock
+from a2a_runtime.base.clock import Clock
 
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
 # Litestar's own types leave the parameters of its responses open.

@@ -25,8 +25,8 @@ from litestar.security.base import AbstractSecurityConfig
 from litestar.types import ASGIApp, HTTPResponseStartEvent, Message, Receive, Scope, Send
 
 from a2a_contract.controllers import AgentController, CardController
+from a2a_runtime.features.plain_skills.endpoints import SchemaController
 from a2a_runtime.http.endpoints import SurfaceEndpoints
-from a2a_runtime.http.skills import SchemaController
 from a2a_runtime.surface import RouteOptions, Surface
 
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false

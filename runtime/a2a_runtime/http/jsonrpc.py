@@ -29,7 +29,15 @@ from a2a_contract.jsonrpc import CallProblem, InvalidCallError, JsonRpcParser, P
 from a2a_contract.methods import METHODS
 from a2a_contract.operations import LIST_TASKS
 from a2a_runtime.auth.gate import ANONYMOUS
-from a2a_runtime.caller import Caller
+from a2a_runtime.base.caller import Caller
+from a2a_runtime.features.mesh.sent_messages import MESH_METHODS
+from a2a_runtime.features.srs.forms import (
+    RewrittenCall,
+    find_result_rule,
+    is_card_call,
+    rewrite_call,
+    rewrite_result,
+)
 from a2a_runtime.http.asgi import (
     HttpRequest,
     check_json,
@@ -39,20 +47,12 @@ from a2a_runtime.http.asgi import (
 )
 from a2a_runtime.http.dispatcher import Dispatcher, Endpoint, Invocation
 from a2a_runtime.http.errors import collect_field_errors
-from a2a_runtime.http.srs_forms import (
-    RewrittenCall,
-    find_result_rule,
-    is_card_call,
-    rewrite_call,
-    rewrite_result,
-)
-from a2a_runtime.mesh.sent import MESH_METHODS
 from a2a_runtime.service.context import ProtocolBinding, SrsForm
 
 if TYPE_CHECKING:
     from litestar.types import HTTPScope
 
-    from a2a_runtime.http.pages import HtmlDocument
+    from a2a_runtime.features.pages.html import HtmlDocument
 
 _METHODS = ("POST", "OPTIONS")
 _AUTHORIZATION = b"authorization"
@@ -106,7 +106,7 @@ class JsonRpcEndpoint(Endpoint):
     async def _respond_to_method(self, request: HttpRequest) -> None:
         """Respond to another method than that of calls."""
         if self.landing is not None:
-            from a2a_runtime.http.pages import HTML, wants_page  # noqa: PLC0415 - for browsers only
+            from a2a_runtime.features.pages.html import HTML, wants_page  # noqa: PLC0415 - for browsers only
 
             if wants_page(request.scope["method"], request.headers):
                 page = self.landing(request.scope)

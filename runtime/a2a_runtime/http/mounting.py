@@ -49,19 +49,19 @@ from a2a_contract.errors import (
 )
 from a2a_contract.srs_forms import PATHS
 from a2a_runtime.auth.gate import ChallengeError
+from a2a_runtime.features.grpc.options import GrpcOptions
+from a2a_runtime.features.plain_skills.endpoints import SchemaController, SkillController
+from a2a_runtime.features.srs.card import SrsCardEndpoint
 from a2a_runtime.http.asgi import HttpRequest, path_within
 from a2a_runtime.http.dispatcher import Dispatcher
 from a2a_runtime.http.endpoints import SurfaceEndpoints, get_dispatcher
 from a2a_runtime.http.host_routes import apply_route_options, find_endpoints
 from a2a_runtime.http.rest import allowed_methods_at
-from a2a_runtime.http.skills import SchemaController, SkillController
-from a2a_runtime.http.srs_card import SrsCardEndpoint
-from a2a_runtime.interfaces import GrpcOptions
 from a2a_runtime.service.context import ProtocolBinding
 from a2a_runtime.surface import Surface
 
 if TYPE_CHECKING:
-    from a2a_runtime.http.pages import HtmlDocument
+    from a2a_runtime.features.pages.html import HtmlDocument
 
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
 # pyright: reportUnknownLambdaType=false
@@ -295,7 +295,7 @@ class LandingPage:
 
     def __call__(self, scope: HTTPScope) -> HtmlDocument:
         """Build the page."""
-        from a2a_runtime.http.pages import build_landing_page  # noqa: PLC0415 - for browsers only
+        from a2a_runtime.features.pages.html import build_landing_page  # noqa: PLC0415 - for browsers only
 
         return build_landing_page(scope, self._get_surfaces(), has_explorer=self._has_explorer)
 
@@ -346,7 +346,7 @@ class UnroutedRequestHandler:
 
     def _find_landing_page(self, request: AnyRequest) -> Response[bytes] | None:
         """Find the page for a browser at the root of an app whose agents are elsewhere."""
-        from a2a_runtime.http.pages import HTML, wants_page  # noqa: PLC0415 - for browsers only
+        from a2a_runtime.features.pages.html import HTML, wants_page  # noqa: PLC0415 - for browsers only
 
         if (
             path_within(request.scope, "")

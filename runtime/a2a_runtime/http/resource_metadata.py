@@ -20,9 +20,9 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.types import HTTPScope
 from pydantic_core import to_json
 
-from a2a_runtime.cards.builder import resolve_url
-from a2a_runtime.cards.extensions import METADATA_PATH
 from a2a_runtime.http.asgi import base_url
+from a2a_runtime.service.cards.builder import resolve_url
+from a2a_runtime.service.cards.declarations import METADATA_PATH
 from a2a_runtime.surface import Surface
 
 _BEARER = re.compile(r"\bBearer\b(?P<parameters> (?=\w+=))?")

@@ -16,11 +16,11 @@ from a2a_contract.dialects import DIALECTS, V0_3
 from a2a_contract.http import Route, RouteMatch
 from a2a_contract.operations import GET_EXTENDED_AGENT_CARD, LIST_TASKS
 from a2a_contract.paths import PATHS
-from a2a_runtime.cards.builder import write_card_in_both_forms
-from a2a_runtime.double_base64 import decode_once, encode_files_twice
+from a2a_runtime.features.double_base64.codec import decode_once, encode_files_twice
 from a2a_runtime.http.asgi import HttpRequest, check_json, path_within, send_allowed_methods
 from a2a_runtime.http.dispatcher import Dispatcher, Endpoint, Invocation
 from a2a_runtime.http.negotiation import parse_request
+from a2a_runtime.service.cards.builder import write_card_in_both_forms
 from a2a_runtime.skills.contract import SCHEMAS_PATH
 from a2a_runtime.surface import Surface
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from litestar.exceptions import ImproperlyConfiguredException
 
+from a2a_runtime.base.importing import MissingLibraryError
 from a2a_runtime.errors import ConfigurationError, ListenError, StoreUnavailableError
-from a2a_runtime.importing import MissingLibraryError
 
 CONFIGURATION_ERRORS = (ConfigurationError, ImproperlyConfiguredException, MissingLibraryError)
 _ERRORS_WITH_A_CURE = (*CONFIGURATION_ERRORS, ListenError, StoreUnavailableError)

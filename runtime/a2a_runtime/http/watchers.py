@@ -19,7 +19,7 @@ from litestar.types import Receive
 
 from a2a_contract.errors import RequestTimeoutError
 from a2a_runtime.auth.gate import BEARER, ChallengeError
-from a2a_runtime.clock import Clock
+from a2a_runtime.base.clock import Clock
 from a2a_runtime.http.asgi import Awaits, ClientDisconnectError, HttpRequest
 
 _CHECK_INTERVAL_SECONDS = 1.0

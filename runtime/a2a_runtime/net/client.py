@@ -25,6 +25,7 @@ from typing import Protocol, Self
 import httpcore
 import httpx
 
+from a2a_runtime.base.origin import inject_trace
 from a2a_runtime.net.authorities import load_ssl_context
 from a2a_runtime.net.policy import Address, OutboundPolicy, check_address
 from a2a_runtime.net.target import (
@@ -37,7 +38,6 @@ from a2a_runtime.net.target import (
     UrlRefusedError,
     parse_target,
 )
-from a2a_runtime.origin import inject_trace
 from a2a_runtime.settings import PREFIX, Settings
 
 _IDLE_SECONDS = 15.0

@@ -48,8 +48,8 @@ from a2a_contract.v1_0 import (
     TaskState,
     TaskStatus,
 )
-from a2a_runtime.caller import TaskScope
-from a2a_runtime.logs import audit
+from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.base.logs import audit
 from a2a_runtime.service.context import CallContext
 from a2a_runtime.service.validation import require_permission
 from a2a_runtime.stores.base import Store

@@ -15,13 +15,13 @@ from a2a_contract.v0_3 import TransportProtocol
 from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime.agent import Agent
 from a2a_runtime.auth.gate import AuthGate
-from a2a_runtime.caller import Caller, TaskScope, build_scope
-from a2a_runtime.clock import Clock, SystemClock
-from a2a_runtime.execution.engine import Engine
-from a2a_runtime.execution.replay import RequestInfo
-from a2a_runtime.ids import IdGenerator
-from a2a_runtime.origin import Origin
-from a2a_runtime.push.notification import PlaintextCipher, SecretCipher, encrypt_config
+from a2a_runtime.base.caller import Caller, TaskScope, build_scope
+from a2a_runtime.base.clock import Clock, SystemClock
+from a2a_runtime.base.ids import IdGenerator
+from a2a_runtime.base.origin import Origin
+from a2a_runtime.engine.engine import Engine
+from a2a_runtime.engine.replay import RequestInfo
+from a2a_runtime.features.push.notification import PlaintextCipher, SecretCipher, encrypt_config
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
 from a2a_runtime.surface import Surface

@@ -16,15 +16,15 @@ from a2a_contract.lifecycle import State
 from a2a_contract.operations import GET_TASK
 from a2a_contract.service import Event
 from a2a_contract.v1_0 import Message, SendMessageRequest, SendMessageResponse, StreamResponse
-from a2a_runtime.execution.engine import to_stream_response
-from a2a_runtime.execution.follow_ups import AcceptedMessage, check_follow_up, check_generation
-from a2a_runtime.execution.skill import ReplyKind
-from a2a_runtime.lifecycle import INTERRUPTED, SETTLED
-from a2a_runtime.push.notification import check_config
+from a2a_runtime.base.lifecycle import INTERRUPTED, SETTLED
+from a2a_runtime.engine.engine import to_stream_response
+from a2a_runtime.engine.follow_ups import AcceptedMessage, check_follow_up, check_generation
+from a2a_runtime.engine.handlers.skill import ReplyKind
+from a2a_runtime.features.push.notification import check_config
+from a2a_runtime.features.srs.answers import build_status_event
 from a2a_runtime.service.authorization import find_readable, is_allowed
 from a2a_runtime.service.context import CallContext, ServiceBase
 from a2a_runtime.service.routing import route_message
-from a2a_runtime.service.srs_answers import build_status_event
 from a2a_runtime.service.validation import (
     SendCommand,
     check_media_types,

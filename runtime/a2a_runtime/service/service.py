@@ -13,7 +13,7 @@ from a2a_contract.errors import ExtendedAgentCardNotConfiguredError, Unsupported
 from a2a_contract.service import AgentService
 from a2a_contract.v1_0 import AgentCard, GetExtendedAgentCardRequest
 from a2a_runtime.auth.gate import ChallengeError, list_challenges
-from a2a_runtime.cards.builder import build_card, sign_card
+from a2a_runtime.service.cards.builder import build_card, sign_card
 from a2a_runtime.service.context import CallContext
 from a2a_runtime.service.messages import MessageOperations
 from a2a_runtime.service.tasks import PushConfigOperations, SubscriptionOperations, TaskOperations

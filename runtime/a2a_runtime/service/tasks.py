@@ -37,15 +37,15 @@ from a2a_contract.v1_0 import (
     TaskPushNotificationConfig,
     TaskState,
 )
-from a2a_runtime.caller import TaskScope
+from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.base.card_extensions import CURSOR_HEADER
+from a2a_runtime.base.lifecycle import SETTLED
+from a2a_runtime.engine.engine import to_stream_response
 from a2a_runtime.errors import TaskTerminalError
-from a2a_runtime.execution.engine import to_stream_response
-from a2a_runtime.extensions import CURSOR_HEADER
-from a2a_runtime.lifecycle import SETTLED
-from a2a_runtime.push.notification import FAILURE_KEY_PREFIX, check_config, decrypt_config
+from a2a_runtime.features.push.notification import FAILURE_KEY_PREFIX, check_config, decrypt_config
+from a2a_runtime.features.srs.answers import build_cancel_error, build_status_event, follows_srs
 from a2a_runtime.service.authorization import list_readable
 from a2a_runtime.service.context import CallContext, ServiceBase
-from a2a_runtime.service.srs_answers import build_cancel_error, build_status_event, follows_srs
 from a2a_runtime.service.validation import require_push_notifications, require_streaming
 from a2a_runtime.stores.models import TaskPage, TaskQuery
 from a2a_runtime.stores.pagination import (

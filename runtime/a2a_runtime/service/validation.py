@@ -30,9 +30,9 @@ from a2a_contract.v1_0 import (
 )
 from a2a_runtime.agent import SkillDefinition
 from a2a_runtime.auth.gate import InsufficientScopeError
-from a2a_runtime.caller import TaskScope
-from a2a_runtime.execution.replay import EMPTY_REQUEST_INFO, RequestInfo
-from a2a_runtime.extensions import SKILL_ID
+from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.base.card_extensions import SKILL_ID
+from a2a_runtime.engine.replay import EMPTY_REQUEST_INFO, RequestInfo
 from a2a_runtime.service.context import CallContext
 from a2a_runtime.stores.models import IdempotencyKey
 from a2a_runtime.surface import Limits, Surface

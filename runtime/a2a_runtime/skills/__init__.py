@@ -21,7 +21,7 @@ either, so that clients load only these.
 
 from typing import TYPE_CHECKING
 
-from a2a_runtime.importing import lazy_names
+from a2a_runtime.base.importing import lazy_names
 
 if TYPE_CHECKING:
     from a2a_runtime.skills.context import Question, SkillContext

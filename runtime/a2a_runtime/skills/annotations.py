@@ -45,9 +45,9 @@ from a2a_contract.base import JsonObject, WireModel
 from a2a_contract.field_paths import field_paths
 from a2a_contract.finite import list_lost_numbers
 from a2a_contract.typed_schema import list_unexpected_values
-from a2a_runtime.execution.background import run_in_thread
-from a2a_runtime.execution.context import Context
-from a2a_runtime.execution.skill import HandlerKind, detect_handler_kind, is_plain_generator
+from a2a_runtime.engine.background import run_in_thread
+from a2a_runtime.engine.handlers.context import Context
+from a2a_runtime.engine.handlers.skill import HandlerKind, detect_handler_kind, is_plain_generator
 from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.skills.contract import SkillContract
 from a2a_runtime.skills.handlers import HandlerMismatchError, StreamingHandler, UnaryHandler

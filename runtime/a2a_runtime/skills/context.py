@@ -12,11 +12,11 @@ from typing import Any, NoReturn, TypeVar
 
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message
-from a2a_runtime.caller import Caller
-from a2a_runtime.execution.context import ArtifactWriter, Context, TaskContext
-from a2a_runtime.execution.replay import RequestInfo
-from a2a_runtime.execution.signals import TaskEnded
-from a2a_runtime.execution.usage import DEFAULT_CURRENCY
+from a2a_runtime.base.caller import Caller
+from a2a_runtime.engine.handlers.context import ArtifactWriter, Context, TaskContext
+from a2a_runtime.engine.handlers.usage import DEFAULT_CURRENCY
+from a2a_runtime.engine.replay import RequestInfo
+from a2a_runtime.engine.signals import TaskEnded
 from a2a_runtime.skills.model import SkillModel
 from a2a_runtime.skills.schema import TypedSchema, attach_fields, extract_payload
 

@@ -24,10 +24,10 @@ from a2a_contract.base import JsonObject
 from a2a_contract.errors import InvalidParamsError
 from a2a_contract.json_types import is_json_object
 from a2a_contract.v1_0 import Message, Part
-from a2a_runtime.execution.context import Context
-from a2a_runtime.execution.questions import QUESTION_KEY
-from a2a_runtime.execution.run import HANDLER_FAILED
-from a2a_runtime.execution.thread_streams import iterate_in_thread
+from a2a_runtime.engine.handlers.context import Context
+from a2a_runtime.engine.handlers.questions import QUESTION_KEY
+from a2a_runtime.engine.handlers.thread_streams import iterate_in_thread
+from a2a_runtime.engine.run import HANDLER_FAILED
 from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.skills.contract import SkillContract
 from a2a_runtime.skills.schema import (

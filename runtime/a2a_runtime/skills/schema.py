@@ -27,7 +27,7 @@ from a2a_contract.typed_schema import (
     parse_json,
 )
 from a2a_contract.v1_0 import Message, Part
-from a2a_runtime.texts import join_text_parts
+from a2a_runtime.base.texts import join_text_parts
 
 __all__ = [
     "FIELDS_KEY",

@@ -59,9 +59,9 @@ from typing import Protocol, runtime_checkable
 
 from a2a_contract.dialects import CANONICAL
 from a2a_contract.v1_0 import Message, TaskPushNotificationConfig
-from a2a_runtime.caller import TaskScope
-from a2a_runtime.clock import Clock, SystemClock
-from a2a_runtime.counters import CounterStore
+from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.base.clock import Clock, SystemClock
+from a2a_runtime.base.counters import CounterStore
 from a2a_runtime.stores.models import (
     ChangeResult,
     ClaimedRun,
@@ -77,7 +77,7 @@ from a2a_runtime.stores.models import (
     TaskPage,
     TaskQuery,
 )
-from a2a_runtime.streams.notifier import Notifier
+from a2a_runtime.stores.notifier import Notifier
 
 DAY_SECONDS = 86_400.0
 

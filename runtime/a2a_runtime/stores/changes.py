@@ -26,8 +26,9 @@ from a2a_contract.errors import (
 )
 from a2a_contract.lifecycle import INITIAL, State
 from a2a_contract.v1_0 import Task, TaskPushNotificationConfig
-from a2a_runtime import lifecycle
-from a2a_runtime.caller import TaskScope
+from a2a_runtime.base import lifecycle
+from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.base.ids import IdGenerator
 from a2a_runtime.errors import (
     ConcurrencyError,
     EventsGoneError,
@@ -36,7 +37,6 @@ from a2a_runtime.errors import (
     TaskStateError,
     TaskTerminalError,
 )
-from a2a_runtime.ids import IdGenerator
 from a2a_runtime.stores import fragments
 from a2a_runtime.stores.models import (
     ChangeResult,

@@ -8,8 +8,8 @@ from inspect import iscoroutinefunction, signature
 from pathlib import Path, PurePath
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
+from a2a_runtime.base.importing import ImportFromStringError, explain_missing, import_from_string
 from a2a_runtime.errors import UnsupportedStoreError
-from a2a_runtime.importing import ImportFromStringError, explain_missing, import_from_string
 from a2a_runtime.stores.address import hide_secrets, parse_address
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, RunQueue, Store, StoreOptions
 from a2a_runtime.stores.memory import MemoryStore
@@ -63,7 +63,7 @@ def create_store(
             return SqliteStore(Path(unquote(parts.path[1:])), options, attach=attach)
         case "postgresql" | "postgres" if parts.netloc or parts.query:
             with explain_missing("store"):
-                from a2a_runtime.stores.postgres import PostgresStore  # noqa: PLC0415 - an extra: the driver is loaded only if it is needed
+                from a2a_runtime.features.postgres import PostgresStore  # noqa: PLC0415 - an extra: the driver is loaded only if it is needed
 
             return PostgresStore(url, options)
         case _:
@@ -89,7 +89,7 @@ def _import_store(name: str, options: StoreOptions) -> Store:
         raise UnsupportedStoreError(f"store: {name!r}: {error}; use {_URL_FORMS}") from error
     found = _call_factory(name, found) if callable(found) else found
     if not _STORAGE_METHODS.isdisjoint(dir(found)) and not hasattr(found, "read_events"):
-        from a2a_runtime.stores.simple import SimpleStore  # noqa: PLC0415 - few need it
+        from a2a_runtime.features.simple_stores import SimpleStore  # noqa: PLC0415 - few need it
 
         return SimpleStore(found, options)
     return validate_store(found)
@@ -162,7 +162,7 @@ def validate_store(store: object) -> Store:
     if "read_events" in missing and _STORAGE_METHODS.isdisjoint(missing):
         raise UnsupportedStoreError(
             f"{name}: not a store; wrap it, SimpleStore({name}(…)) of "
-            f"a2a_runtime.stores.simple, or add {', '.join(missing)}"
+            f"a2a_runtime.features.simple_stores, or add {', '.join(missing)}"
         )
     raise UnsupportedStoreError(f"{name}: not a store; add {', '.join(missing)}")
 

@@ -25,8 +25,8 @@ from pydantic_core import to_json
 from a2a_contract.base import Encoded
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Task
-from a2a_runtime.caller import TaskScope
-from a2a_runtime.clock import to_rfc3339
+from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.base.clock import to_rfc3339
 from a2a_runtime.stores.models import (
     MESSAGE_EVENT,
     Chunk,

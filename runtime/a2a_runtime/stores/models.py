@@ -12,8 +12,8 @@ from msgspec import Struct, field
 from a2a_contract.base import Encoded
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Task, TaskPushNotificationConfig
-from a2a_runtime.caller import TaskScope
-from a2a_runtime.clock import to_datetime
+from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.base.clock import to_datetime
 
 MESSAGE_EVENT = b'{"message":'
 """Beginning of the event of a message of the client, which versions of the protocol without

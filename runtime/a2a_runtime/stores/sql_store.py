@@ -21,12 +21,12 @@ from a2a_contract.dialects import CANONICAL
 from a2a_contract.errors import TaskNotCancelableError, TaskNotFoundError
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, TaskPushNotificationConfig
-from a2a_runtime import lifecycle
-from a2a_runtime.caller import TaskScope
-from a2a_runtime.clock import to_datetime
-from a2a_runtime.counters import WindowCount
+from a2a_runtime.base import lifecycle
+from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.base.clock import to_datetime
+from a2a_runtime.base.counters import WindowCount
+from a2a_runtime.base.ids import IdGenerator
 from a2a_runtime.errors import EventsGoneError
-from a2a_runtime.ids import IdGenerator
 from a2a_runtime.stores import changes, fragments, pagination
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
 from a2a_runtime.stores.fragments import TaskRow

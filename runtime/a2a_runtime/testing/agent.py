@@ -19,14 +19,14 @@ from a2a_contract.dialects import CANONICAL
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Part, Role, Task
 from a2a_runtime.agent import Agent
-from a2a_runtime.caller import Caller, TaskScope
-from a2a_runtime.execution.engine import Engine, EngineOptions
-from a2a_runtime.execution.follow_ups import AcceptedMessage
-from a2a_runtime.execution.placement import Placement
-from a2a_runtime.execution.results import to_parts
-from a2a_runtime.execution.runner import Skills
-from a2a_runtime.execution.skill import Handler, Skill
-from a2a_runtime.lifecycle import SETTLED, TERMINAL
+from a2a_runtime.base.caller import Caller, TaskScope
+from a2a_runtime.base.lifecycle import SETTLED, TERMINAL
+from a2a_runtime.engine.engine import Engine, EngineOptions
+from a2a_runtime.engine.follow_ups import AcceptedMessage
+from a2a_runtime.engine.handlers.results import to_parts
+from a2a_runtime.engine.handlers.skill import Handler, Skill
+from a2a_runtime.engine.placement import Placement
+from a2a_runtime.engine.runner import Skills
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.memory import MemoryStore
@@ -158,7 +158,7 @@ async def run_agent(
 async def _run_worker(
     skill_list: Sequence[Skill], store: Store, options: EngineOptions
 ) -> AsyncGenerator[None, None]:
-    from a2a_runtime.workers.worker import serve_jobs  # noqa: PLC0415 - an extra
+    from a2a_runtime.features.workers.worker import serve_jobs  # noqa: PLC0415 - an extra
 
     skills = Skills()
     skills.add(SURFACE, *skill_list)

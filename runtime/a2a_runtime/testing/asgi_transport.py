@@ -14,7 +14,7 @@ import httpx
 from litestar import Litestar
 from litestar.types import HTTPScope
 
-from a2a_runtime.http.asgi_transport import StreamingAsgiTransport
+from a2a_runtime.features.asgi_transport import StreamingAsgiTransport
 
 
 @asynccontextmanager

@@ -6,7 +6,7 @@ import asyncio
 import heapq
 from itertools import count
 
-from a2a_runtime.clock import SystemClock
+from a2a_runtime.base.clock import SystemClock
 
 _START = 1_793_872_800_000  # 2026-11-05T10:00:00Z
 

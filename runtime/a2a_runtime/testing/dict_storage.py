@@ -1,4 +1,5 @@
-"""Storage of all nine methods in dictionaries, for ``a2a_runtime.stores.simple``: for tests, and as
+"""Storage of all nine methods in dictionaries, for ``a2a_runtime.features.simple_stores``: for
+tests, and as
 an example of the rules.
 """
 
@@ -11,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Unpack
 
 from a2a_contract.lifecycle import TERMINAL, State
-from a2a_runtime.stores.simple import (
+from a2a_runtime.features.simple_stores import (
     Artifact,
     ArtifactWrite,
     ConcurrencyError,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 
-from a2a_runtime.streams.notifier import InProcessNotifier, NotificationListener, Notifier
+from a2a_runtime.stores.notifier import InProcessNotifier, NotificationListener, Notifier
 
 
 class UnreliableNotifier:

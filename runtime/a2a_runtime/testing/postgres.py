@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from a2a_runtime.stores.postgres import upgrade, upgrade_queue
+from a2a_runtime.features.postgres import upgrade, upgrade_queue
 from a2a_runtime.testing.embedded_postgres import DatabaseFactory, PostgresServer
 
 SERVER_URL_VARIABLE = "A2A_TEST_POSTGRES_URL"

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import httpx
 
-from a2a_runtime.clock import Clock, SystemClock, to_datetime
+from a2a_runtime.base.clock import Clock, SystemClock, to_datetime
 
 Json: TypeAlias = "dict[str, Any]"  # parsed JSON
 Receive: TypeAlias = Callable[[], Awaitable[Mapping[str, Any]]]

@@ -14,8 +14,8 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from typing import TypeAlias
 
+from a2a_runtime.features.sources.port import SkillDescriptor, SkillSource
 from a2a_runtime.skills.context import SkillContext
-from a2a_runtime.sources.port import SkillDescriptor, SkillSource
 
 SourceFunction: TypeAlias = Callable[[object, SkillContext], object]
 """Returns the output, an awaitable of it, or an async generator of chunks."""

@@ -19,8 +19,8 @@ from cryptography.hazmat.primitives.asymmetric.ec import (
 )
 from jwt.algorithms import ECAlgorithm
 
-from a2a_runtime.auth.jwt_tokens import JwtValidation
-from a2a_runtime.auth.keys import KeySet, keys_from_jwks
+from a2a_runtime.features.keys.jwt_tokens import JwtValidation
+from a2a_runtime.features.keys.verification import KeySet, keys_from_jwks
 
 ISSUER = "https://id.example"
 AUDIENCE = "the-agent"

@@ -21,8 +21,8 @@ from a2a_contract.v1_0 import Message
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.gate import PresenceGate
-from a2a_runtime.execution.context import Context, TaskContext
-from a2a_runtime.execution.jobs import BackgroundJob
+from a2a_runtime.engine.handlers.context import Context, TaskContext
+from a2a_runtime.engine.handlers.jobs import BackgroundJob
 from a2a_runtime.stores.base import Store
 from a2a_runtime.surface import Limits, Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS

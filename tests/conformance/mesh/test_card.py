@@ -9,7 +9,7 @@ from conformance.mesh.producer import SCHEMA, agent_of, echo
 from a2a_contract.dialects import MESH, V0_3, V1_0
 from a2a_contract.mesh import AgentCard
 from a2a_runtime.agent import Agent
-from a2a_runtime.cards.cache import CardCache
+from a2a_runtime.service.cards.cache import CardCache
 from a2a_runtime.surface import Surface
 
 CARD = MESH.card_paths[0]

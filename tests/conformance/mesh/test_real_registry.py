@@ -18,9 +18,9 @@ from peers.environments import environment
 from a2a_contract.mesh import Tool
 from a2a_runtime.agent import Agent
 from a2a_runtime.auth.gate import OpenGate
-from a2a_runtime.heartbeat.loop import RegistryClient, RegistryHeartbeat, run_heartbeat
-from a2a_runtime.heartbeat.registration import MeshConfig, MeshSurfaces, build_identity
-from a2a_runtime.heartbeat.schedule import HeartbeatResult
+from a2a_runtime.features.heartbeat.loop import RegistryClient, RegistryHeartbeat, run_heartbeat
+from a2a_runtime.features.heartbeat.registration import MeshConfig, MeshSurfaces, build_identity
+from a2a_runtime.features.heartbeat.schedule import HeartbeatResult
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.ports import find_free_port
 

@@ -28,10 +28,10 @@ from a2a_runtime.auth.authenticators import (
     hash_password,
 )
 from a2a_runtime.auth.gate import AuthGate, Gate, PresenceGate
-from a2a_runtime.auth.jwt_tokens import ClaimNames, JwtAuthenticator
 from a2a_runtime.auth.rate_limit import ANY_OPERATION, RateLimit, RateLimiter
-from a2a_runtime.crypto.keys import SigningKey
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.features.keys.jwt_tokens import ClaimNames, JwtAuthenticator
+from a2a_runtime.features.keys.signing import SigningKey
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.skills.contract import SkillContract
 from a2a_runtime.skills.schema import TypedSchema

@@ -31,10 +31,10 @@ from a2a_runtime.auth.authenticators import (
     hash_password,
 )
 from a2a_runtime.auth.gate import AuthGate
-from a2a_runtime.bridges.mcp import mount_mcp
-from a2a_runtime.bridges.remote_tools import clean_schema, clean_text
-from a2a_runtime.caller import TaskScope
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.features.mcp import mount_mcp
+from a2a_runtime.features.remote_tools import clean_schema, clean_text
 from a2a_runtime.skills.contract import SkillContract
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.factory import create_store

@@ -17,14 +17,14 @@ from peers.environments import interpreter
 
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_runtime.app import create_app
-from a2a_runtime.auth.keys import KeySet, keys_from_jwks
-from a2a_runtime.crypto.card_signatures import (
+from a2a_runtime.features.keys.card_signatures import (
     CardSigner,
     InvalidSignatureError,
     TrustStore,
     verify_card,
 )
-from a2a_runtime.crypto.keys import PrivateKey, SigningKey
+from a2a_runtime.features.keys.signing import PrivateKey, SigningKey
+from a2a_runtime.features.keys.verification import KeySet, keys_from_jwks
 from a2a_runtime.surface import Surface
 
 pytestmark = [pytest.mark.anyio, pytest.mark.peer, pytest.mark.requirement("1.0", "8.4")]

@@ -26,8 +26,8 @@ from litestar import Litestar
 from litestar.testing import TestClient
 
 from a2a_contract.dialects import V1_0
+from a2a_runtime.features.postgres import PostgresStore
 from a2a_runtime.stores.memory import MemoryStore
-from a2a_runtime.stores.postgres import PostgresStore
 from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.testing.agent import FAST_SETTINGS
 

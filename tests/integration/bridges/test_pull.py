@@ -13,8 +13,8 @@ from integration.bridges.apcore.test_command import MODULE
 from integration.bridges.mcp.toolbox import HANDSHAKE_SERVER
 
 from a2a_gen.entry import main
+from a2a_runtime.features.sources import SkillDescriptor, SkillSource
 from a2a_runtime.skills.context import SkillContext
-from a2a_runtime.sources import SkillDescriptor, SkillSource
 
 NUMBERS = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
 

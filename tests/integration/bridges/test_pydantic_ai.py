@@ -36,10 +36,10 @@ from a2a_runtime.app import create_app
 from a2a_runtime.auth.authentication import Identity
 from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, digest_key
 from a2a_runtime.auth.gate import AuthGate
-from a2a_runtime.bridges.pydantic_ai import HistoryLimits, PydanticAISource, from_pydantic_ai
-from a2a_runtime.bridges.pydantic_ai.history import trim_history
 from a2a_runtime.client import A2AClient, ClientOptions
-from a2a_runtime.execution.usage import read_usage
+from a2a_runtime.engine.handlers.usage import read_usage
+from a2a_runtime.features.pydantic_ai import HistoryLimits, PydanticAISource, from_pydantic_ai
+from a2a_runtime.features.pydantic_ai.history import trim_history
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.asgi_transport import run_app

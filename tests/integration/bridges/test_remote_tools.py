@@ -23,21 +23,21 @@ from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Task
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
-from a2a_runtime.bridges.pydantic_ai import A2AToolset, from_pydantic_ai
-from a2a_runtime.bridges.remote_tools import RemoteTools
-from a2a_runtime.caller import Caller
+from a2a_runtime.base.caller import Caller
 from a2a_runtime.client import A2AClient
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.client.typed.conversation import Progress
+from a2a_runtime.client.typed.errors import FailedError, InputRequiredError
+from a2a_runtime.client.typed.results import PendingQuestion
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.features.pydantic_ai import A2AToolset, from_pydantic_ai
+from a2a_runtime.features.remote_tools import RemoteTools
+from a2a_runtime.features.sources import SkillDescriptor
 from a2a_runtime.local import connect
 from a2a_runtime.skills.context import SkillContext
-from a2a_runtime.sources import SkillDescriptor
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.asgi_transport import run_app
 from a2a_runtime.testing.skill_source import FunctionSource
-from a2a_runtime.typed_client.conversation import Progress
-from a2a_runtime.typed_client.errors import FailedError, InputRequiredError
-from a2a_runtime.typed_client.results import PendingQuestion
 
 models.ALLOW_MODEL_REQUESTS = False
 pytestmark = pytest.mark.anyio

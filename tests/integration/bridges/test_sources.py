@@ -24,11 +24,11 @@ from a2a_contract.errors import (
 from a2a_contract.v1_0 import Message, Part, Role, Task, TaskArtifactUpdateEvent
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.app import create_app
-from a2a_runtime.caller import Caller
+from a2a_runtime.base.caller import Caller
 from a2a_runtime.client import A2AClient
 from a2a_runtime.errors import SkillSourceError
+from a2a_runtime.features.sources import SkillDescriptor
 from a2a_runtime.skills.context import SkillContext
-from a2a_runtime.sources import SkillDescriptor
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.asgi_transport import run_app
@@ -376,7 +376,7 @@ async def test_an_agent_may_leave_its_card_to_its_skills() -> None:
 PROJECT = """
 from a2a_runtime.agent import Agent
 from a2a_runtime.errors import SkillSourceError
-from a2a_runtime.sources import SkillDescriptor
+from a2a_runtime.features.sources import SkillDescriptor
 from a2a_runtime.testing.skill_source import FunctionSource
 
 class Away(FunctionSource):
@@ -393,7 +393,7 @@ def test_the_schemas_of_a_source_are_written_down(tmp_path: Path) -> None:
     """As a project that can be built and compared; a source that is away is one error."""
     (tmp_path / "project.py").write_text(PROJECT, encoding="utf-8")
     run = partial(subprocess.run, cwd=tmp_path, capture_output=True, text=True, check=False)
-    command = [sys.executable, "-c", "from a2a_runtime.commands.schema import command; command()"]
+    command = [sys.executable, "-c", "from a2a_runtime.cli.schema import command; command()"]
     written = run([*command, "project:agent"])
     assert written.returncode == 0, written.stderr
     assert json.loads((tmp_path / "contract/schema/double.input.json").read_text()) == {

@@ -33,9 +33,6 @@ from a2a_runtime.auth.authenticators import (
     hash_password,
 )
 from a2a_runtime.auth.gate import AuthGate
-from a2a_runtime.auth.jwks import OidcKeys
-from a2a_runtime.auth.jwt_tokens import JwtAuthenticator
-from a2a_runtime.auth.keys import keys_from_jwks
 from a2a_runtime.client import (
     HTTP_JSON,
     JSONRPC,
@@ -50,9 +47,12 @@ from a2a_runtime.client import (
 from a2a_runtime.client.auth import ApiKeyAuth, Credential
 from a2a_runtime.client.options import VerifiesCards
 from a2a_runtime.client.signatures import CardNotTrustedError, CardVerifier
-from a2a_runtime.crypto.card_signatures import CardSigner, TrustStore
-from a2a_runtime.crypto.keys import SigningKey
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.features.keys.card_signatures import CardSigner, TrustStore
+from a2a_runtime.features.keys.jwks import OidcKeys
+from a2a_runtime.features.keys.jwt_tokens import JwtAuthenticator
+from a2a_runtime.features.keys.signing import SigningKey
+from a2a_runtime.features.keys.verification import keys_from_jwks
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.token_issuer import TokenIssuer

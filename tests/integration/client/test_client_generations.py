@@ -17,8 +17,8 @@ from a2a_contract.v1_1_draft import Task
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.app import create_app
 from a2a_runtime.client import GRPC, HTTP_JSON, JSONRPC, A2AClient, ClientOptions, Pin
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.interfaces import GrpcOptions
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.features.grpc.options import GrpcOptions
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 

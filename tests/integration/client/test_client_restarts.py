@@ -12,8 +12,8 @@ from integration.client.bad_server import NEW, BadServer, answer, enveloped, fra
 
 from a2a_contract.errors import UnavailableError
 from a2a_contract.v1_0 import Task
+from a2a_runtime.base.clock import SystemClock
 from a2a_runtime.client import A2AClient, ClientOptions, RetryPolicy, StreamLostError
-from a2a_runtime.clock import SystemClock
 
 pytestmark = pytest.mark.anyio
 

@@ -22,8 +22,7 @@ from a2a_contract.v1_0 import Task
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.auth import AuthGate, Credentials, host_user
-from a2a_runtime.auth.jwt_tokens import JwtAuthenticator, JwtValidation
-from a2a_runtime.caller import Caller
+from a2a_runtime.base.caller import Caller
 from a2a_runtime.client import (
     A2AClient,
     ClientCredentials,
@@ -34,8 +33,9 @@ from a2a_runtime.client import (
     PrivateKeyJwt,
     TokenError,
 )
-from a2a_runtime.crypto.keys import SigningKey
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.features.keys.jwt_tokens import JwtAuthenticator, JwtValidation
+from a2a_runtime.features.keys.signing import SigningKey
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.token_issuer import TokenIssuer

@@ -18,7 +18,6 @@ from a2a_contract.v1_0 import Task
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.app import create_app
 from a2a_runtime.auth import ApiKeyAuthenticator, AuthGate, Identity, digest_key
-from a2a_runtime.auth.jwt_tokens import JwtAuthenticator, JwtValidation
 from a2a_runtime.client import (
     HTTP_JSON,
     JSONRPC,
@@ -29,7 +28,8 @@ from a2a_runtime.client import (
     TokenError,
     TrustedIssuers,
 )
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.features.keys.jwt_tokens import JwtAuthenticator, JwtValidation
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.ports import find_free_port

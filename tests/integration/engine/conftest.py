@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from a2a_runtime.execution.skill import Handler, Skill
+from a2a_runtime.engine.handlers.skill import Handler, Skill
+from a2a_runtime.features.postgres import PostgresStore
+from a2a_runtime.features.simple_stores import SimpleStore
 from a2a_runtime.stores.base import Store, StoreOptions
 from a2a_runtime.stores.memory import MemoryStore
-from a2a_runtime.stores.postgres import PostgresStore
-from a2a_runtime.stores.simple import SimpleStore
 from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.testing.agent import InProcessAgent, run_agent
 from a2a_runtime.testing.dict_storage import DictStorage

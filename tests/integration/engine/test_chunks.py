@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from a2a_contract.lifecycle import State
-from a2a_runtime.caller import TaskScope
+from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.engine.engine import EngineOptions
+from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.errors import StoreUnavailableError
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.engine import EngineOptions
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.models import ChangeResult, LoggedEvent, TaskChange

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from a2a_runtime.engine.engine import EngineOptions
+from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.errors import StoreUnavailableError
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.engine import EngineOptions
 from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.testing.agent import FAST_SETTINGS, InProcessAgent, run_agent

@@ -14,12 +14,12 @@ import pytest
 from a2a_contract.errors import InvalidParamsError, TaskNotFoundError
 from a2a_contract.lifecycle import State
 from a2a_contract.service import Event
-from a2a_runtime.caller import TaskScope
+from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.base.lifecycle import SETTLED
+from a2a_runtime.engine.engine import EngineOptions, to_stream_response
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.engine.handlers.skill import Skill
 from a2a_runtime.errors import TaskTerminalError
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.engine import EngineOptions, to_stream_response
-from a2a_runtime.execution.skill import Skill
-from a2a_runtime.lifecycle import SETTLED
 from a2a_runtime.service.tasks import parse_cursor
 from a2a_runtime.stores.base import Store, StoreOptions
 from a2a_runtime.stores.memory import MemoryStore

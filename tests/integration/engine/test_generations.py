@@ -17,13 +17,13 @@ from integration.engine.conftest import MakeStore
 from a2a_contract.errors import TaskGenerationMismatchError
 from a2a_contract.lifecycle import ACTIVE, INTERRUPTED, TERMINAL, State
 from a2a_contract.v1_0 import Role
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.follow_ups import AcceptedMessage, build_answer_change
-from a2a_runtime.execution.questions import mark_question
-from a2a_runtime.execution.skill import Skill
+from a2a_runtime.engine.follow_ups import AcceptedMessage, build_answer_change
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.engine.handlers.questions import mark_question
+from a2a_runtime.engine.handlers.skill import Skill
+from a2a_runtime.features.draft_1_1.timeline import TaskRecord, read_history
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.models import RecordKind, ReplayRecord, StoredTask, TaskChange
-from a2a_runtime.stores.timeline import TaskRecord, read_history
 from a2a_runtime.testing.agent import build_user_message, run_agent
 from a2a_runtime.testing.store_contract.case import (
     SCOPE,

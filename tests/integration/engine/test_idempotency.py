@@ -9,7 +9,7 @@ import pytest
 from a2a_contract.dialects import CANONICAL
 from a2a_contract.errors import IdempotencyConflictError
 from a2a_contract.lifecycle import State
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.stores.models import IdempotencyKey, NewTask
 from a2a_runtime.testing.agent import artifact_texts, build_user_message
 

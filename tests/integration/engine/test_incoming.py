@@ -11,15 +11,15 @@ from integration.engine.conftest import MakeStore
 from a2a_contract.errors import UnsupportedOperationError
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message
+from a2a_runtime.engine.engine import EngineOptions
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.engine.handlers.questions import mark_question
+from a2a_runtime.engine.handlers.skill import Skill
+from a2a_runtime.engine.incoming import find_incoming
 from a2a_runtime.errors import TaskNotAcceptingMessagesError
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.engine import EngineOptions
-from a2a_runtime.execution.incoming import find_incoming
-from a2a_runtime.execution.questions import mark_question
-from a2a_runtime.execution.skill import Skill
+from a2a_runtime.features.postgres import PostgresNotifier, PostgresStore
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.models import IdempotencyKey
-from a2a_runtime.stores.postgres import PostgresNotifier, PostgresStore
 from a2a_runtime.testing.agent import FAST_SETTINGS, artifact_texts, build_user_message, run_agent
 from a2a_runtime.testing.notifiers import UnreliableNotifier
 

@@ -9,10 +9,10 @@ import pytest
 from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Task
-from a2a_runtime.caller import TaskScope
+from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.engine.handlers.skill import Skill
 from a2a_runtime.errors import ContextMismatchError, TaskTerminalError
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.skill import Skill
 from a2a_runtime.testing.agent import artifact_texts, build_user_message, run_agent
 
 from .conftest import RunAgent

@@ -10,8 +10,8 @@ import pytest
 
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Part
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.results import LastChunk
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.engine.handlers.results import LastChunk
 from a2a_runtime.stores.base import Store
 from a2a_runtime.testing.agent import InProcessAgent, artifact_texts, run_agent
 

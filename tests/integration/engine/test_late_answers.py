@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from a2a_contract.lifecycle import State
-from a2a_runtime.caller import TaskScope
+from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.engine.engine import EngineOptions
+from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.errors import StoreUnavailableError
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.engine import EngineOptions
 from a2a_runtime.stores.models import ChangeResult, CreateResult, NewTask, StoredTask, TaskChange
 from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.testing.agent import FAST_SETTINGS, artifact_texts, run_agent

@@ -17,10 +17,10 @@ from a2a_contract.base import JSON_NULL
 from a2a_contract.errors import InvalidAgentResponseError
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Part
-from a2a_runtime.execution.context import Context, TaskContext
-from a2a_runtime.execution.jobs import BackgroundJob
-from a2a_runtime.execution.run import HANDLER_FAILED
-from a2a_runtime.execution.skill import Skill
+from a2a_runtime.engine.handlers.context import Context, TaskContext
+from a2a_runtime.engine.handlers.jobs import BackgroundJob
+from a2a_runtime.engine.handlers.skill import Skill
+from a2a_runtime.engine.run import HANDLER_FAILED
 from a2a_runtime.testing.agent import artifact_texts, build_user_message, run_agent
 
 from .conftest import RunAgent

@@ -15,16 +15,16 @@ import pytest
 from a2a_contract.dialects import CANONICAL
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import TaskState
-from a2a_runtime.caller import TaskScope
+from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.engine.engine import EngineOptions
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.engine.handlers.skill import Skill
 from a2a_runtime.errors import StoreUnavailableError
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.engine import EngineOptions
-from a2a_runtime.execution.skill import Skill
+from a2a_runtime.features.postgres import PostgresNotifier, PostgresStore
 from a2a_runtime.stores.base import Store, StoreOptions
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.models import ChangeResult, NewTask, StoredTask, TaskChange, TaskQuery
-from a2a_runtime.stores.postgres import PostgresNotifier, PostgresStore
-from a2a_runtime.streams.notifier import InProcessNotifier, Notifier
+from a2a_runtime.stores.notifier import InProcessNotifier, Notifier
 from a2a_runtime.testing.agent import (
     FAST_SETTINGS,
     InProcessAgent,

@@ -12,12 +12,12 @@ import pytest
 
 from a2a_contract.errors import UnavailableError
 from a2a_contract.lifecycle import TERMINAL, State
-from a2a_runtime.caller import TaskScope
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.engine import Engine, EngineOptions
-from a2a_runtime.execution.run import NOT_RESTARTABLE, SERVER_SHUTDOWN, TOO_MANY_RESTARTS
-from a2a_runtime.execution.runner import Skills
-from a2a_runtime.execution.skill import Skill
+from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.engine.engine import Engine, EngineOptions
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.engine.handlers.skill import Skill
+from a2a_runtime.engine.run import NOT_RESTARTABLE, SERVER_SHUTDOWN, TOO_MANY_RESTARTS
+from a2a_runtime.engine.runner import Skills
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.models import NewTask, TaskChange
 from a2a_runtime.stores.sqlite import SqliteStore

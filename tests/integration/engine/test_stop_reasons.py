@@ -8,11 +8,11 @@ import pytest
 
 from a2a_contract.errors import TaskNotCancelableError, TaskNotFoundError
 from a2a_contract.lifecycle import State
-from a2a_runtime.caller import TaskScope
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.engine import EngineOptions
-from a2a_runtime.execution.run import TIMED_OUT
-from a2a_runtime.execution.skill import Skill
+from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.engine.engine import EngineOptions
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.engine.handlers.skill import Skill
+from a2a_runtime.engine.run import TIMED_OUT
 from a2a_runtime.testing.agent import FAST_SETTINGS, run_agent
 from a2a_runtime.testing.clock import FakeClock
 

@@ -9,11 +9,11 @@ import pytest
 from a2a_contract.extensions import Usage
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Task
-from a2a_runtime.execution.context import Context, TaskContext
-from a2a_runtime.execution.engine import EngineOptions
-from a2a_runtime.execution.skill import ReplyKind, Skill
-from a2a_runtime.execution.usage import USAGE, UsageReport, read_usage
-from a2a_runtime.metrics import MAX_CURRENCIES, OTHER, Metrics
+from a2a_runtime.engine.engine import EngineOptions
+from a2a_runtime.engine.handlers.context import Context, TaskContext
+from a2a_runtime.engine.handlers.skill import ReplyKind, Skill
+from a2a_runtime.engine.handlers.usage import USAGE, UsageReport, read_usage
+from a2a_runtime.features.telemetry.metrics import MAX_CURRENCIES, OTHER, Metrics
 from a2a_runtime.stores.base import Store
 from a2a_runtime.testing.agent import FAST_SETTINGS, build_user_message, run_agent
 

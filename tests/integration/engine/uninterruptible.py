@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.jobs import BackgroundJob
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.engine.handlers.jobs import BackgroundJob
 
 
 async def sleeps(_ctx: TaskContext) -> str:

@@ -10,8 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from threads import running
 
-from a2a_runtime.crypto.card_signatures import CardSigner
-from a2a_runtime.crypto.keys import SigningKey
+from a2a_runtime.features.keys.card_signatures import CardSigner
+from a2a_runtime.features.keys.signing import SigningKey
 
 CARD_PATH = "/.well-known/agent-card.json"
 KEYS_PATH = "/keys.json"

@@ -13,8 +13,8 @@ from integration.outcome_agent import serve_on_socket
 
 from a2a_runtime.client.client import complete_options
 from a2a_runtime.client.options import ClientOptions
-from a2a_runtime.explorer.directory import ExploredAgent
-from a2a_runtime.explorer.standalone import StandaloneExplorer
+from a2a_runtime.features.explorer.directory import ExploredAgent
+from a2a_runtime.features.explorer.standalone import StandaloneExplorer
 
 TOKEN = "of-the-process"  # noqa: S105 - of the test
 

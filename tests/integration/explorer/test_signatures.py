@@ -18,7 +18,7 @@ from integration.explorer.documents import (
 from integration.explorer.explorer_page import explore
 
 from a2a_runtime.client.options import ClientOptions
-from a2a_runtime.crypto.keys import SigningKey
+from a2a_runtime.features.keys.signing import SigningKey
 
 KEY = SigningKey.generate()
 OTHER = SigningKey.generate()

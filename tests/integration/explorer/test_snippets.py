@@ -26,7 +26,7 @@ from a2a_runtime.app import create_app
 from a2a_runtime.auth.authentication import Identity
 from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, digest_key
 from a2a_runtime.auth.gate import AuthGate, PresenceGate
-from a2a_runtime.interfaces import GrpcOptions
+from a2a_runtime.features.grpc.options import GrpcOptions
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 

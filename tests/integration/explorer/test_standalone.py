@@ -14,7 +14,7 @@ from integration.outcome_agent import build_test_agent, serve_on_socket
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.gate import PresenceGate
 from a2a_runtime.client.options import ClientOptions, Pin
-from a2a_runtime.interfaces import GrpcOptions
+from a2a_runtime.features.grpc.options import GrpcOptions
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 

@@ -21,12 +21,12 @@ from a2a_contract.dialects import MESH, V1_0
 from a2a_contract.v1_0 import Task, TaskPushNotificationConfig
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.auth import OpenGate
-from a2a_runtime.caller import Caller
+from a2a_runtime.base.caller import Caller
 from a2a_runtime.client import SendOptions
+from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.errors import ListenError
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.heartbeat.registration import MeshConfig
-from a2a_runtime.interfaces import GrpcOptions
+from a2a_runtime.features.grpc.options import GrpcOptions
+from a2a_runtime.features.heartbeat.registration import MeshConfig
 from a2a_runtime.local import connect
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.surface import Surface

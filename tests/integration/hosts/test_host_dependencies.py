@@ -19,7 +19,7 @@ from litestar.testing import TestClient
 
 from a2a_runtime.agent import Agent
 from a2a_runtime.auth.gate import OpenGate
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.testing.agent import FAST_SETTINGS
 

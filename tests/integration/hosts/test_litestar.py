@@ -34,7 +34,7 @@ from a2a_runtime.auth import (
     digest_key,
     host_user,
 )
-from a2a_runtime.interfaces import GrpcOptions
+from a2a_runtime.features.grpc.options import GrpcOptions
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS

@@ -12,10 +12,10 @@ from a2a_contract.errors import TaskNotFoundError, UnavailableError
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Task
 from a2a_runtime.agent import Agent
-from a2a_runtime.caller import Caller
+from a2a_runtime.base.caller import Caller
 from a2a_runtime.client import A2AClient
+from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.errors import TaskNotAcceptingMessagesError
-from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.local import connect, release
 
 pytestmark = pytest.mark.anyio

@@ -26,10 +26,10 @@ from a2a_contract.v1_0 import Task
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.auth import ApiKeyAuthenticator, AuthGate, Identity, OpenGate, digest_key
-from a2a_runtime.caller import Caller
-from a2a_runtime.catalog import CATALOG_PATH
+from a2a_runtime.base.caller import Caller
 from a2a_runtime.client import A2AClient, CardNotFoundError, InvalidResponseError, read_catalog
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.features.catalog.document import CATALOG_PATH
 from a2a_runtime.local import connect
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.surface import Surface

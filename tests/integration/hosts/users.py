@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from a2a_contract.dialects import MESH
 from a2a_runtime.agent import Agent
 from a2a_runtime.auth import HostCaller
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.surface import Surface
 
 HEADERS: Mapping[str, Mapping[str, str]] = {name: {"x-user": name} for name in ("ada", "bob")}

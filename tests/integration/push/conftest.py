@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from a2a_runtime.features.postgres import PostgresStore
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.memory import MemoryStore
-from a2a_runtime.stores.postgres import PostgresStore
 from a2a_runtime.stores.sqlite import SqliteStore
 
 

@@ -27,15 +27,15 @@ from integration.push.webhooks import (
 
 from a2a_contract.dialects import CANONICAL, V0_3
 from a2a_contract.lifecycle import State
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.engine import EngineOptions
+from a2a_runtime.engine.engine import EngineOptions
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.features.push.notification import ID_HEADER
+from a2a_runtime.features.push.sender import PushSender, SenderOptions
 from a2a_runtime.net.client import GuardedHttpClient, OutboundLimits
-from a2a_runtime.push.notification import ID_HEADER
-from a2a_runtime.push.sender import PushSender, SenderOptions
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.models import NewTask, TaskChange
-from a2a_runtime.streams.notifier import TeeNotifier
+from a2a_runtime.stores.notifier import TeeNotifier
 from a2a_runtime.testing.agent import FAST_SETTINGS as QUICK_ENGINE
 from a2a_runtime.testing.agent import run_agent
 from a2a_runtime.testing.store_contract.case import SCOPE, build_new_task, create_task

@@ -23,9 +23,9 @@ from integration.push.webhooks import (
 
 from a2a_contract.dialects import CANONICAL
 from a2a_contract.v1_0 import TaskPushNotificationConfig
+from a2a_runtime.features.push.sender import PushSender, SenderOptions
 from a2a_runtime.net.client import GuardedHttpClient
 from a2a_runtime.net.policy import OutboundPolicy
-from a2a_runtime.push.sender import PushSender, SenderOptions
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.memory import MemoryStore

@@ -18,8 +18,13 @@ from a2a_contract import protobuf
 from a2a_contract.protobuf_values import write_message
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
-from a2a_runtime.interfaces import GrpcOptions
-from a2a_runtime.protobuf import STATUS_TRAILER, decode_details, parse_message, read_event_cursor
+from a2a_runtime.features.grpc.messages import (
+    STATUS_TRAILER,
+    decode_details,
+    parse_message,
+    read_event_cursor,
+)
+from a2a_runtime.features.grpc.options import GrpcOptions
 from a2a_runtime.settings import Settings
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS

@@ -31,9 +31,9 @@ from a2a_runtime.auth.authenticators import (
 )
 from a2a_runtime.auth.gate import AuthGate, ChallengeError
 from a2a_runtime.auth.rate_limit import RateLimit, RateLimiter
-from a2a_runtime.caller import Caller
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.interfaces import GrpcOptions
+from a2a_runtime.base.caller import Caller
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.features.grpc.options import GrpcOptions
 from a2a_runtime.surface import Limits, Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 

@@ -38,8 +38,8 @@ from a2a_runtime.client import (
     SendOptions,
     UntrustedOriginError,
 )
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.interfaces import GrpcOptions
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.features.grpc.options import GrpcOptions
 from a2a_runtime.surface import Limits, Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 

@@ -16,11 +16,11 @@ from integration.serve_command import build_command, run_serve, write_project
 
 from a2a_contract.v1_0 import AgentInterface, Task
 from a2a_runtime.app import create_app
-from a2a_runtime.cards.builder import build_card, build_document
 from a2a_runtime.client import A2AClient
-from a2a_runtime.interfaces import GrpcOptions
+from a2a_runtime.features.grpc.options import GrpcOptions
+from a2a_runtime.features.project.loader import ProjectConfigError, load_project
 from a2a_runtime.plugin import A2APlugin
-from a2a_runtime.project.loader import ProjectConfigError, load_project
+from a2a_runtime.service.cards.builder import build_card, build_document
 from a2a_runtime.settings import Settings
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS

@@ -23,8 +23,8 @@ from a2a_runtime.auth.authenticators import MtlsAuthenticator
 from a2a_runtime.auth.gate import AuthGate
 from a2a_runtime.auth.host import host_user
 from a2a_runtime.errors import ListenError
-from a2a_runtime.interfaces import GrpcOptions
-from a2a_runtime.protobuf import decode_message, encode_message
+from a2a_runtime.features.grpc.messages import decode_message, encode_message
+from a2a_runtime.features.grpc.options import GrpcOptions
 from a2a_runtime.surface import Limits, Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 

@@ -9,7 +9,7 @@ import pytest
 from integration.outcome_agent import build_test_agent
 from integration.rpc.calls import serve_agent
 
-from a2a_runtime.protobuf import encode_message
+from a2a_runtime.features.grpc.messages import encode_message
 
 pytestmark = pytest.mark.anyio
 HEALTH = "/grpc.health.v1.Health/"

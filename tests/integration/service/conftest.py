@@ -21,9 +21,9 @@ from a2a_contract.v1_0 import (
     Task,
 )
 from a2a_runtime.agent import Agent, Capabilities
-from a2a_runtime.caller import Caller
-from a2a_runtime.execution.context import Context, TaskContext
-from a2a_runtime.execution.engine import Engine, EngineOptions
+from a2a_runtime.base.caller import Caller
+from a2a_runtime.engine.engine import Engine, EngineOptions
+from a2a_runtime.engine.handlers.context import Context, TaskContext
 from a2a_runtime.service.context import CallContext, ServiceDependencies
 from a2a_runtime.service.service import Service
 from a2a_runtime.stores.base import Store

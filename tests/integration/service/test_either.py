@@ -19,10 +19,10 @@ from a2a_contract.v1_0 import (
     Task,
 )
 from a2a_runtime.agent import Agent, Capabilities
-from a2a_runtime.execution import begun
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.jobs import BackgroundJob
-from a2a_runtime.mesh.service import check_surface
+from a2a_runtime.engine import begun
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.engine.handlers.jobs import BackgroundJob
+from a2a_runtime.features.mesh.service import check_surface
 from a2a_runtime.surface import Limits, Surface
 from a2a_runtime.testing.agent import artifact_texts
 

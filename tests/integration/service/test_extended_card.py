@@ -14,8 +14,8 @@ from a2a_contract.errors import (
 )
 from a2a_contract.v1_0 import AgentCard, GetExtendedAgentCardRequest
 from a2a_runtime.agent import Agent, Capabilities
-from a2a_runtime.caller import Caller
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.base.caller import Caller
+from a2a_runtime.engine.handlers.context import TaskContext
 
 pytestmark = pytest.mark.anyio
 

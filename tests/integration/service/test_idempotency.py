@@ -10,7 +10,7 @@ from a2a_contract.errors import (
     UnsupportedOperationError,
 )
 from a2a_contract.lifecycle import State
-from a2a_runtime.caller import Caller
+from a2a_runtime.base.caller import Caller
 from a2a_runtime.testing.agent import artifact_texts
 
 pytestmark = pytest.mark.anyio

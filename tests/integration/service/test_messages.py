@@ -18,9 +18,9 @@ from a2a_contract.errors import (
 )
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import CancelTaskRequest, GetTaskRequest, ListTasksRequest
-from a2a_runtime.caller import Caller
+from a2a_runtime.base.caller import Caller
+from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.errors import ContextMismatchError, TaskTerminalError
-from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.testing.agent import artifact_texts
 
 pytestmark = pytest.mark.anyio

@@ -14,7 +14,7 @@ from a2a_contract.errors import (
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import AgentExtension, GetTaskRequest, ListTasksRequest, Part
 from a2a_runtime.agent import Agent, Capabilities
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.engine.handlers.context import TaskContext
 
 pytestmark = pytest.mark.anyio
 

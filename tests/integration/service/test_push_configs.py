@@ -16,7 +16,7 @@ from a2a_contract.v1_0 import (
     ListTaskPushNotificationConfigsRequest,
     TaskPushNotificationConfig,
 )
-from a2a_runtime.caller import Caller
+from a2a_runtime.base.caller import Caller
 from a2a_runtime.service.context import ServiceDependencies
 from a2a_runtime.service.service import Service
 from a2a_runtime.surface import Limits

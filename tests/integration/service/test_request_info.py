@@ -6,8 +6,8 @@ import pytest
 
 from a2a_contract.v1_0 import AgentExtension, SendMessageRequest, Task
 from a2a_runtime.agent import Agent, Capabilities
-from a2a_runtime.execution.context import Context, TaskContext
-from a2a_runtime.execution.replay import EMPTY_REQUEST_INFO
+from a2a_runtime.engine.handlers.context import Context, TaskContext
+from a2a_runtime.engine.replay import EMPTY_REQUEST_INFO
 from a2a_runtime.testing.agent import artifact_texts, build_user_message
 
 from .conftest import Serve

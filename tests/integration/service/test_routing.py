@@ -10,8 +10,8 @@ from a2a_contract.dialects import V0_3, V1_0
 from a2a_contract.errors import InvalidAgentResponseError, InvalidParamsError
 from a2a_contract.v1_0 import Message, Task
 from a2a_runtime.agent import Agent
-from a2a_runtime.caller import Caller
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.base.caller import Caller
+from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.testing.agent import artifact_texts
 
 pytestmark = pytest.mark.anyio

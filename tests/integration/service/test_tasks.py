@@ -17,7 +17,7 @@ from a2a_contract.v1_0 import (
     ListTasksResponse,
     TaskState,
 )
-from a2a_runtime.caller import Caller
+from a2a_runtime.base.caller import Caller
 
 pytestmark = pytest.mark.anyio
 

@@ -14,8 +14,8 @@ from hypothesis import given
 from integration.skills.hostile_cards import CARDS, REFUSED, naming
 from threads import running
 
-from a2a_gen.agent import remote_client
-from a2a_gen.agent.remote import read_remote_agent
+from a2a_gen.agent.remote import client as remote_client
+from a2a_gen.agent.remote.agent import read_remote_agent
 from a2a_gen.entry import main
 from a2a_gen.output.staging import is_inside
 from a2a_gen.problems import GeneratorError

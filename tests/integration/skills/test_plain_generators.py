@@ -13,8 +13,8 @@ import pytest
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Task
 from a2a_runtime.agent import Agent
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.thread_streams import iterate_in_thread
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.engine.handlers.thread_streams import iterate_in_thread
 from a2a_runtime.testing.agent import run_agent
 
 pytestmark = pytest.mark.anyio

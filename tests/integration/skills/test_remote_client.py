@@ -23,13 +23,13 @@ from a2a_gen.entry import main
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.gate import OpenGate
-from a2a_runtime.bridges.remote_tools import RemoteTools
 from a2a_runtime.client import SendOptions
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.client.typed.results import parse_output
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.features.remote_tools import RemoteTools
 from a2a_runtime.skills.schema import TEXT
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
-from a2a_runtime.typed_client.results import parse_output
 
 MESH: dict[str, Any] = {
     "name": "Report Generator",

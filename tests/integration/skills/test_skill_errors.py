@@ -25,12 +25,12 @@ from a2a_contract.errors import InvalidParamsError
 from a2a_contract.lifecycle import State
 from a2a_runtime.app import create_app
 from a2a_runtime.client import ClientOptions, Pin
+from a2a_runtime.client.typed import DeadlineError, PendingQuestion, RejectedError
 from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.skills.contract import SkillContract
 from a2a_runtime.skills.schema import TypedSchema
 from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.asgi_transport import run_app
-from a2a_runtime.typed_client import DeadlineError, PendingQuestion, RejectedError
 
 pytestmark = pytest.mark.anyio
 WRONG = (("text", "is rude"), ("sentences", "are too many for it"))

@@ -16,10 +16,10 @@ from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Part, Role, Task
 from a2a_runtime.app import create_app
 from a2a_runtime.client import A2AClient, ClientOptions, Pin
+from a2a_runtime.client.typed import InputRequiredError, PendingQuestion, RejectedError
+from a2a_runtime.client.typed.results import parse_question
 from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.asgi_transport import run_app
-from a2a_runtime.typed_client import InputRequiredError, PendingQuestion, RejectedError
-from a2a_runtime.typed_client.results import parse_question
 
 pytestmark = pytest.mark.anyio
 

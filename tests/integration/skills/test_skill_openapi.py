@@ -11,7 +11,7 @@ from report_agent.handlers import ReportAgent
 from a2a_contract.dialects import MESH, V0_3, V1_0, Dialect
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
-from a2a_runtime.execution.context import Context
+from a2a_runtime.engine.handlers.context import Context
 from a2a_runtime.skills.contract import SkillContract
 from a2a_runtime.skills.schema import TEXT, SchemaValidator
 from a2a_runtime.surface import Surface

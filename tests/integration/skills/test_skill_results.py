@@ -24,10 +24,10 @@ from report_agent.handlers import ReportAgent
 from typing_extensions import override
 
 from a2a_runtime.app import create_app
+from a2a_runtime.client.typed import FailedError, Progress
 from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.asgi_transport import run_app
-from a2a_runtime.typed_client import FailedError, Progress
 
 pytestmark = pytest.mark.anyio
 

@@ -28,11 +28,11 @@ from a2a_gen.entry import main
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.gate import PresenceGate
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.importing import ImportFromStringError
-from a2a_runtime.project.errors import ConfigError
-from a2a_runtime.project.loader import ProjectConfigError, load_project
-from a2a_runtime.project.surfaces import import_callable, parse_dialects
+from a2a_runtime.base.importing import ImportFromStringError
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.features.project.errors import ConfigError
+from a2a_runtime.features.project.loader import ProjectConfigError, load_project
+from a2a_runtime.features.project.surfaces import import_callable, parse_dialects
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.asgi_transport import run_app

@@ -21,6 +21,8 @@ from a2a_contract.v1_0 import Message, Part, Role
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.client import ClientOptions, Pin
+from a2a_runtime.client.typed import PendingQuestion, SkillClient
+from a2a_runtime.client.typed.results import parse_output
 from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.skills.contract import SkillContract
 from a2a_runtime.skills.handlers import StreamingHandler, UnaryHandler
@@ -28,8 +30,6 @@ from a2a_runtime.skills.model import SkillModel
 from a2a_runtime.skills.schema import TEXT, TypedSchema
 from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.asgi_transport import run_app
-from a2a_runtime.typed_client import PendingQuestion, SkillClient
-from a2a_runtime.typed_client.results import parse_output
 
 pytestmark = pytest.mark.anyio
 URL = "http://agent"

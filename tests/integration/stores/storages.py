@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from a2a_runtime.stores.simple import SimpleStore
-from a2a_runtime.stores.simple.codec import REQUIRED
+from a2a_runtime.features.simple_stores import SimpleStore
+from a2a_runtime.features.simple_stores.codec import REQUIRED
 from a2a_runtime.testing.dict_storage import DictStorage
 
 

@@ -23,15 +23,20 @@ from a2a_contract.errors import (
 )
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import TaskPushNotificationConfig
+from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.errors import StoreInUseError, StoreUnavailableError
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.features.simple_stores import (
+    ConcurrencyError,
+    ListTasksQuery,
+    SimpleStore,
+    TaskState,
+)
+from a2a_runtime.features.simple_stores.codec import OPTIONAL, REQUIRED
+from a2a_runtime.features.simple_stores.exclusive import PROCESS_CONTEXT, ProcessRecord
+from a2a_runtime.features.simple_stores.reserved import PREFIX
+from a2a_runtime.features.simple_stores.restored import LOST
 from a2a_runtime.stores.models import IdempotencyKey, TaskChange, TaskQuery
 from a2a_runtime.stores.pagination import encode_page_token
-from a2a_runtime.stores.simple import ConcurrencyError, ListTasksQuery, SimpleStore, TaskState
-from a2a_runtime.stores.simple.codec import OPTIONAL, REQUIRED
-from a2a_runtime.stores.simple.exclusive import PROCESS_CONTEXT, ProcessRecord
-from a2a_runtime.stores.simple.reserved import PREFIX
-from a2a_runtime.stores.simple.restored import LOST
 from a2a_runtime.testing.agent import artifact_texts, run_agent
 from a2a_runtime.testing.dict_storage import DictStorage
 from a2a_runtime.testing.store_contract.case import (

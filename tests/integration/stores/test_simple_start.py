@@ -14,14 +14,14 @@ from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.gate import OpenGate
 from a2a_runtime.client import A2AClient
+from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.errors import UnsupportedStoreError
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.features.project.loader import ProjectConfigError, load_project
+from a2a_runtime.features.simple_stores import SimpleStore
 from a2a_runtime.plugin import A2APlugin
-from a2a_runtime.project.loader import ProjectConfigError, load_project
-from a2a_runtime.runtime import AgentRuntime
+from a2a_runtime.process import AgentRuntime
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores import validate_store
-from a2a_runtime.stores.simple import SimpleStore
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import artifact_texts
 from a2a_runtime.testing.asgi_transport import run_app

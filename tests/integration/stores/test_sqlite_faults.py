@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from a2a_contract.lifecycle import State
-from a2a_runtime.caller import TaskScope
+from a2a_runtime.base.caller import TaskScope
 from a2a_runtime.errors import StoreInUseError
 from a2a_runtime.stores.models import StoredTask, TaskQuery
 from a2a_runtime.stores.sqlite import SqliteStore

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from a2a_runtime.commands.db import command
+from a2a_runtime.cli.db import command
 from a2a_runtime.errors import StoreInUseError, StoreUnavailableError
 from a2a_runtime.stores.models import TaskQuery
 from a2a_runtime.stores.sqlite import SqliteStore, connection

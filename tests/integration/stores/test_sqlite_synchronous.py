@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from a2a_runtime.project.loader import ProjectConfigError, load_project
-from a2a_runtime.runtime import AgentRuntime
+from a2a_runtime.features.project.loader import ProjectConfigError, load_project
+from a2a_runtime.process import AgentRuntime
 from a2a_runtime.stores.sqlite import SqliteStore
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,7 @@ import sys
 from a2a_contract.dialects import CANONICAL
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Part, Role
-from a2a_runtime.caller import TaskScope
+from a2a_runtime.base.caller import TaskScope
 from a2a_runtime.stores import StoreOptions
 from a2a_runtime.stores.models import NewTask, TaskChange
 from a2a_runtime.stores.sqlite import SqliteStore

@@ -15,7 +15,7 @@ from style.source_files import ROOT
 
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.engine.handlers.context import TaskContext
 
 PAGE = (ROOT / "docs" / "terminal.md").read_text(encoding="utf-8")
 BLOCKS = "".join(re.findall(r"^```console\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))

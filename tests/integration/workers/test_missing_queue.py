@@ -11,10 +11,10 @@ import asyncpg
 import pytest
 
 from a2a_runtime.agent import Agent
+from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.errors import StoreUnavailableError, UnsupportedStoreError
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.runtime import AgentRuntime
-from a2a_runtime.stores.postgres import PostgresStore, upgrade_queue
+from a2a_runtime.features.postgres import PostgresStore, upgrade_queue
+from a2a_runtime.process import AgentRuntime
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import CALLER, FAST_SETTINGS, InProcessAgent
 

@@ -21,14 +21,14 @@ import pytest
 
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
-from a2a_runtime.commands.worker import find_plugin
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.cli.worker import find_plugin
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.features.postgres import PostgresStore, upgrade, upgrade_queue
+from a2a_runtime.features.workers.probes import build_response, serve_probes
+from a2a_runtime.features.workers.worker import WorkerState
 from a2a_runtime.plugin import A2APlugin
-from a2a_runtime.stores.postgres import PostgresStore, upgrade, upgrade_queue
 from a2a_runtime.testing.agent import run_agent
 from a2a_runtime.testing.embedded_postgres import DatabaseFactory
-from a2a_runtime.workers.probes import build_response, serve_probes
-from a2a_runtime.workers.worker import WorkerState
 
 pytestmark = pytest.mark.anyio
 

@@ -26,15 +26,17 @@ from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message
 from a2a_runtime.agent import Agent
 from a2a_runtime.auth import host_user
+from a2a_runtime.engine.engine import Engine, EngineOptions
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.engine.handlers.skill import Skill
+from a2a_runtime.engine.placement import RunRetryPolicy, WorkerOptions
+from a2a_runtime.engine.run import HANDLER_FAILED
+from a2a_runtime.engine.runner import Skills
 from a2a_runtime.errors import UnsupportedStoreError, WorkerConfigError
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.engine import Engine, EngineOptions
-from a2a_runtime.execution.placement import RunRetryPolicy, WorkerOptions
-from a2a_runtime.execution.run import HANDLER_FAILED
-from a2a_runtime.execution.runner import Skills
-from a2a_runtime.execution.skill import Skill
+from a2a_runtime.features.postgres import PostgresStore, upgrade
+from a2a_runtime.features.workers.worker import WorkerPlan, run_worker, serve_jobs
 from a2a_runtime.plugin import A2APlugin
-from a2a_runtime.runtime import AgentRuntime
+from a2a_runtime.process import AgentRuntime
 from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.skills.contract import SkillContract
 from a2a_runtime.skills.handlers import StreamingHandler
@@ -42,7 +44,6 @@ from a2a_runtime.skills.schema import TEXT
 from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.models import Deferral, NewTask
-from a2a_runtime.stores.postgres import PostgresStore, upgrade
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import (
     CALLER,
@@ -54,7 +55,6 @@ from a2a_runtime.testing.agent import (
     run_agent,
 )
 from a2a_runtime.testing.embedded_postgres import DatabaseFactory
-from a2a_runtime.workers.worker import WorkerPlan, run_worker, serve_jobs
 
 pytestmark = pytest.mark.anyio
 
@@ -378,7 +378,9 @@ async def test_a_forged_job_leaves_the_queue(
             while await count_jobs(postgres_url):  # noqa: ASYNC110 - the condition is in the database
                 await asyncio.sleep(0.01)
     lines = [
-        each.getMessage() for each in caplog.records if each.name == "a2a_runtime.workers.worker"
+        each.getMessage()
+        for each in caplog.records
+        if each.name == "a2a_runtime.features.workers.worker"
     ]
     removed = [each for each in lines if "'not a task; DROP'" in each]
     assert len(removed) == 1, lines

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from a2a_gen.agent.checks import check
-from a2a_gen.agent.schemas import Library, SchemaRef
+from a2a_gen.agent.schemas.checks import check
+from a2a_gen.agent.schemas.files import Library, SchemaRef
 from a2a_gen.problems import Level, Problem
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from a2a_gen.agent import models
-from a2a_gen.agent.catalog import SchemaCatalog
 from a2a_gen.agent.models import assign_modules
-from a2a_gen.agent.schemas import Library, SchemaRef
-from a2a_gen.agent.type_builder import TypeBuilder
+from a2a_gen.agent.schemas.catalog import SchemaCatalog
+from a2a_gen.agent.schemas.files import Library, SchemaRef
+from a2a_gen.agent.types.builder import TypeBuilder
 from a2a_gen.source.json_text import Json
 
 OBJECT = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}

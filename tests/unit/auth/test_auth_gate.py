@@ -23,8 +23,8 @@ from a2a_runtime.auth.gate import (
     PresenceGate,
     SchemeRequirement,
 )
-from a2a_runtime.auth.jwt_tokens import ClaimNames, JwtAuthenticator
-from a2a_runtime.caller import Caller
+from a2a_runtime.base.caller import Caller
+from a2a_runtime.features.keys.jwt_tokens import ClaimNames, JwtAuthenticator
 from a2a_runtime.testing.token_issuer import TokenIssuer
 
 pytestmark = pytest.mark.anyio

@@ -18,9 +18,9 @@ from a2a_runtime.auth.authenticators import (
     hash_password,
 )
 from a2a_runtime.auth.gate import AuthGate, ChallengeError
-from a2a_runtime.auth.jwt_tokens import JwtAuthenticator
 from a2a_runtime.auth.rate_limit import FailedAttemptLimiter, RateLimit, TooManyRequestsError
-from a2a_runtime.caller import Caller
+from a2a_runtime.base.caller import Caller
+from a2a_runtime.features.keys.jwt_tokens import JwtAuthenticator
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.token_issuer import TokenIssuer
 

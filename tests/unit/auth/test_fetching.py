@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from threads import running
 
-from a2a_runtime.auth.jwks import DocumentFetchError, fetch_document
+from a2a_runtime.features.keys.jwks import DocumentFetchError, fetch_document
 
 pytestmark = pytest.mark.anyio
 

@@ -15,8 +15,8 @@ from a2a_runtime.auth.authenticators import (
     digest_key,
 )
 from a2a_runtime.auth.gate import AuthGate, Gate, PresenceGate
-from a2a_runtime.auth.jwt_tokens import JwtAuthenticator
-from a2a_runtime.caller import Caller
+from a2a_runtime.base.caller import Caller
+from a2a_runtime.features.keys.jwt_tokens import JwtAuthenticator
 from a2a_runtime.testing.token_issuer import TokenIssuer
 
 pytestmark = pytest.mark.anyio

@@ -12,7 +12,7 @@ from a2a_runtime import auth
 SCRIPT = """
 import sys
 sys.modules["jwt"] = sys.modules["cryptography"] = None  # as if they were not installed
-import a2a_runtime.client, a2a_runtime.client.auth, a2a_runtime.project
+import a2a_runtime.client, a2a_runtime.client.auth, a2a_runtime.features.project
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.auth import ApiKeyAuthenticator, AuthGate, BasicAuthenticator
@@ -52,10 +52,10 @@ def test_a_gate_loads_no_store() -> None:
     auth = {f"a2a_runtime.auth{name}" for name in ("", ".authentication", ".gate", ".rate_limit")}
     assert set(loaded) == {
         "a2a_runtime",
-        "a2a_runtime.caller",
-        "a2a_runtime.clock",
-        "a2a_runtime.counters",
-        "a2a_runtime.importing",
+        "a2a_runtime.base.caller",
+        "a2a_runtime.base.clock",
+        "a2a_runtime.base.counters",
+        "a2a_runtime.base.importing",
         *auth,
     }
 

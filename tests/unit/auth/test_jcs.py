@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from a2a_contract.dialects import CANONICAL
-from a2a_runtime.crypto.card_signatures import select_signed_members
-from a2a_runtime.crypto.jcs import CanonicalizationError, canonicalize
+from a2a_runtime.features.keys.card_signatures import select_signed_members
+from a2a_runtime.features.keys.jcs import CanonicalizationError, canonicalize
 
 NUMBERS = {
     0: "0",

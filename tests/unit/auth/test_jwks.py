@@ -12,8 +12,8 @@ from unit.auth.conftest import build_bearer
 
 from a2a_contract.errors import UnavailableError
 from a2a_runtime.auth.authentication import Identity, InvalidCredentialsError
-from a2a_runtime.auth.jwks import DocumentFetchError, JwksKeys, OidcKeys
-from a2a_runtime.auth.jwt_tokens import JwtAuthenticator
+from a2a_runtime.features.keys.jwks import DocumentFetchError, JwksKeys, OidcKeys
+from a2a_runtime.features.keys.jwt_tokens import JwtAuthenticator
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.token_issuer import ISSUER, TokenIssuer
 

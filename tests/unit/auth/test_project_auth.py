@@ -22,10 +22,10 @@ from a2a_runtime.auth.gate import (
     PlatformGate,
 )
 from a2a_runtime.auth.rate_limit import TooManyRequestsError
-from a2a_runtime.caller import Caller
-from a2a_runtime.project.auth import build_gates
-from a2a_runtime.project.errors import ConfigError
-from a2a_runtime.project.file import parse_auth
+from a2a_runtime.base.caller import Caller
+from a2a_runtime.features.project.auth import build_gates
+from a2a_runtime.features.project.errors import ConfigError
+from a2a_runtime.features.project.file import parse_auth
 
 pytestmark = pytest.mark.anyio
 

@@ -9,8 +9,7 @@ from jwt import PyJWS
 
 from a2a_contract.dialects import CANONICAL, V0_3
 from a2a_contract.v1_0 import AgentCard
-from a2a_runtime.auth.keys import keys_from_jwks
-from a2a_runtime.crypto.card_signatures import (
+from a2a_runtime.features.keys.card_signatures import (
     CardSigner,
     InvalidSignatureError,
     TrustStore,
@@ -19,8 +18,9 @@ from a2a_runtime.crypto.card_signatures import (
     select_signed_members,
     verify_card,
 )
-from a2a_runtime.crypto.jcs import canonicalize
-from a2a_runtime.crypto.keys import SigningKey
+from a2a_runtime.features.keys.jcs import canonicalize
+from a2a_runtime.features.keys.signing import SigningKey
+from a2a_runtime.features.keys.verification import keys_from_jwks
 
 pytestmark = pytest.mark.anyio
 

@@ -23,8 +23,13 @@ from hypothesis import strategies as st
 from unit.auth.conftest import build_bearer, build_credentials
 
 from a2a_runtime.auth.authentication import Authenticator, Identity, InvalidCredentialsError
-from a2a_runtime.auth.jwt_tokens import ClaimNames, JwtAuthenticator, JwtValidation
-from a2a_runtime.auth.keys import KeySet, keys_from_jwks, keys_from_pem, keys_from_secret
+from a2a_runtime.features.keys.jwt_tokens import ClaimNames, JwtAuthenticator, JwtValidation
+from a2a_runtime.features.keys.verification import (
+    KeySet,
+    keys_from_jwks,
+    keys_from_pem,
+    keys_from_secret,
+)
 from a2a_runtime.testing.token_issuer import AUDIENCE, ISSUER, TokenIssuer
 
 TRUSTED = TokenIssuer()

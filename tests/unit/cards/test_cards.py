@@ -23,8 +23,8 @@ from a2a_contract.v1_0 import (
     StringList,
 )
 from a2a_runtime.agent import Agent, Capabilities
-from a2a_runtime.cards.builder import resolve_url
-from a2a_runtime.cards.cache import CardCache
+from a2a_runtime.service.cards.builder import resolve_url
+from a2a_runtime.service.cards.cache import CardCache
 from a2a_runtime.surface import COMBINED, Surface
 from a2a_runtime.testing.clock import FakeClock
 

@@ -27,11 +27,11 @@ from a2a_contract.extensions import PushSignatures
 from a2a_contract.v1_0 import AgentCapabilities, AgentCard, AgentExtension
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.auth.gate import AuthGate
-from a2a_runtime.auth.jwt_tokens import JwtAuthenticator, JwtValidation
-from a2a_runtime.auth.keys import KeySet
-from a2a_runtime.cards.builder import build_card, build_document
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.extensions import find_params
+from a2a_runtime.base.card_extensions import find_params
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.features.keys.jwt_tokens import JwtAuthenticator, JwtValidation
+from a2a_runtime.features.keys.verification import KeySet
+from a2a_runtime.service.cards.builder import build_card, build_document
 from a2a_runtime.surface import Surface
 
 QUIET = Capabilities(streaming=False)

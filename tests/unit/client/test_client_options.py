@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from a2a_runtime.client import A2AClient, ClientOptions
 from a2a_runtime.client.signatures import CardVerifier
-from a2a_runtime.crypto.card_signatures import TrustStore
+from a2a_runtime.features.keys.card_signatures import TrustStore
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no scheme": (

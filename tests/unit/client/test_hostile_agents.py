@@ -15,8 +15,8 @@ from a2a_runtime.client import A2AClient, ClientCredentials
 from a2a_runtime.client.card_resolver import is_http_url
 from a2a_runtime.client.errors import TokenError
 from a2a_runtime.client.grpc import is_grpc_url
-from a2a_runtime.typed_client.errors import OutputError
-from a2a_runtime.typed_client.results import PendingQuestion, build_answer
+from a2a_runtime.client.typed.errors import OutputError
+from a2a_runtime.client.typed.results import PendingQuestion, build_answer
 
 HOSTILE_ID = "a\x1b[31m"
 

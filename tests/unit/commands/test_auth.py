@@ -11,7 +11,7 @@ from unit.auth.test_basic import authenticate, build_basic_header
 
 from a2a_runtime.auth.authentication import Identity
 from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, BasicAuthenticator, User
-from a2a_runtime.commands.auth import command
+from a2a_runtime.cli.auth import command
 
 pytestmark = pytest.mark.anyio
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from a2a_runtime.commands.card import command
+from a2a_runtime.cli.card import command
 
 CARD = {
     "name": "x",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from a2a_runtime.agent import Agent
-from a2a_runtime.commands.startup import report_import_error, report_start_error
-from a2a_runtime.importing import explain_missing
+from a2a_runtime.base.importing import explain_missing
+from a2a_runtime.cli.startup import report_import_error, report_start_error
 
 
 def test_an_error_on_purpose_ends_with_the_line_of_the_app() -> None:

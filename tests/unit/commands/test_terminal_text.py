@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pydantic_core import to_json
 
 from a2a_contract.v1_0 import Artifact, Part, TaskArtifactUpdateEvent
-from a2a_runtime.commands.terminal.report import CallReport
-from a2a_runtime.commands.terminal.text import to_safe_json, to_safe_line, to_safe_text
+from a2a_runtime.cli.terminal.report import CallReport
+from a2a_runtime.cli.terminal.text import to_safe_json, to_safe_line, to_safe_text
 
 CLEAN_TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 STEERING = {"Cc", "Cs", "Zl", "Zp"}

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from unit.diff.sides import build_plain_side, diff, list_rule_ids
 
-from a2a_gen.diff.value_set import ComparisonTooLargeError
+from a2a_gen.diff.tree.value_set import ComparisonTooLargeError
 
 REF = "#/$defs/"
 

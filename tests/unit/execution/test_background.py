@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from a2a_runtime.clock import SystemClock
+from a2a_runtime.base.clock import SystemClock
+from a2a_runtime.engine.background import BackgroundTasks
 from a2a_runtime.errors import StoreUnavailableError
-from a2a_runtime.execution.background import BackgroundTasks
 
 pytestmark = pytest.mark.anyio
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import pytest
 
 from a2a_contract.v1_0 import Artifact, Part
+from a2a_runtime.engine.chunk_queue import MAX_BYTES, MAX_CHUNKS, ChunkQueue
+from a2a_runtime.engine.signals import RunStopped
 from a2a_runtime.errors import StoreUnavailableError
-from a2a_runtime.execution.chunk_queue import MAX_BYTES, MAX_CHUNKS, ChunkQueue
-from a2a_runtime.execution.signals import RunStopped
 from a2a_runtime.stores.fragments import decode_chunk
 from a2a_runtime.stores.models import ChunkWrite
 from a2a_runtime.testing.store_contract.case import write_artifact

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from a2a_runtime.execution.jobs import (
+from a2a_runtime.engine.handlers.jobs import (
     BackgroundJob,
     JobCanceledError,
     JobProgress,

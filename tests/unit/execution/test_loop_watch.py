@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from a2a_runtime.execution.loop_watch import LoopWatch
+from a2a_runtime.engine.loop_watch import LoopWatch
 from a2a_runtime.stores.memory import MemoryStore
 
 pytestmark = pytest.mark.anyio

@@ -9,7 +9,7 @@ from typing import Annotated
 import pytest
 
 from a2a_runtime.agent import Agent
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.surface import Surface
 
 

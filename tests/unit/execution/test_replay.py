@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from a2a_contract.v1_0 import Message, Part, Role
-from a2a_runtime.execution.replay import Replay, fingerprint
-from a2a_runtime.execution.signals import HandlerChangedError
+from a2a_runtime.engine.replay import Replay, fingerprint
+from a2a_runtime.engine.signals import HandlerChangedError
 from a2a_runtime.stores.models import RecordKind, ReplayRecord
 
 TEXT = fingerprint("ask", None)

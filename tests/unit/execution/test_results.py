@@ -17,7 +17,8 @@ from pydantic import BaseModel, Field, ValidationError
 
 from a2a_contract.base import JSON_NULL
 from a2a_contract.v1_0 import Artifact, Message, Part, Role
-from a2a_runtime.execution.results import (
+from a2a_runtime.base.texts import join_texts
+from a2a_runtime.engine.handlers.results import (
     RESULT,
     ResultTypeError,
     find_data,
@@ -26,7 +27,6 @@ from a2a_runtime.execution.results import (
     to_parts,
 )
 from a2a_runtime.stores.fragments import encode_chunk
-from a2a_runtime.texts import join_texts
 
 
 class Word(StrEnum):

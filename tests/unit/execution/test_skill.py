@@ -6,8 +6,8 @@ import functools
 
 import pytest
 
-from a2a_runtime.execution.runner import Skills
-from a2a_runtime.execution.skill import HandlerKind, ReplyKind, Skill
+from a2a_runtime.engine.handlers.skill import HandlerKind, ReplyKind, Skill
+from a2a_runtime.engine.runner import Skills
 
 
 async def plain(_ctx: object) -> str:

@@ -8,8 +8,8 @@ import threading
 
 import pytest
 
-from a2a_runtime.execution.background import run_in_thread
-from a2a_runtime.execution.signals import TaskSuspended
+from a2a_runtime.engine.background import run_in_thread
+from a2a_runtime.engine.signals import TaskSuspended
 
 pytestmark = pytest.mark.anyio
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from a2a_contract.errors import RateLimitedError
-from a2a_runtime.explorer.places import MAX_OPEN_REQUESTS, Places
+from a2a_runtime.features.explorer.places import MAX_OPEN_REQUESTS, Places
 from a2a_runtime.http.asgi import HttpRequest
 from a2a_runtime.service.context import ProtocolBinding
 

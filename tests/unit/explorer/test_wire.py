@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from a2a_contract.errors import InvalidRequestError
-from a2a_runtime.explorer.visitor import VisitorCredentials
-from a2a_runtime.explorer.wire import MASK, Masker, WireRecorder
-from a2a_runtime.http.asgi_transport import StreamingAsgiTransport
+from a2a_runtime.features.asgi_transport import StreamingAsgiTransport
+from a2a_runtime.features.explorer.visitor import VisitorCredentials
+from a2a_runtime.features.explorer.wire import MASK, Masker, WireRecorder
 
 SECRET = "abc/def+ghi=="  # noqa: S105 - of the test
 

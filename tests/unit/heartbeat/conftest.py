@@ -11,8 +11,8 @@ import pytest
 
 from a2a_contract.dialects import MESH
 from a2a_runtime.agent import Agent
-from a2a_runtime.heartbeat.loop import RegistryClient, RegistryHeartbeat
-from a2a_runtime.heartbeat.registration import MeshConfig, MeshSurfaces, build_identity
+from a2a_runtime.features.heartbeat.loop import RegistryClient, RegistryHeartbeat
+from a2a_runtime.features.heartbeat.registration import MeshConfig, MeshSurfaces, build_identity
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.registry import FakeRegistry

@@ -12,8 +12,8 @@ from unit.heartbeat.conftest import PREFIX, MeshSetup, StartHeartbeat, surface
 from a2a_contract.mesh import Tool
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.gate import OpenGate
-from a2a_runtime.heartbeat.loop import run_heartbeat
-from a2a_runtime.heartbeat.registration import MeshConfig, MeshSurfaces
+from a2a_runtime.features.heartbeat.loop import run_heartbeat
+from a2a_runtime.features.heartbeat.registration import MeshConfig, MeshSurfaces
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.registry import FakeRegistry
 
@@ -94,7 +94,7 @@ async def test_an_unreachable_registry_is_retried_without_end(
     messages = [
         record.getMessage()
         for record in caplog.records
-        if record.name.startswith("a2a_runtime.heartbeat")
+        if record.name.startswith("a2a_runtime.features.heartbeat")
     ]
     assert len(messages) == 2
     assert "unavailable" in messages[0]

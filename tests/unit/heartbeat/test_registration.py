@@ -9,7 +9,7 @@ from unit.heartbeat.conftest import surface
 
 from a2a_contract.mesh import Tool
 from a2a_runtime.agent import Agent
-from a2a_runtime.heartbeat.registration import (
+from a2a_runtime.features.heartbeat.registration import (
     ENVIRONMENT_NAMES,
     LISTENING_PORT,
     MeshConfig,

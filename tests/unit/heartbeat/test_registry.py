@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from a2a_contract.mesh import AgentRegistration
-from a2a_runtime.heartbeat.loop import RegistryClient
-from a2a_runtime.heartbeat.schedule import HeartbeatResult
+from a2a_runtime.features.heartbeat.loop import RegistryClient
+from a2a_runtime.features.heartbeat.schedule import HeartbeatResult
 
 pytestmark = pytest.mark.anyio
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from a2a_runtime.heartbeat.schedule import (
+from a2a_runtime.features.heartbeat.schedule import (
     HeartbeatResult,
     HeartbeatSchedule,
     ScheduleState,

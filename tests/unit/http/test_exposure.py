@@ -12,8 +12,8 @@ from a2a_runtime.auth.authenticators import ApiKeyAuthenticator
 from a2a_runtime.auth.gate import AuthGate, OpenGate, PlatformGate, PresenceGate
 from a2a_runtime.auth.host import host_user
 from a2a_runtime.errors import ConfigurationError
-from a2a_runtime.exposure import LISTENING_HOST, check_exposure, describe_callers, is_loopback
-from a2a_runtime.interfaces import GrpcOptions
+from a2a_runtime.features.grpc.options import GrpcOptions
+from a2a_runtime.http.exposure import LISTENING_HOST, check_exposure, describe_callers, is_loopback
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.settings import Settings
 from a2a_runtime.surface import Surface
@@ -114,7 +114,9 @@ def test_addresses_of_this_machine(host: str) -> None:
 def list_messages(caplog: pytest.LogCaptureFixture) -> list[str]:
     """List what was logged about exposure; other tests of the process may log too."""
     return [
-        record.getMessage() for record in caplog.records if record.name == "a2a_runtime.exposure"
+        record.getMessage()
+        for record in caplog.records
+        if record.name == "a2a_runtime.http.exposure"
     ]
 
 
@@ -126,7 +128,7 @@ async def test_another_server_does_not_tell_its_address(
     decided.
     """
     monkeypatch.delenv(LISTENING_HOST, raising=False)
-    caplog.set_level("INFO", "a2a_runtime.exposure")
+    caplog.set_level("INFO", "a2a_runtime.http.exposure")
     app = create_app(Surface(AGENT), Surface(AGENT, "/keys", gate=AuthGate(KEYS)), store="memory")
     async with app.lifespan():
         warning, callers = list_messages(caplog)

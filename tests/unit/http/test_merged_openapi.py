@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from a2a_runtime.http.merged_openapi import merge_openapi
+from a2a_runtime.features.openapi.merged import merge_openapi
 
 
 def build_document(path: str, title: str) -> dict[str, Any]:

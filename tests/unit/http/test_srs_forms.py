@@ -11,7 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from a2a_runtime.http.srs_forms import find_result_rule, is_card_call, rewrite_call, rewrite_result
+from a2a_runtime.features.srs.forms import (
+    find_result_rule,
+    is_card_call,
+    rewrite_call,
+    rewrite_result,
+)
 from a2a_runtime.service.context import SrsForm
 
 

@@ -10,8 +10,8 @@ import pytest
 from a2a_contract.dialects import MESH, V1_0
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
-from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.mesh.service import calls_ask, check_surface
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.features.mesh.service import calls_ask, check_surface
 from a2a_runtime.surface import Surface
 
 ONLY_MESH = frozenset((MESH.name,))

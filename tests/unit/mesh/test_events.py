@@ -6,7 +6,7 @@ import pytest
 
 from a2a_contract.base import JSON_NULL
 from a2a_contract.v1_0 import Artifact, Message, Part, Role, Task, TaskState, TaskStatus
-from a2a_runtime.mesh.events import flatten_parts, project_task
+from a2a_runtime.features.mesh.projection import flatten_parts, project_task
 from a2a_runtime.testing.agent import build_user_message
 
 TEXTS = {

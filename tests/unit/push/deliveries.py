@@ -5,7 +5,7 @@ from __future__ import annotations
 from a2a_contract.dialects import CANONICAL
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Part, Role, TaskPushNotificationConfig
-from a2a_runtime.caller import TaskScope
+from a2a_runtime.base.caller import TaskScope
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.models import Delivery, NewTask, TaskChange
 from a2a_runtime.testing.store_contract.case import write_artifact

@@ -8,15 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from a2a_runtime.net.client import OutboundResponse
-from a2a_runtime.net.target import (
-    AddressRefusedError,
-    OutboundConnectError,
-    OutboundError,
-    OutboundTimeoutError,
-    UrlRefusedError,
-)
-from a2a_runtime.push.retry_policy import (
+from a2a_runtime.features.push.retry_policy import (
     Attempt,
     Delivered,
     GiveUp,
@@ -24,6 +16,14 @@ from a2a_runtime.push.retry_policy import (
     get_delay,
     outcome_from_error,
     outcome_from_response,
+)
+from a2a_runtime.net.client import OutboundResponse
+from a2a_runtime.net.target import (
+    AddressRefusedError,
+    OutboundConnectError,
+    OutboundError,
+    OutboundTimeoutError,
+    UrlRefusedError,
 )
 from a2a_runtime.settings import Settings
 

@@ -7,7 +7,7 @@ import pytest
 from a2a_contract.dialects import RESERVED_TENANTS
 from a2a_contract.errors import A2AError, InvalidParamsError, PermissionDeniedError
 from a2a_runtime.agent import Agent
-from a2a_runtime.caller import Caller, TaskScope
+from a2a_runtime.base.caller import Caller, TaskScope
 from a2a_runtime.service.context import CallContext
 from a2a_runtime.surface import Surface
 

@@ -7,7 +7,7 @@ import pytest
 from a2a_contract.errors import A2AError, IdempotencyConflictError
 from a2a_contract.lifecycle import LIFECYCLE, State
 from a2a_contract.v1_0 import Artifact, Part, StreamResponse
-from a2a_runtime import lifecycle
+from a2a_runtime.base import lifecycle
 from a2a_runtime.errors import ConcurrencyError, FencedError, TaskStateError, TaskTerminalError
 from a2a_runtime.stores import changes, fragments
 from a2a_runtime.stores.models import ChunkWrite, IdempotencyKey, TaskChange, TaskHead

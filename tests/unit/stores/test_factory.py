@@ -9,11 +9,11 @@ from types import ModuleType
 import pytest
 
 from a2a_runtime.errors import UnsupportedStoreError
+from a2a_runtime.features.postgres import PostgresStore
+from a2a_runtime.features.simple_stores import SimpleStore
 from a2a_runtime.stores import Store, create_store, find_missing_methods, validate_store
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.memory.tasks import MemoryTasks
-from a2a_runtime.stores.postgres import PostgresStore
-from a2a_runtime.stores.simple import SimpleStore
 from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.testing.dict_storage import DictStorage
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Part, Role, StreamResponse, Task, TaskState
-from a2a_runtime.clock import to_datetime
+from a2a_runtime.base.clock import to_datetime
 from a2a_runtime.stores import fragments
 from a2a_runtime.stores.models import Chunk
 

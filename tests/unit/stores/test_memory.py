@@ -12,7 +12,7 @@ from a2a_contract.dialects import MESH
 from a2a_contract.errors import RateLimitedError, TaskNotFoundError
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, TaskPushNotificationConfig
-from a2a_runtime.caller import TaskScope
+from a2a_runtime.base.caller import TaskScope
 from a2a_runtime.errors import EventsGoneError, StoreFullError
 from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.memory import MemoryStore

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from a2a_contract.errors import InvalidParamsError
 from a2a_contract.lifecycle import State
-from a2a_runtime.clock import to_datetime
+from a2a_runtime.base.clock import to_datetime
 from a2a_runtime.stores import pagination
 from a2a_runtime.stores.models import TaskQuery
 from a2a_runtime.stores.pagination import TaskPosition

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit.streams.fake_log import KEY, FakeEventLog, sequence_numbers
 
+from a2a_runtime.engine.hub import EventBuffer
 from a2a_runtime.stores.models import LoggedEvent
-from a2a_runtime.streams.hub import EventBuffer
 
 pytestmark = pytest.mark.anyio
 

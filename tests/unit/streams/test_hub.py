@@ -12,11 +12,11 @@ from unit.streams.fake_log import KEY, FakeEventLog, sequence_numbers
 
 from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.lifecycle import State
+from a2a_runtime.engine.hub import EventHub
 from a2a_runtime.errors import EventsGoneError, StoreUnavailableError
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.models import ChangeResult, LoggedEvent, StoredTask
-from a2a_runtime.streams.hub import EventHub
 from a2a_runtime.testing.store_contract.case import SCOPE, build_new_task
 
 pytestmark = pytest.mark.anyio

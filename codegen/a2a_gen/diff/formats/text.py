@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from a2a_gen.diff.documents.witness import Witness
 from a2a_gen.diff.finding import Finding
 from a2a_gen.diff.report import Report, render_counts, render_usages, render_verdict
 from a2a_gen.diff.rules.rule import ChangeLevel
-from a2a_gen.diff.witness import Witness
 
 _MAX_DOCUMENT_LENGTH = 400
 

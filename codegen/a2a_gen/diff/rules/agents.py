@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from a2a_gen.diff import canonical
 from a2a_gen.diff.agent import AgentDescription, SkillDescription
 from a2a_gen.diff.change import SchemaChange
 from a2a_gen.diff.rules.rule import ITSELF, ChangeRule, define_rule
-from a2a_gen.diff.schema_node import Location
+from a2a_gen.diff.tree import canonical
+from a2a_gen.diff.tree.schema_node import Location
 from a2a_gen.source.json_text import Json
 
 SURFACE_REMOVED = define_rule(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 
-from a2a_gen.diff import canonical, members
 from a2a_gen.diff.change import RuleContext, SchemaChange
 from a2a_gen.diff.rules.properties import (
     REMOVED_FROM_CLOSED,
@@ -14,7 +13,8 @@ from a2a_gen.diff.rules.properties import (
     get_proto_number,
 )
 from a2a_gen.diff.rules.rule import ITSELF, define_rule
-from a2a_gen.diff.schema_node import SchemaNode
+from a2a_gen.diff.tree import canonical, members
+from a2a_gen.diff.tree.schema_node import SchemaNode
 from a2a_gen.source.json_text import Json
 
 NUMBER_CHANGED = define_rule(

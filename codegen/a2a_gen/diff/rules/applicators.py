@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from a2a_gen.diff.change import NodePair, RuleContext, SchemaChange
 from a2a_gen.diff.rules.rule import ITSELF, define_rule
-from a2a_gen.diff.schema_node import (
+from a2a_gen.diff.tree.schema_node import (
     COMPARED_KEYWORDS,
     IF_KEYWORDS,
     OPAQUE_KEYWORDS,

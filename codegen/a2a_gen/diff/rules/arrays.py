@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from a2a_gen.diff.change import ComparisonItem, RuleContext
-from a2a_gen.diff.schema_node import SchemaLocation, SchemaNode, SchemaTree, build_node
+from a2a_gen.diff.tree.schema_node import SchemaLocation, SchemaNode, SchemaTree, build_node
 
 
 def compare_items(context: RuleContext) -> Iterator[ComparisonItem]:

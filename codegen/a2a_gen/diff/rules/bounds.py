@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from a2a_gen.diff import value_set
 from a2a_gen.diff.change import RuleContext, SchemaChange
 from a2a_gen.diff.rules.rule import define_rule
 from a2a_gen.diff.rules.types import compare_integers
+from a2a_gen.diff.tree import value_set
 
 TIGHTENED = define_rule(
     "A2A060 bound-tightened",

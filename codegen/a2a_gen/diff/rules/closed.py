@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from a2a_gen.diff import members
 from a2a_gen.diff.change import ComparisonItem, RuleContext
 from a2a_gen.diff.rules.rule import define_rule
-from a2a_gen.diff.schema_node import SchemaLocation, SchemaNode
+from a2a_gen.diff.tree import members
+from a2a_gen.diff.tree.schema_node import SchemaLocation, SchemaNode
 
 CLOSED = define_rule(
     "A2A080 additional-closed",

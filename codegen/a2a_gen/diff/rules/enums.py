@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from a2a_gen.diff import value_set
 from a2a_gen.diff.change import Focus, RuleContext, SchemaChange
 from a2a_gen.diff.rules.rule import ITSELF, ChangeLevel, ChangeLevels, ChangeRule, define_rule
-from a2a_gen.diff.schema_node import SchemaNode
+from a2a_gen.diff.tree import value_set
+from a2a_gen.diff.tree.schema_node import SchemaNode
 from a2a_gen.source.json_text import Json
 
 VALUE_REMOVED = define_rule(

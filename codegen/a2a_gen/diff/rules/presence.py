@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from a2a_gen.diff import members
 from a2a_gen.diff.change import RuleContext, SchemaChange
 from a2a_gen.diff.rules.rule import ITSELF, define_rule
+from a2a_gen.diff.tree import members
 
 MEMBER_REMOVED = define_rule(
     "A2A073 oneof-member-removed",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from a2a_gen.diff import members
 from a2a_gen.diff.change import ComparisonItem, Focus, RuleContext, SchemaChange
 from a2a_gen.diff.rules.rule import ITSELF, ChangeLevel, ChangeLevels, define_rule
+from a2a_gen.diff.tree import members
 
 ADDED_OPTIONAL = define_rule(
     "A2A020 property-added-optional",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from a2a_gen.diff import value_set
 from a2a_gen.diff.change import RuleContext, SchemaChange
 from a2a_gen.diff.rules.rule import ITSELF, ChangeLevels, define_rule
+from a2a_gen.diff.tree import value_set
 
 PATTERN_ADDED = define_rule(
     "A2A063 pattern-added",

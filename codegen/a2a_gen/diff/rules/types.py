@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from a2a_gen.diff import value_set
 from a2a_gen.diff.change import Focus, NodePair, RuleContext, SchemaChange
 from a2a_gen.diff.rules.rule import ITSELF, define_rule
-from a2a_gen.diff.value_set import ValueSet
+from a2a_gen.diff.tree import value_set
+from a2a_gen.diff.tree.value_set import ValueSet
 
 BECAME_NULLABLE = define_rule(
     "A2A032 became-nullable",

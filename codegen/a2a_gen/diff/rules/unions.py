@@ -10,8 +10,8 @@ from typing import TypeAlias
 
 from a2a_gen.diff.change import Focus, NodePair, SchemaChange, TextArguments
 from a2a_gen.diff.rules.rule import ITSELF, ChangeLevels, ChangeRule, Effect, define_rule
-from a2a_gen.diff.schema_node import is_annotation
-from a2a_gen.diff.value_set import Alternative, find_tag_values, iter_tags
+from a2a_gen.diff.tree.schema_node import is_annotation
+from a2a_gen.diff.tree.value_set import Alternative, find_tag_values, iter_tags
 
 BRANCH_REMOVED = define_rule(
     "A2A070 union-branch-removed",

@@ -169,14 +169,18 @@ def write_list_tasks_response_as_list_tasks_result(ours: base.JsonMembers) -> di
 def read_get_task_push_notification_config_params_as_get_task_push_notification_config_request(
     theirs: v0_3.GetTaskPushNotificationConfigParams,
 ) -> dict[str, object]:
-    """Read `GetTaskPushNotificationConfigParams` of A2A 0.3 as `GetTaskPushNotificationConfigRequest`."""
+    """Read `GetTaskPushNotificationConfigParams` of A2A 0.3 as
+    `GetTaskPushNotificationConfigRequest`.
+    """
     return {"task_id": theirs.id, "id": theirs.push_notification_config_id or ""}
 
 
 def write_get_task_push_notification_config_request_as_get_task_push_notification_config_params(
     ours: base.JsonMembers,
 ) -> dict[str, object]:
-    """Write `GetTaskPushNotificationConfigRequest` for A2A 0.3 as `GetTaskPushNotificationConfigParams`."""
+    """Write `GetTaskPushNotificationConfigRequest` for A2A 0.3 as
+    `GetTaskPushNotificationConfigParams`.
+    """
     out: dict[str, object] = {"id": ours["taskId"]}
     if ours["id"]:
         out["pushNotificationConfigId"] = ours["id"]
@@ -186,26 +190,34 @@ def write_get_task_push_notification_config_request_as_get_task_push_notificatio
 def read_list_task_push_notification_config_params_as_list_task_push_notification_configs_request(
     theirs: v0_3.ListTaskPushNotificationConfigParams,
 ) -> dict[str, object]:
-    """Read `ListTaskPushNotificationConfigParams` of A2A 0.3 as `ListTaskPushNotificationConfigsRequest`."""
+    """Read `ListTaskPushNotificationConfigParams` of A2A 0.3 as
+    `ListTaskPushNotificationConfigsRequest`.
+    """
     return {"task_id": theirs.id}
 
 
 def write_list_task_push_notification_configs_request_as_list_task_push_notification_config_params(
     ours: base.JsonMembers,
 ) -> dict[str, object]:
-    """Write `ListTaskPushNotificationConfigsRequest` for A2A 0.3 as `ListTaskPushNotificationConfigParams`."""
+    """Write `ListTaskPushNotificationConfigsRequest` for A2A 0.3 as
+    `ListTaskPushNotificationConfigParams`.
+    """
     return {"id": ours["taskId"]}
 
 
 def read_delete_task_push_notification_config_params_as_delete_task_push_notification_config_request(
     theirs: v0_3.DeleteTaskPushNotificationConfigParams,
 ) -> dict[str, object]:
-    """Read `DeleteTaskPushNotificationConfigParams` of A2A 0.3 as `DeleteTaskPushNotificationConfigRequest`."""
+    """Read `DeleteTaskPushNotificationConfigParams` of A2A 0.3 as
+    `DeleteTaskPushNotificationConfigRequest`.
+    """
     return {"task_id": theirs.id, "id": theirs.push_notification_config_id}
 
 
 def write_delete_task_push_notification_config_request_as_delete_task_push_notification_config_params(
     ours: base.JsonMembers,
 ) -> dict[str, object]:
-    """Write `DeleteTaskPushNotificationConfigRequest` for A2A 0.3 as `DeleteTaskPushNotificationConfigParams`."""
+    """Write `DeleteTaskPushNotificationConfigRequest` for A2A 0.3 as
+    `DeleteTaskPushNotificationConfigParams`.
+    """
     return {"id": ours["taskId"], "pushNotificationConfigId": ours["id"]}

@@ -97,14 +97,18 @@ def write_task_push_notification_config(ours: base.JsonMembers) -> dict[str, obj
 def read_task_push_notification_configs_as_list_task_push_notification_configs_response(
     theirs: v0_3.TaskPushNotificationConfigs,
 ) -> dict[str, object]:
-    """Read `TaskPushNotificationConfigs` of A2A 0.3 as `ListTaskPushNotificationConfigsResponse`."""
+    """Read `TaskPushNotificationConfigs` of A2A 0.3 as
+    `ListTaskPushNotificationConfigsResponse`.
+    """
     return {"configs": [read_task_push_notification_config(item) for item in theirs]}
 
 
 def write_list_task_push_notification_configs_response_as_task_push_notification_configs(
     ours: base.JsonMembers,
 ) -> list[dict[str, object]]:
-    """Write `ListTaskPushNotificationConfigsResponse` for A2A 0.3 as `TaskPushNotificationConfigs`."""
+    """Write `ListTaskPushNotificationConfigsResponse` for A2A 0.3 as
+    `TaskPushNotificationConfigs`.
+    """
     return [
         write_task_push_notification_config(item) for item in ours.get("configs") or base.NO_ITEMS
     ]

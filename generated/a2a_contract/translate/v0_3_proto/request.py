@@ -113,7 +113,9 @@ def write_subscribe_to_task_request_as_task_subscription_request(
 def read_create_task_push_notification_config_request_as_task_push_notification_config(
     theirs: v0_3_proto.CreateTaskPushNotificationConfigRequest,
 ) -> dict[str, object]:
-    """Read `CreateTaskPushNotificationConfigRequest` of A2A 0.3 in ProtoJSON as `TaskPushNotificationConfig`."""
+    """Read `CreateTaskPushNotificationConfigRequest` of A2A 0.3 in ProtoJSON as
+    `TaskPushNotificationConfig`.
+    """
     config = theirs.config
     push_notification_config = (
         config.push_notification_config or v0_3_proto.PushNotificationConfig()
@@ -136,7 +138,9 @@ def read_create_task_push_notification_config_request_as_task_push_notification_
 def write_task_push_notification_config_as_create_task_push_notification_config_request(
     ours: base.JsonMembers,
 ) -> dict[str, object]:
-    """Write `TaskPushNotificationConfig` for A2A 0.3 in ProtoJSON as `CreateTaskPushNotificationConfigRequest`."""
+    """Write `TaskPushNotificationConfig` for A2A 0.3 in ProtoJSON as
+    `CreateTaskPushNotificationConfigRequest`.
+    """
     push_notification_config_out: dict[str, object] = {}
     if "id" in ours:
         push_notification_config_out["id"] = ours["id"]
@@ -203,7 +207,9 @@ def write_delete_task_push_notification_config_request(ours: base.JsonMembers) -
 def read_list_task_push_notification_config_request_as_list_task_push_notification_configs_request(
     theirs: v0_3_proto.ListTaskPushNotificationConfigRequest,
 ) -> dict[str, object]:
-    """Read `ListTaskPushNotificationConfigRequest` of A2A 0.3 in ProtoJSON as `ListTaskPushNotificationConfigsRequest`."""
+    """Read `ListTaskPushNotificationConfigRequest` of A2A 0.3 in ProtoJSON as
+    `ListTaskPushNotificationConfigsRequest`.
+    """
     (parent_task_id,) = conversions.resource(theirs.parent, ("tasks", None))
     return {
         "task_id": parent_task_id,
@@ -215,7 +221,9 @@ def read_list_task_push_notification_config_request_as_list_task_push_notificati
 def write_list_task_push_notification_configs_request_as_list_task_push_notification_config_request(
     ours: base.JsonMembers,
 ) -> dict[str, object]:
-    """Write `ListTaskPushNotificationConfigsRequest` for A2A 0.3 in ProtoJSON as `ListTaskPushNotificationConfigRequest`."""
+    """Write `ListTaskPushNotificationConfigsRequest` for A2A 0.3 in ProtoJSON as
+    `ListTaskPushNotificationConfigRequest`.
+    """
     out: dict[str, object] = {}
     if ours["taskId"]:
         out["parent"] = "/".join(("tasks", ours["taskId"]))
@@ -229,7 +237,9 @@ def write_list_task_push_notification_configs_request_as_list_task_push_notifica
 def read_list_task_push_notification_config_response_as_list_task_push_notification_configs_response(
     theirs: v0_3_proto.ListTaskPushNotificationConfigResponse,
 ) -> dict[str, object]:
-    """Read `ListTaskPushNotificationConfigResponse` of A2A 0.3 in ProtoJSON as `ListTaskPushNotificationConfigsResponse`."""
+    """Read `ListTaskPushNotificationConfigResponse` of A2A 0.3 in ProtoJSON as
+    `ListTaskPushNotificationConfigsResponse`.
+    """
     return {
         "configs": None
         if theirs.configs is None
@@ -241,7 +251,9 @@ def read_list_task_push_notification_config_response_as_list_task_push_notificat
 def write_list_task_push_notification_configs_response_as_list_task_push_notification_config_response(
     ours: base.JsonMembers,
 ) -> dict[str, object]:
-    """Write `ListTaskPushNotificationConfigsResponse` for A2A 0.3 in ProtoJSON as `ListTaskPushNotificationConfigResponse`."""
+    """Write `ListTaskPushNotificationConfigsResponse` for A2A 0.3 in ProtoJSON as
+    `ListTaskPushNotificationConfigResponse`.
+    """
     out: dict[str, object] = {}
     if "configs" in ours:
         out["configs"] = [write_task_push_notification_config(item) for item in ours["configs"]]

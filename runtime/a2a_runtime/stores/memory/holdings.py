@@ -17,7 +17,7 @@ from math import inf
 from typing import TYPE_CHECKING, Final
 
 from a2a_contract.errors import RateLimitedError
-from a2a_runtime.caller import TaskScope
+from a2a_runtime.base.caller import TaskScope
 
 if TYPE_CHECKING:  # the index of tasks has holdings
     from a2a_runtime.stores.memory.index import MemoryTask

@@ -20,9 +20,9 @@ from msgspec import Struct
 from a2a_contract.base import Encoded
 from a2a_contract.lifecycle import INITIAL, State
 from a2a_contract.v1_0 import Task
-from a2a_runtime import lifecycle
-from a2a_runtime.caller import TaskScope
-from a2a_runtime.clock import Clock
+from a2a_runtime.base import lifecycle
+from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.base.clock import Clock
 from a2a_runtime.stores import fragments
 from a2a_runtime.stores.memory.content import TaskContent
 from a2a_runtime.stores.memory.holdings import Holdings

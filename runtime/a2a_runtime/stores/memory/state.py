@@ -12,11 +12,11 @@ from operator import itemgetter
 from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import TaskPushNotificationConfig
-from a2a_runtime import lifecycle
-from a2a_runtime.caller import TaskScope
-from a2a_runtime.counters import MemoryCounter
-from a2a_runtime.ids import IdGenerator
-from a2a_runtime.logs import OutageLog
+from a2a_runtime.base import lifecycle
+from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.base.counters import MemoryCounter
+from a2a_runtime.base.ids import IdGenerator
+from a2a_runtime.base.logs import OutageLog
 from a2a_runtime.stores import changes
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
 from a2a_runtime.stores.memory.holdings import Holdings

@@ -9,10 +9,10 @@ from collections.abc import Collection, Mapping, Sequence
 from a2a_contract.dialects import CANONICAL
 from a2a_contract.errors import TaskNotCancelableError
 from a2a_contract.v1_0 import Message, TaskPushNotificationConfig
-from a2a_runtime import lifecycle
-from a2a_runtime.caller import TaskScope
-from a2a_runtime.clock import to_datetime
-from a2a_runtime.counters import WindowCount
+from a2a_runtime.base import lifecycle
+from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.base.clock import to_datetime
+from a2a_runtime.base.counters import WindowCount
 from a2a_runtime.stores import changes, fragments, pagination
 from a2a_runtime.stores.memory.index import MemoryTask
 from a2a_runtime.stores.memory.state import Conversation, PushQueue, message_time

@@ -10,9 +10,9 @@ from operator import attrgetter
 from msgspec import Struct
 
 from a2a_contract.errors import TaskIdInUseError, TaskNotFoundError
-from a2a_runtime import lifecycle
-from a2a_runtime.caller import TaskScope
-from a2a_runtime.clock import to_millis
+from a2a_runtime.base import lifecycle
+from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.base.clock import to_millis
 from a2a_runtime.errors import EventsGoneError, StoreFullError
 from a2a_runtime.stores import changes, fragments, pagination
 from a2a_runtime.stores.memory.content import TaskContent

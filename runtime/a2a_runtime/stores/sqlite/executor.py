@@ -22,8 +22,8 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
+from a2a_runtime.base.logs import OutageLog
 from a2a_runtime.errors import StoreUnavailableError
-from a2a_runtime.logs import OutageLog
 from a2a_runtime.stores.base import FailPoint, no_fault
 from a2a_runtime.stores.sqlite.connection import SQL, to_unavailable_error
 from a2a_runtime.stores.sqlite.file_watch import FileWatch

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from a2a_contract.errors import TaskIdInUseError, TaskNotFoundError
 from a2a_contract.lifecycle import INITIAL, State
-from a2a_runtime import lifecycle
-from a2a_runtime.caller import TaskScope
-from a2a_runtime.clock import to_millis
-from a2a_runtime.ids import IdGenerator
+from a2a_runtime.base import lifecycle
+from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.base.clock import to_millis
+from a2a_runtime.base.ids import IdGenerator
 from a2a_runtime.stores import changes, fragments, pagination
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
 from a2a_runtime.stores.models import (

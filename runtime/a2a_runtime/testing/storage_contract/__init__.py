@@ -1,4 +1,5 @@
-"""Contract tests of a storage for ``a2a_runtime.stores.simple``: subclass ``StorageContract`` and
+"""Contract tests of a storage for ``a2a_runtime.features.simple_stores``: subclass
+``StorageContract`` and
 provide your storage as a fixture.
 
 ::

@@ -13,11 +13,11 @@ import pytest
 from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Part, Role, Task
+from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.errors import ConcurrencyError, TaskTerminalError
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.features.simple_stores import SimpleStore
+from a2a_runtime.features.simple_stores.codec import StorageCalls, StorageCodec, to_store_error
 from a2a_runtime.stores.models import TaskQuery
-from a2a_runtime.stores.simple import SimpleStore
-from a2a_runtime.stores.simple.codec import StorageCalls, StorageCodec, to_store_error
 from a2a_runtime.testing.agent import artifact_texts, run_agent
 
 _TIMEOUT_SECONDS = 30

@@ -11,7 +11,7 @@ from a2a_contract.base import Encoded
 from a2a_contract.dialects import CANONICAL, MESH
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Part, Role, Task, TaskPushNotificationConfig
-from a2a_runtime.caller import TaskScope
+from a2a_runtime.base.caller import TaskScope
 from a2a_runtime.stores.base import Store, StoreOptions
 from a2a_runtime.stores.fragments import encode_chunk
 from a2a_runtime.stores.models import ChunkWrite, IdempotencyKey, NewTask, StoredTask, TaskChange

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from a2a_contract.errors import InvalidParamsError
 from a2a_contract.lifecycle import State
-from a2a_runtime.caller import TaskScope
-from a2a_runtime.clock import to_datetime
+from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.base.clock import to_datetime
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.models import StoredTask, TaskChange, TaskQuery
 from a2a_runtime.testing.clock import FakeClock

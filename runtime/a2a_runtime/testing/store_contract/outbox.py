@@ -9,8 +9,8 @@ import asyncio
 from a2a_contract.dialects import CANONICAL, V0_3
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import TaskPushNotificationConfig
-from a2a_runtime.caller import TaskScope
-from a2a_runtime.clock import to_millis
+from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.base.clock import to_millis
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.models import Delivery, StoredTask, TaskChange
 from a2a_runtime.testing.clock import FakeClock

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from a2a_contract.errors import TaskNotCancelableError, TaskNotFoundError
 from a2a_contract.lifecycle import State
-from a2a_runtime.caller import TaskScope
+from a2a_runtime.base.caller import TaskScope
 from a2a_runtime.errors import FencedError
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.models import RecordKind, ReplayRecord, TaskChange

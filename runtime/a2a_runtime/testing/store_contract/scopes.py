@@ -8,7 +8,7 @@ import pytest
 
 from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.v1_0 import TaskPushNotificationConfig
-from a2a_runtime.caller import TaskScope
+from a2a_runtime.base.caller import TaskScope
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.models import IdempotencyKey, TaskChange, TaskQuery
 from a2a_runtime.testing.store_contract.case import (

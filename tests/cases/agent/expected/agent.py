@@ -6,7 +6,7 @@ from typing import Final
 
 from a2a_runtime.agent import Agent
 from a2a_runtime.auth.gate import Gate
-from a2a_runtime.project.surfaces import build_surfaces, import_callable
+from a2a_runtime.features.project.surfaces import build_surfaces, import_callable
 from a2a_runtime.skills.handlers import StreamingHandler, UnaryHandler
 from a2a_runtime.surface import Surface
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from a2a_runtime.bridges.apcore import JWTAuthenticator, serve
+from a2a_runtime.features.apcore import JWTAuthenticator, serve
 
 apcore: Any = import_module("apcore")
 apcore_errors: Any = import_module("apcore.errors")

@@ -7,7 +7,7 @@ import sys
 
 from integration.bridges.apcore.world import Add, Count, Slow, build_registry
 
-from a2a_runtime.bridges.apcore import serve
+from a2a_runtime.features.apcore import serve
 
 if __name__ == "__main__":
     serve(

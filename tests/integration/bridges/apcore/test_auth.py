@@ -24,7 +24,7 @@ from integration.bridges.apcore.world import (
 
 from a2a_runtime.auth.authentication import Authenticator, Identity
 from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, digest_key
-from a2a_runtime.bridges.apcore import JWTAuthenticator
+from a2a_runtime.features.apcore import JWTAuthenticator
 
 pytestmark = pytest.mark.anyio
 KEY = "a secret of more than 32 bytes, for tests"

@@ -12,7 +12,7 @@ from integration.bridges.apcore.world import URL, Add, build_registry, build_wor
 
 from a2a_contract import v0_3
 from a2a_contract.errors import InvalidParamsError
-from a2a_runtime.bridges.apcore.client import (
+from a2a_runtime.features.apcore.client import (
     A2AClient,
     A2AConnectionError,
     A2ADiscoveryError,
@@ -20,7 +20,7 @@ from a2a_runtime.bridges.apcore.client import (
     TaskNotCancelableError,
     TaskNotFoundError,
 )
-from a2a_runtime.bridges.apcore.server import async_serve
+from a2a_runtime.features.apcore.server import async_serve
 from a2a_runtime.testing.asgi_transport import run_app
 
 pytestmark = pytest.mark.anyio
@@ -45,7 +45,7 @@ async def test_a_client_is_made_of_a_url() -> None:
 def test_the_client_needs_no_server() -> None:
     """Nor the framework."""
     program = (
-        "import sys, a2a_runtime.bridges.apcore.client as c; c.A2AClient('http://x'); "
+        "import sys, a2a_runtime.features.apcore.client as c; c.A2AClient('http://x'); "
         "print({'litestar', 'uvicorn', 'starlette', 'apcore'} & sys.modules.keys())"
     )
     paths = {"PYTHONPATH": ":".join(path for path in sys.path if path)}

@@ -13,8 +13,8 @@ import httpx
 import pytest
 from integration.bridges.apcore.world import apcore
 
-from a2a_runtime.commands.extensions import build_extensions_app, take_extension_options
-from a2a_runtime.commands.startup import InvalidConfigurationError
+from a2a_runtime.cli.serve_sources import build_extensions_app, take_extension_options
+from a2a_runtime.cli.startup import InvalidConfigurationError
 from a2a_runtime.testing.ports import find_free_port
 
 NONE = dict.fromkeys(
@@ -32,7 +32,7 @@ NONE = dict.fromkeys(
         "watch",
     )
 )
-SERVE = "from a2a_runtime.commands.serve import command; command()"
+SERVE = "from a2a_runtime.cli.serve import command; command()"
 MODULE = """
 from pydantic import BaseModel
 

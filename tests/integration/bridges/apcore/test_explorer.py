@@ -8,7 +8,7 @@ from integration.bridges.apcore.world import Add, build_registry
 from integration.explorer.explorer_page import ExplorerPage
 from integration.outcome_agent import serve_on_socket
 
-from a2a_runtime.bridges.apcore import async_serve
+from a2a_runtime.features.apcore import async_serve
 
 
 @pytest.mark.requirement("apcore", "FR-SRV-002.a")

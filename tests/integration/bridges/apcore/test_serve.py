@@ -33,9 +33,9 @@ from integration.bridges.apcore.world import (
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from a2a_runtime.bridges.apcore import InMemoryTaskStore, async_serve, serve
-from a2a_runtime.bridges.apcore.server import build_settings
-from a2a_runtime.push.retry_policy import get_delay
+from a2a_runtime.features.apcore import InMemoryTaskStore, async_serve, serve
+from a2a_runtime.features.apcore.server import build_settings
+from a2a_runtime.features.push.retry_policy import get_delay
 from a2a_runtime.testing.dict_storage import DictStorage
 from a2a_runtime.testing.ports import find_free_port
 from a2a_runtime.testing.webhook_receiver import WebhookReceiver, WebhookResponse

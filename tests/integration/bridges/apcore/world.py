@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 from pydantic import BaseModel, ConfigDict, create_model
 
-from a2a_runtime.bridges.apcore.server import async_serve
+from a2a_runtime.features.apcore.server import async_serve
 from a2a_runtime.testing.asgi_transport import run_app
 
 apcore: Any = import_module("apcore")

@@ -8,8 +8,8 @@ import httpx
 import pytest
 from integration.bridges.mcp.toolbox import HANDSHAKE_SERVER, URL
 
-from a2a_runtime.commands.extensions import build_app, take_extension_options
-from a2a_runtime.commands.startup import InvalidConfigurationError
+from a2a_runtime.cli.serve_sources import build_app, take_extension_options
+from a2a_runtime.cli.startup import InvalidConfigurationError
 from a2a_runtime.testing.asgi_transport import run_app
 
 NONE = dict.fromkeys(

@@ -22,8 +22,8 @@ from integration.bridges.mcp.toolbox import (
 
 from a2a_contract.errors import A2AError
 from a2a_contract.v1_0 import TaskState, TaskStatusUpdateEvent
-from a2a_runtime.bridges.mcp import McpSource
 from a2a_runtime.client import A2AClient
+from a2a_runtime.features.mcp import McpSource
 from a2a_runtime.testing.ports import find_free_port
 
 pytestmark = pytest.mark.anyio

@@ -25,12 +25,12 @@ from a2a_runtime.app import create_app
 from a2a_runtime.auth.authentication import Identity
 from a2a_runtime.auth.authenticators import ApiKeyAuthenticator
 from a2a_runtime.auth.gate import AuthGate
-from a2a_runtime.bridges.mcp import mount_mcp
-from a2a_runtime.bridges.mcp.connection import describe_error
-from a2a_runtime.bridges.mcp.skill_tasks import TaskParams, UpdateTaskParams
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.features.mcp import mount_mcp
+from a2a_runtime.features.mcp.server.long_tools import TaskParams, UpdateTaskParams
+from a2a_runtime.features.mcp.source.connection import describe_error
+from a2a_runtime.features.sources import SkillDescriptor
 from a2a_runtime.skills.context import SkillContext
-from a2a_runtime.sources import SkillDescriptor
 from a2a_runtime.surface import Limits, Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.ports import find_free_port

@@ -13,8 +13,8 @@ from integration.bridges.mcp.toolbox import serve_app
 
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
-from a2a_runtime.bridges.mcp import mount_mcp
-from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.features.mcp import mount_mcp
 from a2a_runtime.surface import Limits, Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.ports import find_free_port

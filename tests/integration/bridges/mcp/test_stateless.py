@@ -24,9 +24,9 @@ from integration.bridges.mcp.toolbox import (
 
 from a2a_contract.errors import InvalidParamsError
 from a2a_contract.v1_0 import TaskState, TaskStatusUpdateEvent
-from a2a_runtime.bridges.mcp import McpSource
-from a2a_runtime.caller import Caller
+from a2a_runtime.base.caller import Caller
 from a2a_runtime.errors import SkillSourceError
+from a2a_runtime.features.mcp import McpSource
 
 pytestmark = pytest.mark.anyio
 

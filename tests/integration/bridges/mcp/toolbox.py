@@ -21,9 +21,9 @@ from peers.environments import environment
 from a2a_contract.v1_0 import Message, Part, Role, Task
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
-from a2a_runtime.bridges.mcp import McpSource
 from a2a_runtime.client import A2AClient
-from a2a_runtime.execution.results import to_parts
+from a2a_runtime.engine.handlers.results import to_parts
+from a2a_runtime.features.mcp import McpSource
 from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.asgi_transport import run_app
 from a2a_runtime.testing.ports import find_free_port

@@ -4,7 +4,7 @@
 from collections.abc import AsyncGenerator
 from typing import Unpack
 
-from a2a_runtime.typed_client import CallOptions, SkillClient
+from a2a_runtime.client.typed import CallOptions, SkillClient
 
 from . import skills
 from .types.publication import (

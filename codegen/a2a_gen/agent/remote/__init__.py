@@ -1,0 +1,1 @@
+"""Remote agents: their cards, the schemas that these name, and clients for them."""

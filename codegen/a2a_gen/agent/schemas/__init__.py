@@ -1,0 +1,1 @@
+"""Schema files of a project: reading, checks, and the catalog of what the skills reach."""

@@ -1,0 +1,1 @@
+"""Python types of schemas: every type and every name is decided here."""

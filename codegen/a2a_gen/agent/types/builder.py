@@ -1,0 +1,569 @@
+"""Conversion of schemas to Python types.
+
+A type accepts every value of its schema; it may accept more, which the validator at the boundary
+rejects.
+
+The type of schemas that all apply is the intersection of their types; those with members become one
+class, made of their views.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from a2a_gen.agent.schemas import files as schemas
+from a2a_gen.agent.schemas.catalog import SchemaCatalog, pascal
+from a2a_gen.agent.schemas.files import Schema, SchemaRef
+from a2a_gen.agent.types.branches import break_cycles, name_parts
+from a2a_gen.agent.types.combinations import MAX_COMBINATIONS, combine_branches
+from a2a_gen.agent.types.defaults import DefaultFinder
+from a2a_gen.agent.types.kinds import SCALAR_KINDS, KindFinder, make_constants
+from a2a_gen.agent.types.shapes import (
+    AgentType,
+    AliasType,
+    ArrayType,
+    Definition,
+    DefinitionRef,
+    ExtraMembers,
+    MapType,
+    ObjectType,
+    ProtocolRef,
+    ScalarType,
+    TupleType,
+    TypeIntersection,
+    TypeMember,
+    UnionType,
+    make_union,
+)
+from a2a_gen.agent.types.value_checks import ValueChecker
+from a2a_gen.agent.types.views import (
+    View,
+    ViewSource,
+    assertions,
+    conjuncts,
+    explain_too_many,
+    get_member_source,
+    is_closed,
+    is_in_every_branch,
+    is_opened,
+    sure_kinds,
+    views,
+)
+from a2a_gen.problems import Level, Problem
+from a2a_gen.source.json_text import Json, escape_key
+from a2a_gen.source.references import PROTOCOL_PREFIX
+
+_SCALARS: Mapping[str, ScalarType] = {
+    "null": ScalarType.NULL,
+    "boolean": ScalarType.BOOLEAN,
+    "integer": ScalarType.INTEGER,
+    "number": ScalarType.NUMBER,
+}
+_OTHERS: Mapping[str, AgentType] = {"string": ScalarType.STRING, "array": ArrayType(ScalarType.ANY)}
+_FORMATS: Mapping[str, ScalarType] = {
+    "date-time": ScalarType.MOMENT,
+    "date": ScalarType.DATE,
+    "time": ScalarType.TIME,
+    "duration": ScalarType.DURATION,
+    "uuid": ScalarType.UUID,
+    "byte": ScalarType.BASE64,
+    "binary": ScalarType.BINARY,
+}
+_ENCODINGS: Mapping[str, ScalarType] = {
+    "base64": ScalarType.BASE64,
+    "base64url": ScalarType.BASE64,
+    "base16": ScalarType.BASE16,
+}
+_KEYWORD_KINDS = {
+    **dict.fromkeys(("properties", "additionalProperties", "patternProperties"), "object"),
+    **dict.fromkeys(("items", "prefixItems"), "array"),
+}
+_ANNOTATIONS = frozenset(
+    {
+        "$comment",
+        "default",
+        "deprecated",
+        "description",
+        "examples",
+        "readOnly",
+        "title",
+        "writeOnly",
+    }
+)
+
+
+Places: TypeAlias = tuple[SchemaRef, ...]
+_MAX_CHAIN = 100
+_MAX_OPTIONAL_ITEMS = 8
+
+
+class TypeBuilder:
+    """Builds a type for every schema of a catalog; nested classes get names of their own."""
+
+    def __init__(self, catalogue: SchemaCatalog) -> None:
+        self._catalogue = catalogue
+        self.definitions: dict[str, tuple[str, Definition]] = {}
+        """Every type by name, with the file that it comes from."""
+        self.places: dict[str, Places] = {}
+        """The schemas of every class, all of which its values match."""
+        self._combined: dict[tuple[object, ...], DefinitionRef] = {}
+        self._targets = {name: target for target, name in catalogue.names.items()}
+        self._started: set[str] = set()
+        self._value_checker = ValueChecker(catalogue)
+        self._defaults = DefaultFinder(catalogue, self._value_checker, self._warn)
+        self._kinds = KindFinder(catalogue)
+        self._intersect = TypeIntersection(self._definition).of
+        self.warnings: dict[Problem, None] = {}
+        for name, target in self._targets.items():
+            try:
+                self._definition(name)
+            except RecursionError:
+                raise explain_too_many(ViewSource({}, target), catalogue) from None
+        self._refuse_long_chains()
+        break_cycles(self.definitions)
+        name_parts(self.definitions, catalogue)
+        for place, index, reason in self._value_checker.find_wrong_examples():
+            self._warn(
+                ViewSource({}, place),
+                "A2A-K15",
+                f"examples[{index}] does not match the schema: {reason}",
+                "correct the example",
+            )
+
+    def _refuse_long_chains(self) -> None:
+        """Refuse names for names for names: Pydantic follows them recursively."""
+        for name, target in self._targets.items():
+            seen = set[str]()
+            shape = DefinitionRef(name)
+            while isinstance(
+                definition := self.definitions[shape.name][1], AliasType
+            ) and isinstance(definition.shape, DefinitionRef):
+                seen.add(shape.name)
+                shape = definition.shape
+                if len(seen) > _MAX_CHAIN:
+                    raise explain_too_many(ViewSource({}, target), self._catalogue)
+                if shape.name in seen:
+                    break
+
+    def _definition(self, name: str) -> Definition | None:
+        """Return a definition, built at first use; ``None`` while it is being built."""
+        if name in self._targets and name not in self._started:
+            self._started.add(name)
+            self._define(self._targets[name], name)
+        if name in self.definitions:
+            return self.definitions[name][1]
+        return None
+
+    def _warn(self, source: ViewSource, rule: str, text: str, cure: str) -> None:
+        self.warnings[
+            Problem(self._catalogue.library.place(source.place), rule, text, cure, Level.WARNING)
+        ] = None
+
+    def _define(self, target: SchemaRef, name: str) -> None:
+        source = ViewSource(self._catalogue.library.value(target), target)
+        shape = self._build_type([source], name, is_own=True)
+        if name not in self.definitions:
+            self.definitions[name] = (
+                target.file,
+                AliasType(name, shape, schemas.text(source.schema, "description")),
+            )
+
+    def _build_type(
+        self, sources: Sequence[ViewSource], name: str, *, is_own: bool = False, whole: Places = ()
+    ) -> AgentType:
+        """Build the type of a value that satisfies all schemas; ``name`` is the class name, or the
+        preferred one, if it becomes a class.
+
+        ``whole`` are the schemas that the sources are taken from, which may also say what no type
+        can.
+        """
+        whole = whole or tuple(dict.fromkeys(each.place for each in sources))
+        said = [part for source in sources for part in assertions(source)]
+        if not said:
+            return ScalarType.ANY
+        if len(said) == 1 and isinstance(schema := said[0].schema, dict):
+            shape = self._sole_reference(said[0], schema, name, is_own=is_own)
+            if shape is not None:
+                return shape
+        found = views(said, self._catalogue)
+        kinds = sure_kinds(found)
+        if any(
+            view.schema.get("properties") for view in found if view.is_sure or kinds
+        ) and "object" in (kinds or ("object",)):
+            return self._class(said, found, name, is_own=is_own, whole=whole)
+        inner = said if len(said) > 1 else conjuncts(said[0])
+        inner = (
+            [_with_type(each, kinds[0]) for each in inner] if kinds and len(kinds) == 1 else inner
+        )
+        combined = combine_branches(inner, self._catalogue)
+        if len(combined) > MAX_COMBINATIONS:
+            problem = (
+                "the type has the branches of one union only: the unions that all apply have "
+                f"more than {MAX_COMBINATIONS} combinations"
+            )
+            self._warn(
+                said[0], "A2A-K11", problem, "write the combinations that occur as one union"
+            )
+        elif combined:
+            return self._unite(combined, name)
+        return self._intersect(
+            [self._build_type([each], name, is_own=is_own, whole=whole) for each in inner]
+        )
+
+    def _unite(self, combined: Sequence[Sequence[ViewSource]], name: str) -> AgentType:
+        """Build the union of combined branches."""
+        shapes = [
+            self._build_type(each, f"{name}Option{index}") for index, each in enumerate(combined, 1)
+        ]
+        places = [tuple(dict.fromkeys(source.place for source in each)) for each in combined]
+        branches = (
+            (option, several)
+            for shape, several in zip(shapes, places, strict=True)
+            for option in (shape.options if isinstance(shape, UnionType) else (shape,))
+        )
+        return self._finish_union(make_union(shapes), branches)
+
+    def _finish_union(
+        self, union: AgentType, branches: Iterable[tuple[AgentType, Places]]
+    ) -> AgentType:
+        """Add the schemas of its options to a union."""
+        if not isinstance(union, UnionType):
+            return union
+        listed = tuple(branches)
+        return replace(
+            union,
+            branches=listed,
+            is_open=any(self._is_open(shape, places) for shape, places in listed),
+        )
+
+    def _is_open(self, shape: AgentType, places: Places) -> bool:
+        """Check that a schema also accepts texts, numbers or booleans, of which its type is not."""
+        sources = [ViewSource(self._catalogue.library.value(place), place) for place in places]
+        is_of_parts = (
+            isinstance(shape, DefinitionRef | MapType | ArrayType | TupleType)
+            or shape is ScalarType.OBJECT
+        )
+        return is_of_parts and any(
+            all(self._kinds.may_accept(each, kind) for each in sources) for kind in SCALAR_KINDS
+        )
+
+    def _class(
+        self,
+        said: Sequence[ViewSource],
+        found: Sequence[View],
+        name: str,
+        *,
+        is_own: bool,
+        whole: Places,
+    ) -> AgentType:
+        """Build the class of an object, united with the other kinds of values that its schemas
+        accept.
+        """
+        kinds = sure_kinds(found)
+        if kinds is None:
+            self._warn(
+                said[0],
+                "A2A-K07",
+                "properties without a type: values other than objects are valid too",
+                _cure("object"),
+            )
+        others = [
+            _SCALARS.get(kind, _OTHERS.get(kind, ScalarType.ANY))
+            for kind in kinds or ()
+            if kind != "object"
+        ]
+        is_whole = is_own and not others
+        # A nested reference to the schema itself is the class that is being built.
+        key = tuple(
+            (each.place, *sorted(each.schema), str(each.schema.get("type")))
+            for each in said
+            if isinstance(each.schema, dict)
+        )
+        inner = (
+            name if is_whole or not is_own else f"{name}Value"
+        )  # the whole takes the name itself
+        shape = self._combined.get(key) or self._record(found, inner, key, is_own=is_whole)
+        if isinstance(shape, DefinitionRef):
+            self.places.setdefault(shape.name, whole)
+        return make_union([shape, *others])
+
+    # --- one schema alone ---
+
+    def _sole_reference(
+        self, source: ViewSource, schema: Schema, name: str, *, is_own: bool
+    ) -> AgentType | None:
+        """Build a type from the schema's own keywords; ``None`` when the schema has to be combined
+        with others.
+        """
+        text = schemas.reference(schema)
+        rest = {key: value for key, value in schema.items() if key not in schemas.REFERENCES}
+        if text is not None:
+            if schemas.is_about_types(rest):
+                return None
+            return self._build_reference(source, text)
+        if "const" in schema or "enum" in schema:
+            return make_constants(
+                [schema["const"]] if "const" in schema else schemas.items(schema, "enum")
+            )
+        branches = [
+            source.part(f"/{keyword}/{index}", each)
+            for keyword in ("oneOf", "anyOf")
+            for index, each in enumerate(schemas.items(schema, keyword))
+        ]
+        if any(schemas.is_about_types(branch.schema) for branch in branches):
+            return self._union(source, schema, branches, name)
+        if "allOf" in schema and any(map(schemas.is_about_types, schemas.items(schema, "allOf"))):
+            return None
+        return self._build_by_type(source, schema, name, is_own=is_own)
+
+    def _build_reference(self, source: ViewSource, text: str) -> AgentType:
+        target = self._catalogue.follow(source.place, text)
+        if target is None:
+            return ScalarType.ANY
+        if target.file.startswith(PROTOCOL_PREFIX):
+            return ProtocolRef(
+                f"a2a_contract.{target.file.removeprefix(PROTOCOL_PREFIX)}.{target.pointer.rpartition('/')[2]}"
+            )
+        return DefinitionRef(self._catalogue.names[target])
+
+    def _union(
+        self, source: ViewSource, schema: Schema, branches: Sequence[ViewSource], name: str
+    ) -> AgentType | None:
+        rest: Json = {key: value for key, value in schema.items() if key not in {"oneOf", "anyOf"}}
+        others = views([ViewSource(rest, source.place)], self._catalogue)
+        if any(view.schema.get("properties") for view in others) or (
+            "oneOf" in schema and "anyOf" in schema
+        ):
+            return None
+        common = schema.get("type")
+        typed = [_with_type(branch, common) for branch in branches]
+        titles = [pascal(schemas.text(branch.schema, "title")) for branch in branches]
+        shapes = [
+            self._build_type([each], f"{name}{title or f'Option{index}'}")
+            for index, (each, title) in enumerate(zip(typed, titles, strict=True), 1)
+        ]
+        return self._finish_union(make_union(shapes), _find_branches(shapes, typed))
+
+    def _build_by_type(
+        self, source: ViewSource, schema: Schema, name: str, *, is_own: bool
+    ) -> AgentType | None:
+        said = schema.get("type")
+        if isinstance(said, list):
+            names = [each for each in said if isinstance(each, str)]
+            is_object = is_own and len([each for each in names if each != "null"]) == 1
+            inner = f"{name}Value" if is_object else name  # the whole takes the name itself
+            return make_union(
+                [
+                    self._build_type([ViewSource({**schema, "type": each}, source.place)], inner)
+                    for each in names
+                ]
+            )
+        if said is None and (inferred := _infer_kind(schema)):
+            keyword, kind = inferred
+            self._warn(
+                source,
+                "A2A-K07",
+                f"{keyword} without a type: values other than {kind}s are valid too",
+                _cure(kind),
+            )
+            said = kind
+        match said:
+            case "object":
+                return self._object(source, schema, name)
+            case "array":
+                return self._array(source, schema, name)
+            case "string":
+                encoding = _ENCODINGS.get(
+                    schemas.text(schema, "contentEncoding").lower(), ScalarType.STRING
+                )
+                return _FORMATS.get(schemas.text(schema, "format"), encoding)
+            case str(word):
+                return _SCALARS.get(word, ScalarType.ANY)
+            case _:
+                return None
+
+    def _object(self, source: ViewSource, schema: Schema, name: str) -> AgentType | None:
+        found = views([source], self._catalogue)
+        if any(view.schema.get("properties") for view in found):
+            return None
+        values = [
+            source.part(f"/patternProperties/{escape_key(key)}", each)
+            for key, each in schemas.members(schema, "patternProperties").items()
+        ]
+        others = schema.get("additionalProperties")
+        if isinstance(others, dict) or (not values and others is None):
+            values.append(source.part("/additionalProperties", others))
+        elif others is not False:
+            return ScalarType.OBJECT
+        shape = make_union([self._build_type([each], f"{name}Value") for each in values])
+        if shape is ScalarType.ANY:
+            return ScalarType.OBJECT
+        return MapType(shape)
+
+    def _array(self, source: ViewSource, schema: Schema, name: str) -> AgentType:
+        listed = schema.get("prefixItems", schema.get("items"))
+        keyword = "prefixItems" if "prefixItems" in schema else "items"
+        if not isinstance(listed, list):
+            items = schema.get("items")
+            if isinstance(items, dict):
+                return ArrayType(self._build_type([source.part("/items", items)], f"{name}Item"))
+            return ArrayType(ScalarType.ANY)
+        shapes = [
+            self._build_type([source.part(f"/{keyword}/{index}", each)], f"{name}Item{index + 1}")
+            for index, each in enumerate(listed)
+        ]
+        rest = schema.get("items" if keyword == "prefixItems" else "additionalItems", True)
+        least, most = (
+            value if isinstance(value := schema.get(bound), int) else None
+            for bound in ("minItems", "maxItems")
+        )
+        if rest is False or (most is not None and most <= len(listed)):
+            shapes = shapes[:most]
+            more = None
+        else:
+            more = self._build_type([source.part("/items", rest)], f"{name}Rest")
+        optional = max(len(shapes) - (least or 0), 0)
+        has_types = any(each is not ScalarType.ANY for each in (*shapes, more or ScalarType.ANY))
+        if (
+            shapes
+            and has_types
+            and optional <= _MAX_OPTIONAL_ITEMS
+            and (more is not None or (least or 0) <= len(shapes))
+        ):
+            return TupleType(tuple(shapes), optional, more)
+        return ArrayType(make_union(shapes if more is None else [*shapes, more]))
+
+    # --- objects ---
+
+    def _record(
+        self, found: Sequence[View], name: str, key: tuple[object, ...], *, is_own: bool
+    ) -> AgentType:
+        file = found[0].place.file
+        name = name if is_own else self._catalogue.unique(name, file)
+        self._combined[key] = DefinitionRef(name)
+        sure = [view for view in found if view.is_sure]
+        required = {
+            each
+            for view in sure
+            for each in schemas.items(view.schema, "required")
+            if isinstance(each, str)
+        }
+        wires = dict.fromkeys(
+            wire for view in found for wire in schemas.members(view.schema, "properties")
+        )
+        self.definitions[name] = (
+            file,
+            ObjectType(name, (), ExtraMembers.KEPT),
+        )  # reserves the position, so that it comes before its parts
+        members = tuple(
+            self._member(wire, found, f"{name}{pascal(wire)}", is_required=wire in required)
+            for wire in (*wires, *sorted(required - set(wires)))
+        )
+        description = next(
+            (text for view in sure if (text := schemas.text(view.schema, "description"))), ""
+        )
+        self.definitions[name] = (file, ObjectType(name, members, _extra(found), description))
+        return DefinitionRef(name)
+
+    def _member(
+        self, wire: str, found: Sequence[View], name: str, *, is_required: bool
+    ) -> TypeMember:
+        saying = [view for view in found if wire in schemas.members(view.schema, "properties")]
+        sure = [get_member_source(view, wire) for view in saying if view.is_sure]
+        maybe = [get_member_source(view, wire) for view in saying if not view.is_sure]
+        shape = self._build_type(sure, name)
+        if not sure and (is_closed(found) or is_in_every_branch(saying)):
+            shape = make_union([self._build_type([each], name) for each in maybe])
+        if shape is ScalarType.ANY and (reason := _explain_any(sure, maybe)):
+            self._warn(
+                reason[0], "A2A-K11", f"the member {wire!r} may be any JSON: {reason[1]}", reason[2]
+            )
+        said = [each.schema for each in (*sure, *maybe) if isinstance(each.schema, dict)]
+        description = next(
+            (text for each in said[:1] if (text := schemas.text(each, "description"))), ""
+        )
+        accepts_null = not is_required and all(
+            self._kinds.may_accept(each, "null") for each in sure
+        )
+        return TypeMember(
+            wire,
+            shape,
+            is_required,
+            description,
+            None if is_required else self._defaults.find(shape, sure or maybe),
+            accepts_null,
+        )
+
+
+def _find_branches(
+    shapes: Sequence[AgentType], sources: Sequence[ViewSource]
+) -> Iterator[tuple[AgentType, tuple[SchemaRef, ...]]]:
+    for shape, source in zip(shapes, sources, strict=True):
+        if isinstance(shape, UnionType):
+            yield from shape.branches or ((each, (source.place,)) for each in shape.options)
+        else:
+            yield shape, (source.place,)
+
+
+def _with_type(branch: ViewSource, common: Json) -> ViewSource:
+    """Add the type beside the union to a branch that has none."""
+    schema = branch.schema
+    if (
+        not isinstance(schema, dict)
+        or common is None
+        or "type" in schema
+        or schemas.reference(schema)
+        or "enum" in schema
+        or "const" in schema
+    ):
+        return branch
+    return ViewSource({**schema, "type": common}, branch.place)
+
+
+def _infer_kind(schema: Schema) -> tuple[str, str] | None:
+    """Infer the type that the author of a schema without a type meant, from a keyword that says
+    nothing of other types.
+    """
+    return next(
+        ((keyword, kind) for keyword, kind in _KEYWORD_KINDS.items() if keyword in schema), None
+    )
+
+
+def _cure(kind: str) -> str:
+    return f'add "type": "{kind}"'
+
+
+def _explain_any(
+    sure: Sequence[ViewSource], maybe: Sequence[ViewSource]
+) -> tuple[ViewSource, str, str] | None:
+    """Explain why a member has no type; ``None`` where its author left it open."""
+    for source in sure:
+        if isinstance(source.schema, dict) and not source.schema.keys() <= _ANNOTATIONS:
+            return (
+                source,
+                "its schema allows values of every type",
+                'add a "type", also to each branch of a union',
+            )
+    for source in maybe if not sure else ():
+        if schemas.is_about_types(source.schema):
+            return (
+                source,
+                "it is declared only in some branches or under a condition",
+                'declare it in the "properties" of the whole schema too',
+            )
+    return None
+
+
+def _extra(found: Sequence[View]) -> ExtraMembers:
+    """Forbid unknown members where the schema declares all; the validator rejects them in every
+    other case.
+    """
+    said = [view.schema for view in found if view.is_sure]
+    is_refused = is_closed(found) or (
+        len(said) == 1 and said[0].get("additionalProperties") is False and not is_opened(found)
+    )
+    if is_refused:
+        return ExtraMembers.REFUSED
+    return ExtraMembers.KEPT

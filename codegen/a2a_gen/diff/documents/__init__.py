@@ -1,0 +1,1 @@
+"""Documents that decide: containment of one schema in another, its proof, and witnesses."""

@@ -1,0 +1,1 @@
+"""Base: values and helpers without I/O, which every other room may use."""

@@ -1,0 +1,1 @@
+"""The catalog of an app: the document that lists its agents, and its route."""

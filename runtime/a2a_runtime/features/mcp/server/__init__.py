@@ -1,0 +1,1 @@
+"""The skills of an agent as tools of an MCP server."""

@@ -1,0 +1,1 @@
+"""The tools of MCP servers as skills of an agent."""

@@ -1,0 +1,1 @@
+"""The OpenAPI document of an app, and its page."""

@@ -1,0 +1,1 @@
+"""Skills as plain HTTP, for clients without the protocol."""

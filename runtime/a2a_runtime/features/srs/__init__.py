@@ -1,0 +1,1 @@
+"""Forms of the apcore SRS: calls and answers beside those of 0.3."""

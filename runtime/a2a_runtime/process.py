@@ -1,0 +1,491 @@
+"""Composition root of one process: a store, an engine, the service, webhooks where an agent has
+them, and the keys of the operator.
+
+    async with AgentRuntime(surfaces, "sqlite:///tasks.db"):
+        …                       enter: orphaned tasks are claimed, new tasks are accepted
+                                exit: running tasks get their grace time, the others are released, the store is closed
+
+All surfaces share one store, one engine and one service; each task belongs to the surface on which
+it was created.
+
+The operator's keys:
+
+    A2A_SIGNING_KEYS=/run/secrets/card.pem          sign cards and webhooks; of several, the first one signs webhooks, all of them sign cards
+    A2A_ENCRYPTION_KEYS=…                           encrypt the secrets of webhooks in the store; the first one encrypts, all of them decrypt
+
+The public keys are published at ``/.well-known/jwks.json``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from a2a_contract.dialects import DIALECTS, MESH, V1_1_DRAFT
+from a2a_contract.errors import UnavailableError
+from a2a_contract.extensions import PushSignatures
+from a2a_contract.service import AgentService
+from a2a_runtime.base.clock import Clock, SystemClock
+from a2a_runtime.base.logs import audit
+from a2a_runtime.engine.engine import Engine, EngineOptions
+from a2a_runtime.engine.handlers.skill import ReplyKind
+from a2a_runtime.errors import UnsupportedStoreError
+from a2a_runtime.features.draft_1_1.service import GenerationService
+from a2a_runtime.features.mesh.service import MeshService
+from a2a_runtime.features.push.notification import PlaintextCipher, SecretCipher
+from a2a_runtime.net.policy import OutboundPolicy
+from a2a_runtime.service.authorization import AuthorizingService
+from a2a_runtime.service.context import CallContext, ServiceDependencies
+from a2a_runtime.service.service import Service
+from a2a_runtime.settings import PREFIX, Settings
+from a2a_runtime.stores.base import CountedOutbox, ProbedStore, Store, StoreOptions
+from a2a_runtime.stores.factory import create_store, to_plain_url, validate_store
+from a2a_runtime.surface import Surface, collect_skills
+
+if TYPE_CHECKING:
+    from a2a_runtime.features.keys.signing import SigningKey
+    from a2a_runtime.features.push.sender import Signer
+    from a2a_runtime.features.telemetry.metrics import Metrics
+    from a2a_runtime.features.telemetry.tracing import Tracing
+    from a2a_runtime.net.client import GuardedHttpClient
+
+log = logging.getLogger(__name__)
+
+JWKS_PATH = "/.well-known/jwks.json"
+
+OFF = "off"
+"""Value of the setting of a path that is not served."""
+
+_AUTO = "auto"
+_UNAVAILABLE = "unavailable"
+_USE_ANOTHER = "use a store of a2a_runtime.stores: sqlite:///file or postgresql://…"
+_BACKLOG_SECONDS = 5.0
+_PROBE_TIMEOUT = 0.8
+"""Probes respond within a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessKeys:
+    """Keys of a process. Without signing keys nothing of the ``auth`` extra is imported."""
+
+    signing_keys: Sequence[SigningKey]
+    secret_cipher: SecretCipher
+    issuer: str
+    """Issuer of signed webhooks: the agent's URL, or its name."""
+
+    @classmethod
+    def from_settings(cls, settings: Settings, surfaces: Sequence[Surface]) -> ProcessKeys:
+        """Read the keys that the settings name."""
+        first = surfaces[0]
+        url = (first.agent.url or first.public_url or "").rstrip("/")
+        return cls(
+            _read_signing_keys(settings, url), _build_cipher(settings), url or first.agent.name
+        )
+
+    def attach_signer(self, surfaces: Sequence[Surface]) -> Sequence[Surface]:
+        """Give a card signer to the surfaces that have none, and let the cards tell how
+        notifications are signed.
+        """
+        if not self.signing_keys:
+            return surfaces
+        from a2a_runtime.features.keys.card_signatures import CardSigner  # noqa: PLC0415 - an extra: imported only to sign
+
+        signer = CardSigner(self.signing_keys)
+        signatures = PushSignatures(issuer=self.issuer, keys_url=self.signing_keys[0].jku)
+        return tuple(
+            replace(surface, signer=surface.signer or signer, push_signatures=signatures)
+            for surface in surfaces
+        )
+
+    def build_webhook_signer(self) -> Signer | None:
+        """Build the signer of webhooks, if there are keys."""
+        if not self.signing_keys:
+            return None
+        from a2a_runtime.features.keys.webhook_signatures import WebhookSigner  # noqa: PLC0415 - as above
+
+        return WebhookSigner(self.signing_keys[0], self.issuer)
+
+    def to_jwks(self) -> bytes | None:
+        """Serialize the public keys as a key set, if there are any."""
+        if not self.signing_keys:
+            return None
+        from a2a_runtime.features.keys.signing import build_jwks  # noqa: PLC0415 - as above
+
+        return build_jwks(self.signing_keys)
+
+
+def _read_signing_keys(settings: Settings, url: str) -> Sequence[SigningKey]:
+    if not settings.signing_keys:
+        return ()
+    from a2a_runtime.features.keys.signing import SigningKey  # noqa: PLC0415 - as above
+
+    jku = url + JWKS_PATH if url.startswith("https://") else None
+    keys = tuple(SigningKey.from_file(Path(path), jku=jku) for path in settings.signing_keys)
+    audit("signing-keys", keys=" ".join(key.key_id for key in keys))
+    return keys
+
+
+def _build_cipher(settings: Settings) -> SecretCipher:
+    if not settings.encryption_keys:
+        return PlaintextCipher()
+    from a2a_runtime.features.keys.secret_box import SecretBox  # noqa: PLC0415 - as above
+
+    return SecretBox.from_text(",".join(settings.encryption_keys))
+
+
+def _to_store_options(settings: Settings, surfaces: Sequence[Surface]) -> StoreOptions:
+    has_mesh = settings.mesh_task_retention and any(
+        MESH.name in surface.dialects for surface in surfaces
+    )
+    return StoreOptions(
+        retention_seconds=settings.task_retention or None,
+        dialect_retention_seconds={MESH.name: settings.mesh_task_retention} if has_mesh else {},
+        conversation_retention_seconds=settings.conversation_retention or None,
+        max_conversation_messages=settings.max_conversation_messages,
+        lease_seconds=settings.lease_duration,
+        sqlite_synchronous=settings.sqlite_synchronous,
+        direct_address=to_plain_url(settings.store_direct) or None,
+        max_tasks=settings.memory_max_tasks,
+        max_bytes=settings.memory_max_bytes,
+        caller_share=settings.memory_caller_share,
+    )
+
+
+class AgentRuntime:
+    """Store, engine, services and push sender of one process."""
+
+    def __init__(
+        self,
+        surfaces: Sequence[Surface],
+        store: Store | str | None = None,
+        settings: Settings | None = None,
+        clock: Clock | None = None,
+        keys: ProcessKeys | None = None,
+        *,
+        is_worker: bool = False,
+    ) -> None:
+        settings = settings or Settings()
+        self.clock = clock = clock or SystemClock()
+        keys = keys or ProcessKeys.from_settings(settings, surfaces)
+        store = settings.store if store is None else store
+        self.metrics, self.tracing = _build_metrics(settings), _build_tracing(settings)
+        self.store = _build_store(store, settings, surfaces, self.metrics, self.tracing)
+        for surface in surfaces:
+            _check_task_ids(self.store, surface)
+        self._http_client = LazyHttpClient(settings)
+        self._settings = settings
+        self._keys = keys
+        self._has_push_sender = False
+        self._push_surfaces = {surface.storage_key for surface in surfaces}
+        self._dependencies = {
+            surface.agent: surface.agent.build_dependencies() for surface in surfaces
+        }
+        self._surfaces, self.skills = surfaces, collect_skills(surfaces, self._dependencies)
+        self.on_skills_changed: Callable[[], None] = _ignore
+        """Called after a source has changed its skills."""
+        notifier = self.store.notifier()
+        if self.metrics is not None and notifier is not None:
+            self.metrics.is_notifier_connected = lambda: bool(
+                getattr(notifier, "is_connected", True)
+            )
+        options = EngineOptions(
+            settings, clock, notifier, self._http_client, is_worker, self.metrics, self.tracing
+        )
+        self.engine = Engine(self.store, self.skills, options)
+        dependencies = ServiceDependencies(
+            self.engine,
+            self.store,
+            self._http_client.check_url,
+            clock,
+            keys.secret_cipher,
+            settings,
+        )
+        self.service = Service(dependencies)
+        numbered = GenerationService(dependencies)
+        self.dialect_services: Mapping[str, AgentService[CallContext]] = {
+            MESH.name: MeshService(dependencies),
+            **{each.name: numbered for each in DIALECTS.values() if each.includes(V1_1_DRAFT)},
+        }
+        """Services of the dialects with rules of their own."""
+        self._exit_stack = AsyncExitStack()
+        self._store_check: asyncio.Task[str] | None = None
+        self._added = dict[Surface, AsyncExitStack]()
+
+    async def _start_push_sender(self, surfaces: Sequence[Surface], stack: AsyncExitStack) -> None:
+        """Start the push sender once an agent has webhooks."""
+        if self._has_push_sender or not any(
+            each.agent.capabilities.push_notifications for each in surfaces
+        ):
+            return
+        from a2a_runtime.features.push.sender import PushSender, SenderOptions, skip_signing  # noqa: PLC0415 - imported only where there are webhooks
+
+        signer = self._keys.build_webhook_signer() or skip_signing
+        options = SenderOptions(
+            self._settings,
+            self._push_surfaces,
+            self.clock,
+            signer,
+            self._keys.secret_cipher,
+            self.metrics,
+            self.tracing,
+        )
+        sender = await stack.enter_async_context(
+            PushSender(self.store, self._http_client.client, options)
+        )
+        self.engine.hub.add_listener(sender)
+        self._has_push_sender = True
+        if self.metrics is not None and isinstance(self.store, CountedOutbox):
+            stack.callback(asyncio.create_task(_watch_backlog(self.metrics, self.store)).cancel)
+
+    async def add(self, surface: Surface) -> None:
+        """Run the skills of another surface from now on."""
+        if surface.agent in self._dependencies:
+            raise ValueError(
+                f"{surface}: its agent is mounted already; mount all surfaces of an agent "
+                "when the app starts"
+            )
+        _check_task_ids(self.store, surface)
+        dependencies = {surface.agent: surface.agent.build_dependencies()}
+        async with AsyncExitStack() as stack:
+            self._dependencies.update(dependencies)
+            stack.callback(self._dependencies.pop, surface.agent)
+            stack.callback(self.skills.remove, surface.storage_key)
+            skills = collect_skills((surface,), dependencies).of(surface.storage_key)
+            self.skills.agents[surface.storage_key] = surface.chain_name
+            await dependencies[surface.agent].open(stack)
+            if surface.agent.sources:
+                from a2a_runtime.features.sources.catalog import SkillCatalog  # noqa: PLC0415 - imported only where there are sources
+
+                await stack.enter_async_context(
+                    SkillCatalog((surface,), self.skills, self._announce_skills)
+                )
+            self.skills.replace(surface.storage_key, *skills)
+            self._push_surfaces.add(surface.storage_key)
+            stack.callback(self._push_surfaces.discard, surface.storage_key)
+            await self._start_push_sender((surface,), self._exit_stack)
+            self._added[surface] = stack.pop_all()
+        self._surfaces = (*self._surfaces, surface)
+
+    async def remove(self, surface: Surface) -> None:
+        """Run no more tasks of a surface: running ones get their grace time, the rest is released,
+        and what they depend on is closed.
+        """
+        self.skills.remove(surface.storage_key)
+        self._surfaces = tuple(each for each in self._surfaces if each is not surface)
+        await self.engine.runner.drain(surface.storage_key, self._settings.shutdown_grace)
+        if (stack := self._added.pop(surface, None)) is not None:
+            await stack.aclose()
+
+    async def drain(self, grace_seconds: float) -> None:
+        """Let running tasks end for some time, then release them, or fail those that cannot be
+        released. New ones still begin.
+        """
+        await asyncio.gather(
+            *(self.engine.runner.drain(each.storage_key, grace_seconds) for each in self._surfaces)
+        )
+
+    async def _close_added(self) -> None:
+        while self._added:
+            await self._added.popitem()[1].aclose()
+
+    def build_services(
+        self, surface: Surface
+    ) -> tuple[AgentService[CallContext], Mapping[str, AgentService[CallContext]]]:
+        """Build the service of a surface and those of dialects with rules of their own, with
+        authorization where the surface has some.
+        """
+        if surface.policy is None and not any(
+            skill.security_requirements for skill in surface.agent.skills.values()
+        ):
+            return self.service, self.dialect_services
+        dialect_services = {
+            name: AuthorizingService(each, self.store, has_client_task_ids=name == MESH.name)
+            for name, each in self.dialect_services.items()
+        }
+        return AuthorizingService(self.service, self.store), dialect_services
+
+    async def find_faults(self) -> Mapping[str, str]:
+        """Check the store and the lease of this process; return what does not work, by part, in
+        words without names of hosts.
+        """
+        if self._store_check is None or self._store_check.done():
+            self._store_check = asyncio.create_task(self._find_store_fault())
+        finished, _ = await asyncio.wait(
+            (self._store_check,), timeout=_PROBE_TIMEOUT
+        )  # a driver may take long to give up
+        store_fault = self._store_check.result() if finished else _UNAVAILABLE
+        found = {"store": store_fault, "runner": self.engine.runner.find_fault()}
+        return {part: fault for part, fault in found.items() if fault}
+
+    async def _find_store_fault(self) -> str:
+        try:
+            if isinstance(self.store, ProbedStore):
+                await self.store.check()
+        except UnavailableError:
+            return _UNAVAILABLE
+        except UnsupportedStoreError as error:
+            log.warning("%s", error)
+            return "its schema does not fit this release"
+        try:
+            await self.engine.check_queue()
+        except UnavailableError:
+            return _UNAVAILABLE
+        except UnsupportedStoreError:  # the store logs its outages
+            return "the tables of its queue are missing"
+        return ""
+
+    async def __aenter__(self) -> Self:
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(self._http_client.close)
+            for dependencies in (
+                self._dependencies.values()
+            ):  # open before the first run, and until the last one has ended
+                await dependencies.open(stack)
+            if any(surface.agent.sources for surface in self._surfaces):
+                from a2a_runtime.features.sources.catalog import SkillCatalog  # noqa: PLC0415 - imported only where there are sources
+
+                await stack.enter_async_context(
+                    SkillCatalog(self._surfaces, self.skills, self._announce_skills)
+                )
+            stack.push_async_callback(self._close_added)
+            await stack.enter_async_context(self.engine)
+            await self._start_push_sender(self._surfaces, stack)
+            if self.metrics is not None:
+                self.metrics.count_running = lambda: self.engine.runner.running_tasks
+                stack.callback(asyncio.create_task(self.metrics.watch_loop()).cancel)
+            if not self.store.is_durable:
+                log.info(
+                    (
+                        "store: tasks are kept in memory and are lost when this process ends; "
+                        "set %sSTORE, or store in a2a.toml"
+                    ),
+                    PREFIX,
+                )
+            self._exit_stack = stack.pop_all()
+        return self
+
+    def _announce_skills(self) -> None:
+        self.on_skills_changed()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._store_check is not None:
+            self._store_check.cancel()
+        await self._exit_stack.aclose()
+
+
+def _build_metrics(settings: Settings) -> Metrics | None:
+    if settings.metrics_path == OFF:
+        return None
+    from a2a_runtime.features.telemetry.metrics import Metrics  # noqa: PLC0415 - imported only where metrics are on
+
+    return Metrics()
+
+
+def _build_tracing(settings: Settings) -> Tracing | None:
+    """Build the traces: where they are wanted, or where the process uses OpenTelemetry already."""
+    if settings.traces == OFF or (
+        settings.traces == _AUTO and "opentelemetry.trace" not in sys.modules
+    ):
+        return None
+    from a2a_runtime.features.telemetry.tracing import build_tracing  # noqa: PLC0415 - an extra, imported only where traces are on
+
+    return build_tracing(settings.traces)
+
+
+def _build_store(
+    store: Store | str,
+    settings: Settings,
+    surfaces: Sequence[Surface],
+    metrics: Metrics | None,
+    tracing: Tracing | None,
+) -> Store:
+    built = (
+        create_store(store, _to_store_options(settings, surfaces))
+        if isinstance(store, str)
+        else validate_store(store)
+    )
+    if metrics is not None:
+        from a2a_runtime.features.telemetry.measured_store import measure_store  # noqa: PLC0415 - imported only where metrics are on
+
+        built = measure_store(built, metrics)
+    if tracing is not None:
+        from a2a_runtime.stores.observed import instrument_store  # noqa: PLC0415 - imported only where traces are on
+
+        built = instrument_store(built, tracing.trace_call)
+    return built
+
+
+def _check_task_ids(store: Store, surface: Surface) -> None:
+    """Raise ``UnsupportedStoreError`` for a surface whose tasks have ids before they are created,
+    on a store that generates all ids.
+    """
+    if store.accepts_task_ids:
+        return
+    name = type(store).__name__
+    if MESH.name in surface.dialects:
+        raise UnsupportedStoreError(
+            f"{surface}: clients of the mesh dialect choose the ids of tasks, and {name} "
+            f"takes none; {_USE_ANOTHER}"
+        )
+    for skill_id, each in surface.agent.skills.items():
+        if each.skill.answers is ReplyKind.EITHER:
+            raise UnsupportedStoreError(
+                f"{surface}: skill {skill_id!r} has answers='either', whose task has its id "
+                f"from the beginning, and {name} takes none; "
+                f"use answers='task', or {_USE_ANOTHER}"
+            )
+
+
+async def _watch_backlog(metrics: Metrics, store: CountedOutbox) -> None:
+    """Count the deliveries in the outbox, for ever."""
+    while True:
+        with suppress(UnavailableError):  # the store logs its outages
+            metrics.push_backlog = await store.count_deliveries()
+        await asyncio.sleep(_BACKLOG_SECONDS)
+
+
+def _ignore() -> None:
+    """Do nothing."""
+
+
+class LazyHttpClient:
+    """Guarded HTTP client that is built on first use: most agents send no requests, and httpx takes
+    long to import.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._policy = OutboundPolicy.from_settings(settings)
+        self._settings = settings
+
+    @cached_property
+    def client(self) -> GuardedHttpClient:
+        """The HTTP client."""
+        from a2a_runtime.net.client import GuardedHttpClient, OutboundLimits  # noqa: PLC0415 - see above
+
+        return GuardedHttpClient(self._policy, OutboundLimits.from_settings(self._settings))
+
+    def check_url(self, url: str) -> None:
+        """Refuse a URL that the policy excludes."""
+        self.client.check_url(url)
+
+    async def fetch(self, url: str) -> bytes:
+        """Get the content of a URL."""
+        return await self.client.fetch(url)
+
+    async def close(self) -> None:
+        """Close the connections, if there were any."""
+        if "client" in vars(self):
+            await self.client.close()

@@ -1,0 +1,127 @@
+"""The serialized cards of a surface, and the public URLs of surfaces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import formatdate
+from hashlib import blake2b
+
+from pydantic_core import to_json
+
+from a2a_contract.dialects import DIALECTS
+from a2a_runtime.agent import SkillDefinition
+from a2a_runtime.base.clock import Clock, SystemClock
+from a2a_runtime.service.cards.builder import (
+    COMBINABLE_WRITERS,
+    SEPARATE_WRITERS,
+    build_combined_document,
+    build_document,
+)
+from a2a_runtime.surface import COMBINED, Surface
+
+_MAX_CARDS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class CardDocument:
+    """A serialized card with its validators for HTTP caches."""
+
+    body: bytes
+    etag: str
+    """With its quotes, as in the header."""
+    modified_seconds: int
+    """Seconds since 1970."""
+    last_modified: str
+    """The same, as in the header."""
+
+
+class CardCache:
+    """The cards of a surface, serialized once per dialect and base URL.
+
+    Dialects do not change while the server runs, so every card was last modified when the server
+    started, or when a source changed its skills.
+    """
+
+    def __init__(self, surface: Surface, clock: Clock | None = None) -> None:
+        self._surface = surface
+        self._clock = clock or SystemClock()
+        self._modified = self._clock.millis() // 1000
+        self._last_modified = formatdate(self._modified, usegmt=True)
+        self._documents: dict[tuple[str, str], CardDocument] = {}
+        self._skills: Mapping[str, SkillDefinition] | None = None
+        self._combinable = tuple(
+            dialect for dialect in COMBINABLE_WRITERS if dialect in surface.dialects
+        )
+        self._shared_key = (
+            self._combinable[0] if len(self._combinable) == 1 else surface.shared_card
+        )
+        self.has_shared = bool(self._combinable)
+        """True if there is a card for the clients of all dialects."""
+
+    def has(self, dialect: str) -> bool:
+        """Return whether the surface has a card in a dialect, or in the one that it is a form
+        of.
+        """
+        return _resolve_form(dialect) in self._combinable or (
+            dialect in SEPARATE_WRITERS and dialect in self._surface.dialects
+        )
+
+    def get(self, dialect: str | None = None, base_url: str = "") -> CardDocument:
+        """Return the card of a dialect, or the shared one; a configured URL overrides
+        ``base_url``.
+        """
+        if self._surface.skills is not self._skills:
+            if self._skills is not None:
+                self._modified = self._clock.millis() // 1000
+                self._last_modified = formatdate(self._modified, usegmt=True)
+            self._documents, self._skills = {}, self._surface.skills
+        key = (self._shared_key if dialect is None else _resolve_form(dialect)), base_url
+        document = self._documents.get(key)
+        if document is None:
+            document = self._serialize(*key)
+            if (
+                len(self._documents) < _MAX_CARDS
+            ):  # clients choose the base URL by their Host header
+                self._documents[key] = document
+        return document
+
+    def _serialize(self, name: str, base_url: str) -> CardDocument:
+        combined = name == COMBINED
+        body = to_json(
+            build_combined_document(self._surface, base_url)
+            if combined
+            else build_document(self._surface, name, base_url)
+        )
+        return CardDocument(
+            body,
+            f'"{blake2b(body, digest_size=12).hexdigest()}"',
+            self._modified,
+            self._last_modified,
+        )
+
+
+def _resolve_form(dialect: str) -> str:
+    return DIALECTS[dialect].home
+
+
+class PublicUrls:
+    """The public URLs of surfaces that a registry assigned, by path and skill id."""
+
+    def __init__(self) -> None:
+        self._urls: dict[tuple[str, str], str | None] = {}
+
+    def set(self, path: str, skill_id: str, url: str | None) -> None:
+        """Set or remove the URL of a surface; a slash at the end of the path does not matter."""
+        self._urls[path.rstrip("/"), skill_id] = url
+
+    def get(self, surface: Surface) -> str | None:
+        """Return the URL of a surface, if it has one."""
+        return next(
+            (
+                url
+                for skill_id in surface.skills
+                if (url := self._urls.get((surface.path, skill_id)))
+            ),
+            None,
+        )
