@@ -79,8 +79,8 @@ def build_request(method: str, message: object) -> bytes:
         {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"message": message}}
     ).encode()
     return (
-        b"POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
-        % (len(body), body)
+        b"POST / HTTP/1.1\r\nhost: x\r\n"
+        b"content-type: application/json\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body)
     )
 
 

@@ -24,15 +24,21 @@ NUMBERS = (
     "FROM c)"
 )
 FILE_TASKS = """
-INSERT INTO tasks (key, scope, wire_id, context_id, skill, dialect, state, active, status_at, ended_at, status, metadata, epoch)
-SELECT key, ?, wire_id, context_id, 'echo', 'v1_0', state, 0, at, at, CAST({status} AS BLOB), CAST('{{}}' AS BLOB), 1 FROM ({rows})"""
+INSERT INTO tasks (key, scope, wire_id, context_id, skill, dialect, state, active,
+    status_at, ended_at, status, metadata, epoch)
+SELECT key, ?, wire_id, context_id, 'echo', 'v1_0', state, 0,
+    at, at, CAST({status} AS BLOB), CAST('{{}}' AS BLOB), 1
+FROM ({rows})"""
 FILE_MESSAGES = (
     "INSERT INTO messages (task_key, version, n, at, body) SELECT key, 1, 0, at, CAST({message} "
     "AS BLOB) FROM ({rows})"
 )
 TASKS = """
-INSERT INTO a2a_tasks (key, scope, wire_id, context_id, skill, dialect, state, state_before, is_active, status, status_at, ended_at, metadata)
-SELECT key, $1, wire_id, context_id, 'echo', 'v1_0', state, state, false, {status}::bytea, at, at, '{{}}'::bytea FROM ({rows}) AS r"""
+INSERT INTO a2a_tasks (key, scope, wire_id, context_id, skill, dialect, state, state_before,
+    is_active, status, status_at, ended_at, metadata)
+SELECT key, $1, wire_id, context_id, 'echo', 'v1_0', state, state,
+    false, {status}::bytea, at, at, '{{}}'::bytea
+FROM ({rows}) AS r"""
 MESSAGES = (
     "INSERT INTO a2a_messages (task, scope, context_id, said_at, body) SELECT key, $1, "
     "context_id, at, {message}::bytea FROM ({rows}) AS r"

@@ -1,7 +1,7 @@
 """Cost of marking the last yielded chunk: three ways to iterate over a handler that yields, for the
 decision in docs/adr/last-chunk.md.
 
-direct     each chunk is written before the handler continues; the end is known after the last one was written
+direct     each chunk is written before the handler continues; the end is known after the last one
 held       each chunk waits for the next one or for the end, at most 50 ms
 closed     as direct, and an empty text marks the end
 

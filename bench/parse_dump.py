@@ -148,40 +148,44 @@ def task() -> Json:
     }
 
 
+OLDER_WORDS = {
+    "ROLE_USER": "user",
+    "ROLE_AGENT": "agent",
+    "TASK_STATE_COMPLETED": "completed",
+}
+
+
 def older(task: Json) -> Json:
     """Write the same task in A2A 0.3, whose parts are told apart by a constant."""
+    return {"kind": "task", **rewrite_object(task)}
 
-    def rewritten(value: object) -> object:
-        if isinstance(value, list):
-            return [rewritten(each) for each in value]
-        if not isinstance(value, dict):
-            words = {
-                "ROLE_USER": "user",
-                "ROLE_AGENT": "agent",
-                "TASK_STATE_COMPLETED": "completed",
-            }
-            if isinstance(value, str):
-                return words.get(value, value)
-            return value
-        if "text" in value:
-            return {"kind": "text", "text": value["text"]}
-        if "raw" in value:
-            return {
-                "kind": "file",
-                "file": {
-                    "bytes": value["raw"],
-                    "name": value["filename"],
-                    "mimeType": value["mediaType"],
-                },
-            }
-        if "data" in value:
-            return {"kind": "data", **value}
-        kind = {"kind": "message"} if "messageId" in value else {}
-        return {**kind, **{name: rewritten(each) for name, each in value.items()}}
 
-    inner = rewritten(task)
-    assert isinstance(inner, dict)
-    return {"kind": "task", **inner}
+def rewrite(value: object) -> object:
+    """Rewrite a value of the task."""
+    if isinstance(value, list):
+        return [rewrite(each) for each in value]
+    if isinstance(value, dict):
+        return rewrite_object(value)
+    if isinstance(value, str):
+        return OLDER_WORDS.get(value, value)
+    return value
+
+
+def rewrite_object(value: Json) -> Json:
+    """Rewrite a part, a message or another object."""
+    if "text" in value:
+        return {"kind": "text", "text": value["text"]}
+    if "raw" in value:
+        file = {
+            "bytes": value["raw"],
+            "name": value["filename"],
+            "mimeType": value["mediaType"],
+        }
+        return {"kind": "file", "file": file}
+    if "data" in value:
+        return {"kind": "data", **value}
+    kind = {"kind": "message"} if "messageId" in value else {}
+    return {**kind, **{name: rewrite(each) for name, each in value.items()}}
 
 
 # --- the run --------------------------------------------------------------------------------------

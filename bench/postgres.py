@@ -253,10 +253,13 @@ async def check(store: PostgresStore) -> None:
     artifact.
     """
     rows: Sequence[dict[str, int]] = await store._pool.fetch(  # noqa: SLF001 - no call of the port counts across tasks
-        """SELECT (SELECT count(*) FROM a2a_tasks) AS tasks, (SELECT count(*) FROM a2a_tasks WHERE ended_at IS NOT NULL AND last_seq = 4) AS ended,
+        """SELECT (SELECT count(*) FROM a2a_tasks) AS tasks,
+        (SELECT count(*) FROM a2a_tasks WHERE ended_at IS NOT NULL AND last_seq = 4) AS ended,
         (SELECT count(*) FROM a2a_events) AS events,
-        (SELECT count(*) FROM a2a_events e JOIN a2a_tasks t ON t.key = e.task AND e.seq <= t.last_seq) AS known,
-        (SELECT count(*) FROM a2a_chunks) AS chunks, (SELECT count(*) FROM a2a_messages) AS messages"""
+        (SELECT count(*) FROM a2a_events e
+            JOIN a2a_tasks t ON t.key = e.task AND e.seq <= t.last_seq) AS known,
+        (SELECT count(*) FROM a2a_chunks) AS chunks,
+        (SELECT count(*) FROM a2a_messages) AS messages"""
     )
     counts = dict(rows[0])
     tasks = counts["tasks"]

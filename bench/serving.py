@@ -39,7 +39,10 @@ Loads = Mapping[str, Sequence[Load]]
 def post(call: Mapping[str, object], version: bytes = b"1.0") -> bytes:
     """Write a request as official clients do, with the version of the protocol."""
     body = json.dumps({"jsonrpc": "2.0", "id": 1, **call}, separators=(",", ":")).encode()
-    head = b"POST / HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\na2a-version: %b\r\ncontent-length: %d\r\n\r\n"
+    head = (
+        b"POST / HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
+        b"a2a-version: %b\r\ncontent-length: %d\r\n\r\n"
+    )
     return head % (version, len(body)) + body
 
 
@@ -75,7 +78,10 @@ def rest_message(text: str) -> bytes:
         "metadata": {"skillId": text},
     }
     body = json.dumps(said, separators=(",", ":")).encode()
-    head = b"POST /message:send HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\na2a-version: 1.0\r\ncontent-length: %d\r\n\r\n"
+    head = (
+        b"POST /message:send HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
+        b"a2a-version: 1.0\r\ncontent-length: %d\r\n\r\n"
+    )
     return head % len(body) + body
 
 

@@ -35,8 +35,8 @@ start = time.perf_counter()
 from hundred import make_surfaces, service
 from a2a_runtime.app import create_app
 names = [name for name in vars(service.HundredService) if name.startswith("skill_")]
-made = type("Made", (service.HundredService,), {name: (lambda self, request, ctx: None) for name in names})()
-surfaces = make_surfaces(made)
+handlers = {name: (lambda self, request, ctx: None) for name in names}
+surfaces = make_surfaces(type("Made", (service.HundredService,), handlers)())
 app = create_app(*surfaces)
 started = time.perf_counter() - start
 from a2a_runtime.service.cards.cache import Cards

@@ -1,8 +1,9 @@
 """Skills on workers, beside plain procrastinate on the same server in the same run.
 
-    sends        committed tasks per second with 1, 16 and 64 callers: in the process, deferred, and plain jobs of procrastinate
-    start        time from the call to the first line of the handler, one at a time, on an idle worker
-    drain        tasks per second from full queues to their stored ends, by one worker
+    sends    committed tasks per second with 1, 16 and 64 callers: in the process, deferred, and
+             plain jobs of procrastinate
+    start    time from the call to the first line of the handler, one at a time, on an idle worker
+    drain    tasks per second from full queues to their stored ends, by one worker
 
 The store waits for the disk at each commit, as in production.
 """

@@ -1,7 +1,7 @@
 """Builds the documentation site: ``make docs``; an argument names another folder than .venv/site.
 
     pages of the repository, at their paths ──┐
-    commands, from their --help ──────────────┼──► .venv/site/source ──► mkdocs --strict ──► .venv/site/html
+    commands, from their --help ──────────────┼──► source ──► mkdocs --strict ──► html
     Python API, named by packages ────────────┘
 
 Pictures are copied. Links to other files lead to the repository. A link that leads nowhere fails

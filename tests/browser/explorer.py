@@ -92,9 +92,13 @@ def open_explorer(
 ) -> Explorer:
     """Open an empty page; in the thread of the browser."""
     context = browser.new_context(
-        viewport={"width": size[0], "height": size[1]}, color_scheme="dark" if scheme == "dark" else "light", locale="en-GB", timezone_id="UTC",
-        reduced_motion="reduce", accept_downloads=True,
-    )  # fmt: skip
+        viewport={"width": size[0], "height": size[1]},
+        color_scheme="dark" if scheme == "dark" else "light",
+        locale="en-GB",
+        timezone_id="UTC",
+        reduced_motion="reduce",
+        accept_downloads=True,
+    )
     context.set_default_timeout(DEADLINE_MILLISECONDS)
     explorer = Explorer(context.new_page())
     page = explorer.page

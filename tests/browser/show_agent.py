@@ -35,7 +35,10 @@ ITINERARY = """\
 
 > Wear shoes that you trust: the hills are steep.
 """
-CALENDAR = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nBEGIN:VEVENT\r\nSUMMARY:Lisbon\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+CALENDAR = (
+    "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nBEGIN:VEVENT\r\n"
+    "SUMMARY:Lisbon\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+)
 
 
 class Traveller(BaseModel):
@@ -154,7 +157,9 @@ def build_show_agent(relay: Relay | None = None) -> Agent:
     """Build the agent."""
     agent = Agent(
         "Wayfarer",
-        description="Plans trips, books them after your approval, and answers questions about **places**.",
+        description=(
+            "Plans trips, books them after your approval, and answers questions about **places**."
+        ),
         version="2.4.0",
         provider=AgentProvider(organization="Northwind Travel", url="https://northwind.example"),
         capabilities=Capabilities(streaming=True),

@@ -100,7 +100,9 @@ def test_hostile_artifacts_harm_nothing(explorer: Explorer, hostile: str) -> Non
     expect_unharmed(explorer)
 
 
-_CALL = """([url, headers]) => fetch(url, {headers, mode: headers ? "cors" : "no-cors"}).then(reply => reply.text(), () => "refused")"""
+_CALL = """([url, headers]) =>
+  fetch(url, {headers, mode: headers ? "cors" : "no-cors"})
+    .then(reply => reply.text(), () => "refused")"""
 
 
 def test_a_page_of_another_origin_cannot_call(explorer: Explorer, agency: Agency) -> None:

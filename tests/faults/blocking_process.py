@@ -1,7 +1,8 @@
 """A process with a skill that blocks the event loop for longer than the lease, and one that does
 not.
 
-python blocking_process.py URL TASKS    start a task that blocks and this many others, then run until killed
+python blocking_process.py URL TASKS    start a task that blocks and this many others, then run
+                                        until killed
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """A process with an agent whose skills append a line to a file and wait; it starts a task of one of
 them, or sees a task to its end.
 
-python source_process.py STORE FILE start SKILL      prints the id of the task; the tool never returns
-python source_process.py STORE FILE follow TASK      prints the end of the task; the tool returns
-… mcp                                                the tools are those of an MCP server, a child of the process; ``ask`` has a question
-… modules                                            the tools are modules of apcore
+python source_process.py STORE FILE start SKILL    print the id of the task; the tool never returns
+python source_process.py STORE FILE follow TASK    print the end of the task; the tool returns
+… mcp        the tools belong to an MCP server, a child of the process; ``ask`` has a question
+… modules    the tools are modules of apcore
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """A process with an agent on a storage of nine methods, which is kept in a file.
 
-python storage_process.py FILE start          prints each task that is acknowledged, its end, and that it asks
-python storage_process.py FILE read TASK …    prints each task as it is found; one that asks is answered
+python storage_process.py FILE start          print each task that is acknowledged, its end, and
+                                              that it asks
+python storage_process.py FILE read TASK …    print each task as it is found; answer its question
 
 ``A2A_FAULT``, such as ``before:7``, is the write of the storage before or after which the process
 dies.

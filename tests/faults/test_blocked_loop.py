@@ -69,7 +69,10 @@ def test_only_the_task_that_blocks_fails(postgres_url: str) -> None:
     assert TOO_MANY_RESTARTS in tasks["t-0"].task.json.decode()
     assert {tasks[f"t-{number}"].state for number in range(1, NEIGHBOURS + 1)} == {State.COMPLETED}
     warnings = re.findall(
-        r"event loop blocked: for (\S+) s by skill blocks, task t-0, at \S+blocking_process.py:\d+;",
+        (
+            r"event loop blocked: for (\S+) s by skill blocks, "
+            r"task t-0, at \S+blocking_process.py:\d+;"
+        ),
         logs[0],
     )
     assert len(warnings) == 1

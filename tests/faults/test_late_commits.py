@@ -28,7 +28,8 @@ LOCKED = (
     "current_database()"
 )
 SERVERS = """SELECT pid FROM pg_stat_activity
-WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()"""
+WHERE datname = current_database() AND backend_type = 'client backend'
+    AND pid <> pg_backend_pid()"""
 
 
 @asynccontextmanager

@@ -1,6 +1,7 @@
 """Process whose handler ignores the stop request.
 
-python uninterruptible_process.py FILE HANDLER     takes a task and leaves it, or goes on with the one that is left
+python uninterruptible_process.py FILE HANDLER    take a task and leave it, or go on with the one
+                                                  that is left
 """
 
 from __future__ import annotations

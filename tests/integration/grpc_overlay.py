@@ -205,13 +205,10 @@ def build_error_response(error: Any) -> httpx.Response:  # noqa: ANN401 - both a
             **({"data": fields[0]} if fields else {}),
         }
         return httpx.Response(status, json=body, headers=headers)
-    typed = [
-        {
-            "@type": f"type.googleapis.com/google.rpc.{'BadRequest' if 'fieldViolations' in each else 'ErrorInfo'}",
-            **each,
-        }
-        for each in details
-    ]
+    typed = []
+    for each in details:
+        kind = "BadRequest" if "fieldViolations" in each else "ErrorInfo"
+        typed.append({"@type": f"type.googleapis.com/google.rpc.{kind}", **each})
     return httpx.Response(
         status,
         json={"error": {"code": status, "status": name, "message": text, "details": typed}},

@@ -210,7 +210,10 @@ def test_retention_is_a_setting(folder: Path) -> None:
         (
             'auth = "bearer"',
             'auth = "magic"',
-            r"a2a.toml:22: surfaces\[0\].auth: unknown auth 'magic'; use one of bearer, open, or add",
+            (
+                r"a2a.toml:22: surfaces\[0\].auth: unknown auth 'magic'; "
+                r"use one of bearer, open, or add"
+            ),
         ),
         (
             'path = "/b"',
@@ -232,7 +235,10 @@ def test_retention_is_a_setting(folder: Path) -> None:
         (
             "[outputs]",
             '[auth.a]\nkind = "jwt"\n[outputs]',
-            r"a2a.toml:33: auth.a.issuer: missing; add issuer = .*\n.*:33: auth.a.audience: missing; add audience",
+            (
+                r"a2a.toml:33: auth.a.issuer: missing; "
+                r"add issuer = .*\n.*:33: auth.a.audience: missing; add audience"
+            ),
         ),
         (
             "[outputs]",

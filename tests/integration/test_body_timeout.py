@@ -40,8 +40,8 @@ def send_half_request(client: httpx.Client, path: str) -> socket.socket:
     """Send half a request."""
     connection = socket.create_connection(("127.0.0.1", client.base_url.port or 0), timeout=10)
     connection.sendall(
-        b"POST %b HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 90\r\n\r\n["
-        % path.encode()
+        b"POST %b HTTP/1.1\r\nhost: x\r\n"
+        b"content-type: application/json\r\ncontent-length: 90\r\n\r\n[" % path.encode()
     )
     return connection
 

@@ -30,7 +30,7 @@ from a2a_runtime.testing.store_contract.case import (
 )
 
 OWNER = "ada-lovelace"
-SECRET = "analytical-engine"
+SECRET = "analytical-engine"  # noqa: S105 - a word that is looked for
 KEPT = "flying-machine"
 SURFACES = ("/agent", "/other")
 

@@ -44,15 +44,55 @@ INSIDE = re.compile(
 EVERY_METHOD = sorted({method for name in (V1_0.name, V0_3.name) for method in METHODS[name]})
 VERBS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "PROPFIND"]
 PATHS = [
-    "/", "/.well-known/agent-card.json", "/.well-known/agent.json", "/message:send", "/message:stream", "/tasks", "/tasks/{}", "/tasks/{}:cancel",
-    "/tasks/{}:subscribe", "/tasks/{}/pushNotificationConfigs", "/tasks/{}/pushNotificationConfigs/{}", "/extendedAgentCard", "/card",
-    "/{}", "/{}/{}", "/{}:{}", "/{}/message:send", "/{}/tasks/{}",
-]  # fmt: skip
+    "/",
+    "/.well-known/agent-card.json",
+    "/.well-known/agent.json",
+    "/message:send",
+    "/message:stream",
+    "/tasks",
+    "/tasks/{}",
+    "/tasks/{}:cancel",
+    "/tasks/{}:subscribe",
+    "/tasks/{}/pushNotificationConfigs",
+    "/tasks/{}/pushNotificationConfigs/{}",
+    "/extendedAgentCard",
+    "/card",
+    "/{}",
+    "/{}/{}",
+    "/{}:{}",
+    "/{}/message:send",
+    "/{}/tasks/{}",
+]
 ALL_PATHS = [prefix + path for prefix in ("", "/v1") for path in PATHS]
-QUERIES = ["A2A-Version", "OPVS-Version", "A2A-Extensions", "pageSize", "pageToken", "status", "historyLength", "includeArtifacts", "contextId",
-           "statusTimestampAfter", "lastUpdatedAfter", "name", "x"]  # fmt: skip
-HEADERS = ["a2a-version", "a2a-extensions", "last-event-id", "idempotency-key", "content-type", "accept", "authorization", "host", "if-none-match",
-           "if-modified-since", "x-forwarded-host", "cookie"]  # fmt: skip
+QUERIES = [
+    "A2A-Version",
+    "OPVS-Version",
+    "A2A-Extensions",
+    "pageSize",
+    "pageToken",
+    "status",
+    "historyLength",
+    "includeArtifacts",
+    "contextId",
+    "statusTimestampAfter",
+    "lastUpdatedAfter",
+    "name",
+    "x",
+]
+HEADERS = [
+    "a2a-version",
+    "a2a-extensions",
+    "last-event-id",
+    "idempotency-key",
+    "content-type",
+    "accept",
+    "authorization",
+    "host",
+    "if-none-match",
+    "if-modified-since",
+    "x-forwarded-host",
+    "cookie",
+]
 ASCII = st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E), max_size=30)
 KNOWN = ("known-1", "known-2")
 MESSAGE = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "hi"}]}
@@ -186,9 +226,15 @@ def test_paths_and_queries(
 
 
 REQUESTS = [
-    ("POST", "/"), ("POST", "/message:send"), ("POST", "/message:stream"), ("GET", "/tasks"), ("GET", "/tasks/known-1:subscribe"),
-    ("GET", "/.well-known/agent-card.json"), ("GET", "/v1/card"), ("POST", "/v1/message:send"),
-]  # fmt: skip
+    ("POST", "/"),
+    ("POST", "/message:send"),
+    ("POST", "/message:stream"),
+    ("GET", "/tasks"),
+    ("GET", "/tasks/known-1:subscribe"),
+    ("GET", "/.well-known/agent-card.json"),
+    ("GET", "/v1/card"),
+    ("POST", "/v1/message:send"),
+]
 VALUES = ["1.0", "0.3", "application/json", "*/*", "9" * 30, "-1", "Bearer "]
 
 

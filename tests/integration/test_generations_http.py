@@ -104,7 +104,7 @@ class DraftClient(DialectClient):
     def build_request(
         self,
         operation: Any,  # noqa: ANN401 - as above
-        request: Any,
+        request: Any,  # noqa: ANN401 - as above
         **headers: str,
     ) -> tuple[str, str, dict[str, Any]]:
         """Add the version."""

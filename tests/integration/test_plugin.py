@@ -206,7 +206,10 @@ def test_two_surfaces_at_one_path_are_refused() -> None:
     """The error names both surfaces."""
     with pytest.raises(
         ImproperlyConfiguredException,
-        match=r"surface '/x' of agent 'two': surface '/x' of agent 'one' has the same path; set another path=",
+        match=(
+            r"surface '/x' of agent 'two': surface '/x' of agent 'one' has the same path; "
+            r"set another path="
+        ),
     ):
         Litestar(plugins=[plugin(Surface(saying("one"), "/x"), Surface(saying("two"), "/x"))])
 
@@ -215,7 +218,10 @@ def test_a_plugin_without_an_agent_is_refused() -> None:
     """The error shows the call that works."""
     with pytest.raises(
         ImproperlyConfiguredException,
-        match=r"A2APlugin: no agent given; pass at least one, e\.g\. A2APlugin\(agent, caller=host_user\(\)\)",
+        match=(
+            r"A2APlugin: no agent given; pass at least one, "
+            r"e\.g\. A2APlugin\(agent, caller=host_user\(\)\)"
+        ),
     ):
         A2APlugin()
 

@@ -50,7 +50,10 @@ async def test_a_pooler_without_the_address_of_the_server_is_refused_at_start(
     agent.add("echo", lambda ctx: ctx.text)
     with pytest.raises(
         UnsupportedStoreError,
-        match=r"a pooler such as PgBouncer.*; set A2A_STORE_DIRECT to the address of the server itself",
+        match=(
+            r"a pooler such as PgBouncer.*; "
+            r"set A2A_STORE_DIRECT to the address of the server itself"
+        ),
     ):
         async with AgentRuntime([Surface(agent)], pooler.url, Settings()):
             pass

@@ -20,7 +20,8 @@ pytestmark = pytest.mark.anyio
 SCOPE = TaskScope("/agent", "", "ada").to_text()
 ENDED_TASKS = """
 INSERT INTO a2a_tasks (
-    key, scope, wire_id, context_id, skill, dialect, state, state_before, is_active, status, status_at, metadata, ended_at
+    key, scope, wire_id, context_id, skill, dialect,
+    state, state_before, is_active, status, status_at, metadata, ended_at
 )
 SELECT
     lpad(to_hex(n), 32, '0')::uuid, $3, 'w-' || n, 'c-' || n % $2::int, 'echo', 'v1_0',
@@ -29,7 +30,8 @@ FROM generate_series(1, $1::int) AS n
 """
 MESSAGES = """
 INSERT INTO a2a_messages (task, scope, context_id, said_at, body)
-SELECT key, scope, context_id, $1::bigint + status_at, '{}' FROM a2a_tasks, generate_series(1, 2) ORDER BY status_at
+SELECT key, scope, context_id, $1::bigint + status_at, '{}'
+FROM a2a_tasks, generate_series(1, 2) ORDER BY status_at
 """
 KEEP = 100
 BATCH = 100

@@ -33,8 +33,11 @@ from a2a_runtime.testing.store_contract.case import (
 pytestmark = pytest.mark.anyio
 
 SLOW = "SELECT 1 AS n FROM pg_sleep($1)"
-FILL = """INSERT INTO a2a_tasks (key, scope, wire_id, context_id, skill, dialect, state, state_before, is_active, status, status_at, metadata)
-SELECT gen_random_uuid(), 'one', gen_random_uuid()::text, 'c', 's', 'd', 'x', 'x', false, '', 0, '' FROM generate_series(1, $1::integer)"""
+FILL = """INSERT INTO a2a_tasks (key, scope, wire_id, context_id, skill, dialect,
+    state, state_before, is_active, status, status_at, metadata)
+SELECT gen_random_uuid(), 'one', gen_random_uuid()::text, 'c', 's', 'd',
+    'x', 'x', false, '', 0, ''
+FROM generate_series(1, $1::integer)"""
 LIVES = (
     [State.COMPLETED],
     [State.WORKING, State.FAILED],

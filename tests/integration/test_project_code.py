@@ -26,7 +26,10 @@ description = "Says it louder."
     [
         (
             "import nothere",
-            r"shouting.py\", line 1, in <module>\n    import nothere\nModuleNotFoundError: No module named 'nothere'$",
+            (
+                r"shouting.py\", line 1, in <module>\n    import nothere\n"
+                r"ModuleNotFoundError: No module named 'nothere'$"
+            ),
         ),
         ("def shout(:", r"shouting.py\", line 1\n    def shout\(:\n *\^\nSyntaxError: .*$"),
         (
@@ -35,7 +38,10 @@ description = "Says it louder."
         ),
         (
             "import os\nos.nothing",
-            r"line 2, in <module>\n    os.nothing\n(    .*\n)?AttributeError: module 'os' has no attribute 'nothing'.*$",
+            (
+                r"line 2, in <module>\n    os.nothing\n(    .*\n)?"
+                r"AttributeError: module 'os' has no attribute 'nothing'.*$"
+            ),
         ),
         ("", r"^error: .*a2a.toml:8: skills.shout.handler: there is no shout in shouting$"),
     ],

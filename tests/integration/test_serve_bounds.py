@@ -45,7 +45,8 @@ async def asgi(scope, receive, send):
     if scope["path"] == "/slow":
         await asyncio.sleep(1.5)
     said = f"{len(body)} {sorted(name.decode() for name, _ in scope['headers'])}".encode()
-    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", str(len(said)).encode())]})
+    headers = [(b"content-length", str(len(said)).encode())]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": said})
 """
 
@@ -202,7 +203,10 @@ def test_two_hosts_are_refused(port: int) -> None:
 
 def test_trailers_are_no_headers(port: int) -> None:
     """Trailers come after the body; the gate reads headers only."""
-    head = b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"
+    head = (
+        b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+        b"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"
+    )
     said = converse(port, head, b"Authorization: Bearer later\r\n\r\n")
     assert said.startswith(b"HTTP/1.1 200 ")
     assert b"authorization" not in said

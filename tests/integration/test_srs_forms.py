@@ -347,7 +347,10 @@ def test_the_switch_is_for_surfaces_with_0_3() -> None:
     """In Python; another surface would ignore it."""
     with pytest.raises(
         ValueError,
-        match=r"srs_forms: they are forms of 0\.3, which this surface does not have; add '0\.3' to dialects",
+        match=(
+            r"srs_forms: they are forms of 0\.3, "
+            r"which this surface does not have; add '0\.3' to dialects"
+        ),
     ):
         Surface(build_agent(), dialects=frozenset({"1.0"}), srs_forms=True)
 

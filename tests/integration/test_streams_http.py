@@ -296,7 +296,8 @@ def test_a_disconnect_within_a_body_is_not_logged(
     port = client.base_url.port
     with socket.create_connection((host, port or 80)) as connection:
         connection.sendall(
-            b"POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{"
+            b"POST / HTTP/1.1\r\nhost: x\r\n"
+            b"content-type: application/json\r\ncontent-length: 1000\r\n\r\n{"
         )
     time.sleep(0.1)
     assert caplog.text == ""

@@ -39,10 +39,12 @@ PROMISES = {
     "litestar": f"{APP}\nfrom a2a_runtime import A2APlugin\nimport a2a_runtime.starlette",
     "starlette": "import a2a_runtime.starlette, starlette.applications",
     "serve": f"{APP}\nimport a2a_runtime.cli.serve",
-    "build": "import yaml, a2a_gen.commands.build, a2a_gen.commands.check, a2a_gen.commands.client, "
-    "a2a_gen.commands.dev\n"
-    "from importlib.util import find_spec; from a2a_gen.commands.cli import BUILD_PACKAGES; "
-    "assert all(map(find_spec, BUILD_PACKAGES))",
+    "build": (
+        "import yaml, a2a_gen.commands.build, a2a_gen.commands.check, a2a_gen.commands.client, "
+        "a2a_gen.commands.dev\n"
+        "from importlib.util import find_spec; from a2a_gen.commands.cli import BUILD_PACKAGES; "
+        "assert all(map(find_spec, BUILD_PACKAGES))"
+    ),
     "auth": "from a2a_runtime.auth import JwksKeys, JwtAuthenticator, keys_from_pem\n"
     "import a2a_runtime.cli.card, a2a_runtime.features.push.verification\nfrom "
     "a2a_runtime.features.keys import card_signatures, secret_box, webhook_signatures",
@@ -56,10 +58,14 @@ PROMISES = {
         "prometheus_client.exposition; Metrics()"
     ),
     "otel": "from a2a_runtime.features.telemetry.tracing import Tracing; Tracing()",
-    "grpc": "import grpc; from a2a_runtime.features.grpc.messages import message_pool; message_pool()",
+    "grpc": (
+        "import grpc; from a2a_runtime.features.grpc.messages import message_pool; message_pool()"
+    ),
     "pydantic-ai": "import pydantic_ai, a2a_runtime.features.pydantic_ai",
     "mcp": f"{APP}\nfrom a2a_runtime.features.mcp import McpSource; McpSource('node server.js')",
-    "apcore": "import apcore, a2a_runtime.features.apcore.server, a2a_runtime.features.apcore.watch",
+    "apcore": (
+        "import apcore, a2a_runtime.features.apcore.server, a2a_runtime.features.apcore.watch"
+    ),
     "all": (
         f"{APP}\nimport a2a_runtime.cli.card, a2a_runtime.cli.serve, "
         "a2a_gen.commands.build, grpc, asyncpg"

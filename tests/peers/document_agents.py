@@ -2,8 +2,8 @@
 block of the page.
 
 python document_agents.py graph PAGE
-python document_agents.py workflow PAGE STORE start      prints each step, and never leaves the second one
-python document_agents.py workflow PAGE STORE follow     prints each step, and the end of the task
+python document_agents.py workflow PAGE STORE start     print each step, and never leave the second
+python document_agents.py workflow PAGE STORE follow    print each step, and the end of the task
 """
 
 from __future__ import annotations

@@ -232,11 +232,15 @@ class BrowserEnvironment(NodeEnvironment):
 
 
 _UNPACK_BROTLI = """
-import fs from "node:fs"; import path from "node:path"; import zlib from "node:zlib"; import {pipeline} from "node:stream/promises";
+import fs from "node:fs";
+import path from "node:path";
+import zlib from "node:zlib";
+import {pipeline} from "node:stream/promises";
 const folder = process.argv[1];
 for (const name of fs.readdirSync(folder).filter((each) => each.endsWith(".br"))) {
   const file = path.join(folder, name);
-  await pipeline(fs.createReadStream(file), zlib.createBrotliDecompress(), fs.createWriteStream(file.slice(0, -3)));
+  const unpacked = fs.createWriteStream(file.slice(0, -3));
+  await pipeline(fs.createReadStream(file), zlib.createBrotliDecompress(), unpacked);
   fs.unlinkSync(file);
 }
 """

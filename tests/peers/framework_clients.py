@@ -1,7 +1,7 @@
 """Clients of agent frameworks, each in an environment of its own: they send one text to the agent
 at a URL, and print what they make of the answer.
 
-    python framework_clients.py google-adk http://localhost:8000 "Ada"        {"text": "Hello, Ada!"}
+    python framework_clients.py google-adk http://localhost:8000 "Ada"    {"text": "Hello, Ada!"}
 
 A framework shows a question of the agent as a text too; what matters is that its client gets it and
 ends.

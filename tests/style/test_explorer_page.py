@@ -13,7 +13,8 @@ from style.explorer_page import MAX_BYTES, PAGE, SOURCES, PageError, build_page,
 
 MODULES = sorted(SOURCES.glob("*.js"))
 _MARKUP = re.compile(
-    r"\b(?:innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|DOMParser|srcdoc|setHTMLUnsafe|eval|new Function)\b"
+    r"\b(?:innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment"
+    r"|DOMParser|srcdoc|setHTMLUnsafe|eval|new Function)\b"
 )
 _IMPORTS = re.compile(r"^import \{ ([\w, ]+) \} from ", re.MULTILINE)
 _FUNCTION = re.compile(

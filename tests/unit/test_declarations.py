@@ -79,7 +79,10 @@ def test_unknown_options_of_a_skill_are_refused() -> None:
     """The error lists all of them, and the known ones."""
     with pytest.raises(
         TypeError,
-        match=r"skill 'x': unknown options restartible, tagz; known: accepts_messages, .* restartable, .* tags, timeout",
+        match=(
+            r"skill 'x': unknown options restartible, tagz; "
+            r"known: accepts_messages, .* restartable, .* tags, timeout"
+        ),
     ):
         two_skills().skill("x", restartible=False, tagz=["a"])(len)  # type: ignore[call-arg]  # the mistake that is meant
 

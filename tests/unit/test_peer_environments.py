@@ -20,7 +20,10 @@ def test_the_error_for_a_missing_peer_has_the_install_command() -> None:
     """A test that needs it fails with the command instead of being skipped."""
     with pytest.raises(
         PeerMissingError,
-        match=r"a2a-sdk-1\.3\.0 is not installed in .*/peers/a2a-sdk-1\.3\.0-3\.\d+-\w{8}: run `make peers`",
+        match=(
+            r"a2a-sdk-1\.3\.0 is not installed in "
+            r".*/peers/a2a-sdk-1\.3\.0-3\.\d+-\w{8}: run `make peers`"
+        ),
     ):
         interpreter("a2a-sdk-1.3.0")
 

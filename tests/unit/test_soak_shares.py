@@ -89,7 +89,10 @@ def test_counts_of_runs_add_up(project: Path) -> None:
             re.MULTILINE,
         ), said
         assert re.search(r"^tests +0\.0 of +20  30 examples, 1 tests", said, re.MULTILINE), said
-        total = rf"^Together, in {number} runs of \d+ minutes: {1200 * number:,} faults, {30 * number} examples, {2 * number} tests\.$"
+        total = (
+            rf"^Together, in {number} runs of \d+ minutes: {1200 * number:,} faults, "
+            rf"{30 * number} examples, {2 * number} tests\.$"
+        )
         assert re.search(total, record.read_text(), re.MULTILINE)
     assert len([line for line in record.read_text().splitlines() if line.startswith("| 2")]) == 2
 

@@ -89,7 +89,10 @@ def test_a_call_without_an_id_is_answered(client: httpx.Client) -> None:
 def test_the_content_type_is_ignored(client: httpx.Client, content_type: str | None) -> None:
     """A body is read whatever it says that it is, and whatever version of JSON-RPC it names."""
     headers = {} if content_type is None else {"content-type": content_type}
-    body = b'{"jsonrpc": "1.0", "id": 1, "method": "tasks/send", "params": {"message": {"parts": [{"type": "text", "text": "x"}]}}}'
+    body = (
+        b'{"jsonrpc": "1.0", "id": 1, "method": "tasks/send", '
+        b'"params": {"message": {"parts": [{"type": "text", "text": "x"}]}}}'
+    )
     assert (
         client.post("/agents/echo", content=body, headers=headers).json()["result"]["status"][
             "state"

@@ -383,8 +383,10 @@ class Away(FunctionSource):
     async def open(self, announce):
         raise SkillSourceError("the source: cannot be reached; start it")
 
+integer = {"type": "integer"}
+double = SkillDescriptor("double", "Doubles.", input_schema=integer, output_schema=integer)
 source = FunctionSource()
-source.add(SkillDescriptor("double", "Doubles.", input_schema={"type": "integer"}, output_schema={"type": "integer"}), lambda value, _: value * 2)
+source.add(double, lambda value, _: value * 2)
 agent, away = Agent("calculator", sources=[source]), Agent("away", sources=[Away()])
 """
 

@@ -49,7 +49,10 @@ REST = Pin("v1_0", HTTP_JSON)
 OLD_REST = Pin("v0_3_proto", HTTP_JSON)
 TASK = b'{"id":"t","contextId":"c","status":{"state":"TASK_STATE_WORKING"}}'
 WORKING = b'{"task":%b}' % TASK
-CHUNK = b'{"artifactUpdate":{"taskId":"t","contextId":"c","artifact":{"artifactId":"a","parts":[{"text":"one"}]}}}'
+CHUNK = (
+    b'{"artifactUpdate":{"taskId":"t","contextId":"c",'
+    b'"artifact":{"artifactId":"a","parts":[{"text":"one"}]}}}'
+)
 DONE = b'{"statusUpdate":{"taskId":"t","contextId":"c","status":{"state":"TASK_STATE_COMPLETED"}}}'
 
 

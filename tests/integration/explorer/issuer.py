@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 from litestar import Litestar, Request, Response, get, post
 from litestar.response import Redirect
 
-ACCESS_TOKEN = "token-of-the-issuer"
+ACCESS_TOKEN = "token-of-the-issuer"  # noqa: S105 - of an issuer of tests
 CODE = "code-of-the-issuer"
 DISCOVERY = "/.well-known/openid-configuration"
 

@@ -125,8 +125,14 @@ def test_calls_pass_the_gate_with_the_credentials_of_the_visitor(page: ExplorerP
     )
     assert (refused.status_code, refused.json()["error"]["origin"]) == (401, "agent")
     assert guarded.describe()["security"][0] | {"text": ""} == {
-        "name": "apiKey", "required": True, "scopes": [], "kind": "apiKey", "text": "", "location": "header", "parameter": "X-API-Key"
-    }  # fmt: skip
+        "name": "apiKey",
+        "required": True,
+        "scopes": [],
+        "kind": "apiKey",
+        "text": "",
+        "location": "header",
+        "parameter": "X-API-Key",
+    }
     sent = guarded.with_credentials({"X-API-Key": KEY}).send("hi")
     assert find_text(sent["result"]) == "hi"
     assert KEY not in str(sent)

@@ -58,11 +58,14 @@ def test_a_project_has_a_port(project: Path) -> None:
     )
 
 
+ADDRESS = 'address = "127.0.0.1:50051"'
 WRONG = {
-    'address = "127.0.0.1:50051"': "a port belongs to one surface; name one of /, /other",
+    ADDRESS: "a port belongs to one surface; name one of /, /other",
     'address = "localhost"\nsurface = "/"': "'localhost' is not an address to listen on",
-    'address = "127.0.0.1:50051"\nsurface = "/"\nprivate_key = "k.pem"': "private_key is for TLS; set certificate too",
-    'address = "127.0.0.1:50051"\nsurface = "/"\nadress = "x"': "adress",
+    f'{ADDRESS}\nsurface = "/"\nprivate_key = "k.pem"': (
+        "private_key is for TLS; set certificate too"
+    ),
+    f'{ADDRESS}\nsurface = "/"\nadress = "x"': "adress",
 }
 
 

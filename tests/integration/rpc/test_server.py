@@ -171,9 +171,10 @@ async def test_health_is_served() -> None:
 
 REFLECTION = """
 import sys, grpc
-from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
+from grpc_reflection.v1alpha import proto_reflection_descriptor_database as reflection
 from google.protobuf.descriptor_pool import DescriptorPool
-database = ProtoReflectionDescriptorDatabase(grpc.insecure_channel(sys.argv[1]))
+channel = grpc.insecure_channel(sys.argv[1])
+database = reflection.ProtoReflectionDescriptorDatabase(channel)
 pool = DescriptorPool(database)
 for name in database.get_services():
     print(name, len(pool.FindServiceByName(name).methods))
@@ -414,8 +415,17 @@ from a2a_contract.v1_0 import AgentCapabilities, AgentCard, AgentInterface
 from a2a_runtime.client import GRPC, Pin
 from a2a_runtime.client.interface import choose_interfaces
 def choose(pin, *listed):
-    interfaces = [AgentInterface(url=url, protocol_binding=binding, protocol_version="1.0") for url, binding in listed]
-    card = AgentCard(name="a", description="", version="1", capabilities=AgentCapabilities(), supported_interfaces=interfaces)
+    interfaces = [
+        AgentInterface(url=url, protocol_binding=binding, protocol_version="1.0")
+        for url, binding in listed
+    ]
+    card = AgentCard(
+        name="a",
+        description="",
+        version="1",
+        capabilities=AgentCapabilities(),
+        supported_interfaces=interfaces,
+    )
     try:
         print(choose_interfaces(card, V1_0, "http://a.example/card.json", pin)[0].url)
     except Exception as error:

@@ -53,10 +53,13 @@ import asyncio, sys
 import grpc
 from a2a.types import a2a_pb2, a2a_pb2_grpc
 
+FIRST_STATES = ("TASK_STATE_SUBMITTED", "TASK_STATE_WORKING")
+
 async def main():
     async with grpc.aio.insecure_channel(sys.argv[1]) as channel:
         stub = a2a_pb2_grpc.A2AServiceStub(channel)
-        message = a2a_pb2.Message(message_id="m", role=a2a_pb2.ROLE_USER, parts=[a2a_pb2.Part(text="x")])
+        parts = [a2a_pb2.Part(text="x")]
+        message = a2a_pb2.Message(message_id="m", role=a2a_pb2.ROLE_USER, parts=parts)
         request = a2a_pb2.SendMessageRequest(message=message)
         request.metadata["skillId"] = "wait"
         for _ in range(3):
@@ -64,7 +67,8 @@ async def main():
             event = await call.read()
             call.cancel()
             task = await stub.GetTask(a2a_pb2.GetTaskRequest(id=event.task.id))
-            print(event.WhichOneof("payload"), a2a_pb2.TaskState.Name(task.status.state) in ("TASK_STATE_SUBMITTED", "TASK_STATE_WORKING"))
+            state = a2a_pb2.TaskState.Name(task.status.state)
+            print(event.WhichOneof("payload"), state in FIRST_STATES)
             while True:  # the one place is free when the server has seen the end of the call
                 probe = stub.SubscribeToTask(a2a_pb2.SubscribeToTaskRequest(id=event.task.id))
                 try:

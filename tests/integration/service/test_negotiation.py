@@ -52,12 +52,24 @@ async def test_history_is_left_out_of_the_first_answer_too(client: Client) -> No
     ("parts", "members", "fields"),
     [
         ([Part(raw=b"1", media_type="image/png"), Part(text="ok")], {}, ("message.parts[0]",)),
-        ([Part(text="<b>", media_type="text/html"), Part(data=1), Part(raw=b"1", media_type="a/b")], {}, ("message.parts[0]", "message.parts[2]")),
-        (["hi"], {"accepted_output_modes": ["image/png", "video/*"]}, ("configuration.acceptedOutputModes",)),
+        (
+            [
+                Part(text="<b>", media_type="text/html"),
+                Part(data=1),
+                Part(raw=b"1", media_type="a/b"),
+            ],
+            {},
+            ("message.parts[0]", "message.parts[2]"),
+        ),
+        (
+            ["hi"],
+            {"accepted_output_modes": ["image/png", "video/*"]},
+            ("configuration.acceptedOutputModes",),
+        ),
         (["text"], {"skill": "picture"}, ("message.parts[0]",)),
     ],
     ids=["bytes", "two parts", "nothing acceptable", "not this skill's"],
-)  # fmt: skip
+)
 async def test_media_types_outside_of_the_skill_are_refused(
     client: Client, parts: list[object], members: dict[str, object], fields: tuple[str]
 ) -> None:

@@ -76,9 +76,15 @@ async def test_filters_narrow_a_list(client: Client) -> None:
 async def test_all_field_errors_are_returned_at_once(client: Client) -> None:
     """Also by callers in Python, whose requests no binding has looked at."""
     request = ListTasksRequest.model_construct(
-        status=TaskState("TASK_STATE_BORED"), page_size=101, page_token="?", history_length=-1, context_id=None, tenant=None,  # noqa: S106 - no password
-        status_timestamp_after=None, include_artifacts=None,
-    )  # fmt: skip
+        status=TaskState("TASK_STATE_BORED"),
+        page_size=101,
+        page_token="?",  # noqa: S106 - not a password
+        history_length=-1,
+        context_id=None,
+        tenant=None,
+        status_timestamp_after=None,
+        include_artifacts=None,
+    )
     with pytest.raises(InvalidParamsError) as raised:
         await client.service.list_tasks(request, client.call)
     assert [place for place, _ in raised.value.fields] == [

@@ -52,7 +52,10 @@ def test_surfaces_are_arguments() -> None:
     """A list of them needs a star, and a host mounts surfaces."""
     with pytest.raises(
         TypeError,
-        match=r"A2APlugin: \[Agent.*\] is not of type Agent or Surface; pass each .* a list as \*surfaces",
+        match=(
+            r"A2APlugin: \[Agent.*\] is not of type Agent or Surface; "
+            r"pass each .* a list as \*surfaces"
+        ),
     ):
         create_app([AGENT])  # type: ignore[arg-type]  # which is the point
     with pytest.raises(TypeError, match=r"with_agents: 5 is not of type Agent or Surface"):

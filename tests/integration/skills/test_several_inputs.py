@@ -180,7 +180,10 @@ async def whole(corner: Point, dx: int) -> int:
         ),
         (
             before,
-            r"parameter 'options' became a member of its input, and is a dependency too; call agent.provide\(options=…\) before",
+            (
+                r"parameter 'options' became a member of its input, and is a dependency too; "
+                r"call agent.provide\(options=…\) before"
+            ),
         ),
         (no_data, "parameter 'machine' is not a dependency; declare it"),
         (bare, "parameter 'b' is not a dependency; declare it"),

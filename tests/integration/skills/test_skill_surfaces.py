@@ -161,7 +161,9 @@ def test_a_method_of_the_wrong_kind_is_an_error(typed: Path) -> None:
     assert main(["build"]) == 0
     with pytest.raises(
         ProjectConfigError,
-        match=r"a2a.toml:1: service: skill greet: Typed.greet yields, but the skill does not stream",
+        match=(
+            r"a2a.toml:1: service: skill greet: Typed.greet yields, but the skill does not stream"
+        ),
     ):
         load_project(typed, {})
 

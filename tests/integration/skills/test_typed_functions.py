@@ -421,7 +421,10 @@ async def no_schema(request: BookFlight) -> threading.Thread:
         ),
         (
             no_chunks,
-            r"annotated with .*AsyncIterator.*, but does not yield; yield chunks, or annotate what it returns",
+            (
+                r"annotated with .*AsyncIterator.*, but does not yield; "
+                r"yield chunks, or annotate what it returns"
+            ),
         ),
         (
             plain_class,

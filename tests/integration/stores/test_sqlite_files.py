@@ -237,7 +237,10 @@ async def test_a_lock_file_that_cannot_be_written_is_an_error_with_a_fix(tmp_pat
     path.with_name("tasks.db.lock").mkdir()
     with pytest.raises(
         StoreUnavailableError,
-        match=r"tasks\.db\.lock: Is a directory; make the file and its folder writable for this user$",
+        match=(
+            r"tasks\.db\.lock: Is a directory; "
+            r"make the file and its folder writable for this user$"
+        ),
     ):
         await SqliteStore(path).open()
 
@@ -248,6 +251,9 @@ async def test_a_folder_that_may_not_be_written_is_an_error_with_a_fix(tmp_path:
     tmp_path.chmod(0o500)
     with pytest.raises(
         StoreUnavailableError,
-        match=r"tasks\.db\.lock: Permission denied; make the file and its folder writable for this user$",
+        match=(
+            r"tasks\.db\.lock: Permission denied; "
+            r"make the file and its folder writable for this user$"
+        ),
     ):
         await SqliteStore(tmp_path / "tasks.db").open()

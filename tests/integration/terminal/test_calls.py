@@ -34,7 +34,10 @@ from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\u202egpj.exe\u2066\u200b\x9b31m\rfake\x7f\U000e0041\ttab\nline"
-SAFE = "\\u001b]0;owned\\u0007\\u001b[2J\\u202egpj.exe\\u2066\\u200b\\u009b31m\\u000dfake\\u007f\\udb40\\udc41\ttab\nline"
+SAFE = (
+    "\\u001b]0;owned\\u0007\\u001b[2J\\u202egpj.exe\\u2066\\u200b"
+    "\\u009b31m\\u000dfake\\u007f\\udb40\\udc41\ttab\nline"
+)
 KEY = "k" * 40
 WAITING = BlockingHandler()
 

@@ -428,7 +428,10 @@ async def test_other_stores_and_missing_tables_are_refused_at_start(
     await upgrade(url)
     with pytest.raises(
         UnsupportedStoreError,
-        match=r"no tables for workers; run `pip install 'a2a-gen\[workers\]'` and `a2a-gen db upgrade`",
+        match=(
+            r"no tables for workers; "
+            r"run `pip install 'a2a-gen\[workers\]'` and `a2a-gen db upgrade`"
+        ),
     ):
         async with run_agent(skill, store=PostgresStore(url)):
             pass

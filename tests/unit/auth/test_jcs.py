@@ -111,5 +111,8 @@ def test_the_example_of_the_protocol() -> None:
         "capabilities": {"streaming": False, "pushNotifications": False, "extensions": []},
         "skills": [],
     }
-    expected = '{"capabilities":{"pushNotifications":false,"streaming":false},"description":"","name":"Example Agent","skills":[]}'
+    expected = (
+        '{"capabilities":{"pushNotifications":false,"streaming":false},'
+        '"description":"","name":"Example Agent","skills":[]}'
+    )
     assert canonicalize(select_signed_members(card, CANONICAL.name)).decode() == expected

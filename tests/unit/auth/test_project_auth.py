@@ -232,7 +232,10 @@ WRONG: dict[str, tuple[str, str]] = {
     ),
     "part that is no name": (
         "[a]\nany_of = [5]",
-        r"^auth.a.any_of\[0\]: neither a name nor a list of names; name entries of \[auth\] that have a kind$",
+        (
+            r"^auth.a.any_of\[0\]: neither a name nor a list of names; "
+            r"name entries of \[auth\] that have a kind$"
+        ),
     ),
     "audience that is no text": (
         '[a]\nkind = "jwt"\nissuer = "i"\naudience = 5\ndiscover = true',

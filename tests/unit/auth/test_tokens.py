@@ -54,7 +54,8 @@ def build_claims(**changes: object) -> dict[str, object]:
 def sign_with_public_key() -> str:
     """Sign with the public key as if it were a secret."""
     key = json.dumps(TRUSTED.public_jwks()[0]).encode()
-    signed = f"{encode_segment({'alg': 'HS256', 'kid': TRUSTED.key_id})}.{encode_segment(build_claims())}"
+    header = encode_segment({"alg": "HS256", "kid": TRUSTED.key_id})
+    signed = f"{header}.{encode_segment(build_claims())}"
     signature = hmac.digest(key, signed.encode(), hashlib.sha256)
     return f"{signed}.{base64.urlsafe_b64encode(signature).rstrip(b'=').decode()}"
 

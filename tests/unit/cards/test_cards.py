@@ -94,9 +94,10 @@ def schema(dialect: str) -> jsonschema_rs.Validator:
 
 @pytest.mark.parametrize("make", [rich, plain])
 @pytest.mark.parametrize(
-    ("wanted", "dialect"), [(V1_0.name, V1_0.name), (V0_3.name, V0_3.name), (None, V1_0.name), (None, V0_3.name)],
+    ("wanted", "dialect"),
+    [(V1_0.name, V1_0.name), (V0_3.name, V0_3.name), (None, V1_0.name), (None, V0_3.name)],
     ids=["1.0", "0.3", "combined as 1.0", "combined as 0.3"],
-)  # fmt: skip
+)
 def test_a_card_is_valid_by_the_schema_of_its_dialect(
     make: Callable[[], Agent], wanted: str | None, dialect: str
 ) -> None:
@@ -168,7 +169,7 @@ def test_the_extended_skills_are_on_no_public_card() -> None:
 def test_a_request_without_a_version_gets_the_shared_card(
     dialects: tuple[str, ...],
     setting: str,
-    newer: bool,
+    newer: bool,  # noqa: FBT001 - a table
     older: bool,  # noqa: FBT001 - a table
 ) -> None:
     """The only card of the surface, or the configured one."""

@@ -178,7 +178,10 @@ MISSING: dict[str, tuple[Host, str, type[Exception], str]] = {
         Host({WELL_KNOWN: new_card("http://agent/other")}),
         "http://agent/a",
         CardNotFoundError,
-        r"agent/.well-known/agent-card.json \(a card of an agent at other URLs\), .*; check the URL",
+        (
+            r"agent/.well-known/agent-card.json \(a card of an agent at other URLs\), .*; "
+            r"check the URL"
+        ),
     ),
     "no URL": (Host({}), "agent.example.com", CardNotFoundError, "begin it with https"),
     "a web page": (
@@ -191,7 +194,11 @@ MISSING: dict[str, tuple[Host, str, type[Exception], str]] = {
         Host({WELL_KNOWN: b'{"name": 5, "supportedInterfaces": 7}'}),
         "http://agent",
         InvalidCardError,
-        r"\(name: Input should be a valid string; supportedInterfaces: Input should be a valid array; capabilities: Field required\); pass",
+        (
+            r"\(name: Input should be a valid string; "
+            r"supportedInterfaces: Input should be a valid array; "
+            r"capabilities: Field required\); pass"
+        ),
     ),
     "other JSON": (
         Host({WELL_KNOWN: b"{}"}),

@@ -47,7 +47,9 @@ def test_a_question_whose_schema_cannot_be_used(schema: dict[str, Any]) -> None:
     )
     with pytest.raises(
         OutputError,
-        match=r"^question: its schema cannot be used \(.+\); report it to the operator of the agent$",
+        match=(
+            r"^question: its schema cannot be used \(.+\); report it to the operator of the agent$"
+        ),
     ):
         build_answer(PendingQuestion("?", None, schema, task), "yes")
 

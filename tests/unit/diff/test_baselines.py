@@ -144,7 +144,9 @@ def baker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "schema/order.yaml": SCHEMA,
         "schema/more/names.yaml": "type: string\n",
         "schema/unused.json": '{"type": "string"}',
-        "src/baker/schemas/bake.input.json": '{"properties": {"name": {"type": "string"}}, "required": ["name"]}',
+        "src/baker/schemas/bake.input.json": (
+            '{"properties": {"name": {"type": "string"}}, "required": ["name"]}'
+        ),
         "settings.json": "{ // of another tool",
     }
     for name, text in files.items():

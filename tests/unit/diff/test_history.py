@@ -19,28 +19,56 @@ HISTORY = Path(__file__).parent / "history"
 # Patterns of expected findings (rule, definition and text), each with the reason for it.
 EXPLAINED = {
     ("0.2.1", "0.2.5"): {
-        r"union-branch-added A2ARequest: the alternative (Delete|List)TaskPushNotificationConfigRequest": "new methods, which an old server refuses",
-        r"union-branch-added JSONRPCResponse: the alternative (Delete|List)TaskPushNotificationConfigSuccessResponse": "responses of the new methods",
-        r"property-added-required AgentCard: protocolVersion": "cards have the version since then; new readers require it",
-        r"became-required \w+Request: id": "a request without an id would be a notification, which A2A does not have",
+        r"union-branch-added A2ARequest: the alternative "
+        r"(Delete|List)TaskPushNotificationConfigRequest": (
+            "new methods, which an old server refuses"
+        ),
+        r"union-branch-added JSONRPCResponse: the alternative "
+        r"(Delete|List)TaskPushNotificationConfigSuccessResponse": "responses of the new methods",
+        r"property-added-required AgentCard: protocolVersion": (
+            "cards have the version since then; new readers require it"
+        ),
+        r"became-required \w+Request: id": (
+            "a request without an id would be a notification, which A2A does not have"
+        ),
         r"became-required \w+(Success|Error)Response: id": "a response always has an id",
-        r"became-nullable \w+(Success|Error)Response: null": "the response to an invalid request has the id null",
-        r"became-nullable JSONRPC(Message|Request): null": "the base types got the id of responses too",
-        r"definition-removed a2a.json: JSONRPCResult": "renamed to JSONRPCSuccessResponse, with other members",
+        r"became-nullable \w+(Success|Error)Response: null": (
+            "the response to an invalid request has the id null"
+        ),
+        r"became-nullable JSONRPC(Message|Request): null": (
+            "the base types got the id of responses too"
+        ),
+        r"definition-removed a2a.json: JSONRPCResult": (
+            "renamed to JSONRPCSuccessResponse, with other members"
+        ),
         r"definition-added \w+: \w+": "types of the new methods, of extensions and of interfaces",
-        r"property-added-optional \w+: (additionalInterfaces|extensions|iconUrl|id|preferredTransport)": "new members that may be missing",
+        r"property-added-optional \w+: "
+        r"(additionalInterfaces|extensions|iconUrl|id|preferredTransport)": (
+            "new members that may be missing"
+        ),
     },
     ("0.2.5", "0.2.6"): {
-        r"became-optional MessageSendConfiguration: acceptedOutputModes": "clients may omit it now; an old server requires it",
+        r"became-optional MessageSendConfiguration: acceptedOutputModes": (
+            "clients may omit it now; an old server requires it"
+        ),
     },
     ("0.2.6", "0.3.0"): {
-        r"union-branch-added A2AError: the alternative AuthenticatedExtendedCardNotConfiguredError": "a new error",
-        r"union-branch-added A2ARequest: the alternative GetAuthenticatedExtendedCardRequest": "a new method",
-        r"union-branch-added JSONRPCResponse: the alternative GetAuthenticatedExtendedCardSuccessResponse": "the response of the new method",
-        r"union-branch-added SecurityScheme: the alternative MutualTLSSecurityScheme": "a new security scheme, unknown to old readers",
-        r"default-changed AgentCard: the default of protocolVersion": "the version itself is the default",
+        r"union-branch-added A2AError: the alternative "
+        r"AuthenticatedExtendedCardNotConfiguredError": "a new error",
+        r"union-branch-added A2ARequest: the alternative "
+        r"GetAuthenticatedExtendedCardRequest": "a new method",
+        r"union-branch-added JSONRPCResponse: the alternative "
+        r"GetAuthenticatedExtendedCardSuccessResponse": "the response of the new method",
+        r"union-branch-added SecurityScheme: the alternative MutualTLSSecurityScheme": (
+            "a new security scheme, unknown to old readers"
+        ),
+        r"default-changed AgentCard: the default of protocolVersion": (
+            "the version itself is the default"
+        ),
         r"definition-added \w+: \w+": "types of the new method, error and scheme",
-        r"property-added-optional \w+: (oauth2MetadataUrl|security|signatures)": "new members that may be missing",
+        r"property-added-optional \w+: (oauth2MetadataUrl|security|signatures)": (
+            "new members that may be missing"
+        ),
     },
 }
 
@@ -84,12 +112,21 @@ SCHEMA = Path(__file__).parents[3] / "schema"
 EXPLAINED_1_1 = {
     r"property-added-optional Task: generation": "the number of the last change",
     r"property-added-optional Task: timeline": "statuses and messages of the client in one order",
-    r"property-added-optional Task(Status|Artifact)UpdateEvent: generation": "gaps tell a reader that it has missed an event",
-    r"property-added-optional Artifact: (start|end)Generation": "the place of an artifact in the timeline",
-    r"property-added-optional SendMessageConfiguration: ifGenerationMatch": "optimistic concurrency",
+    r"property-added-optional Task(Status|Artifact)UpdateEvent: generation": (
+        "gaps tell a reader that it has missed an event"
+    ),
+    r"property-added-optional Artifact: (start|end)Generation": (
+        "the place of an artifact in the timeline"
+    ),
+    r"property-added-optional SendMessageConfiguration: ifGenerationMatch": (
+        "optimistic concurrency"
+    ),
     r"property-added-optional GetTaskRequest: currentGeneration": "long polls",
-    r"property-added-optional (SendMessageConfiguration|GetTaskRequest|ListTasksRequest): timelineLength": "the part of the timeline that is wanted",
-    r"deprecated-added (Task: history|\w+: historyLength)": "the timeline takes its place, and it is filled throughout 1.x",
+    r"property-added-optional (SendMessageConfiguration|GetTaskRequest|ListTasksRequest): "
+    r"timelineLength": "the part of the timeline that is wanted",
+    r"deprecated-added (Task: history|\w+: historyLength)": (
+        "the timeline takes its place, and it is filled throughout 1.x"
+    ),
 }
 
 

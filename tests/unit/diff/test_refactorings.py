@@ -170,9 +170,19 @@ def add_vacuous_keywords(tree: Tree) -> None:
 
 
 REFACTORINGS = [
-    inline_a_reference, extract_a_definition, split_into_all_of, flatten_all_of, reverse_members, reorder_sets, constants_as_enumerations,
-    rename_a_definition, move_a_definition, reword_descriptions, respell_null, add_vacuous_keywords,
-]  # fmt: skip
+    inline_a_reference,
+    extract_a_definition,
+    split_into_all_of,
+    flatten_all_of,
+    reverse_members,
+    reorder_sets,
+    constants_as_enumerations,
+    rename_a_definition,
+    move_a_definition,
+    reword_descriptions,
+    respell_null,
+    add_vacuous_keywords,
+]
 KEEP_NAMES = [
     each
     for each in REFACTORINGS

@@ -69,7 +69,10 @@ def of(
         ),
         (
             lambda: of(pooled, pool=lambda ctx: ctx),
-            r"dependency 'pool': takes ctx, which exists in runs only; use agent.provide_per_run\(pool=…\)",
+            (
+                r"dependency 'pool': takes ctx, which exists in runs only; "
+                r"use agent.provide_per_run\(pool=…\)"
+            ),
         ),
         (
             lambda: of(pooled, {"user": lambda: 1}, pool=lambda user: user),

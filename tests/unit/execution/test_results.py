@@ -178,7 +178,10 @@ def test_numbers_that_json_lacks_are_refused_with_their_place(value: object) -> 
     """Pydantic would write null, and the caller would never know."""
     with pytest.raises(
         ResultTypeError,
-        match=r"cannot be serialized as JSON: (values\[1\]|\[0\]\.totalCents): infinity and NaN are no JSON; ",
+        match=(
+            r"cannot be serialized as JSON: (values\[1\]|\[0\]\.totalCents): "
+            r"infinity and NaN are no JSON; "
+        ),
     ):
         to_parts(value)
 

@@ -159,9 +159,18 @@ def test_contradictions_are_errors_at_their_place(method: str, params: object, p
         b'{"method": "message/send"}',
         b'{"method": "message/send", "params": []}',
         b'{"method": "message/send", "params": {"message": 7}}',
-        b'{"method": "message/send", "params": {"message": {"messageId": "m", "parts": {"type": "text"}}}}',
-        b'{"method": "message/send", "params": {"message": {"messageId": "m", "parts": [5, null]}}}',
-        b'{"method":"message/send", "params":{"message":{"messageId":"m","parts":[{"kind":"text","text":"\\u00e4","x":1.50}]}}}',
+        (
+            b'{"method": "message/send", "params": {"message": {"messageId": "m", '
+            b'"parts": {"type": "text"}}}}'
+        ),
+        (
+            b'{"method": "message/send", "params": {"message": {"messageId": "m", '
+            b'"parts": [5, null]}}}'
+        ),
+        (
+            b'{"method":"message/send", "params":{"message":{"messageId":"m",'
+            b'"parts":[{"kind":"text","text":"\\u00e4","x":1.50}]}}}'
+        ),
         b'{"method": "SendMessage", "params": {"message": {"parts": [{"type": "text"}]}}}',
         b'{"method": "tasks/send", "params": {"message": {"parts": [{"type": "text"}]}}}',
         b'{"method": "tasks/list", "params": {"pageSize": 3, "pageToken": "x"}}',

@@ -13,8 +13,9 @@ from a2a_gen.ir import names
 from a2a_gen.ir.types import Constant, ListOf, MapOf, OneOf, Primitive, Ref, TypeExpr
 
 TRICKY = """
-from class schema json copy model_config list _meta $ref 1st oauth2MetadataUrl URLValue a-b x.y A iconURL iconUrl2Go model_fields modelName
-dict validate match type None async construct fields snake_case HTTPAuth mtlsSecurityScheme x2Y3z register parse_obj trailing_ field in @id
+from class schema json copy model_config list _meta $ref 1st oauth2MetadataUrl URLValue a-b x.y A
+iconURL iconUrl2Go model_fields modelName dict validate match type None async construct fields
+snake_case HTTPAuth mtlsSecurityScheme x2Y3z register parse_obj trailing_ field in @id
 #hash in-put __x str int bool float bytes object self id mediaType lastUpdatedAfter x--y Ünïcode
 """.split()  # noqa: SIM905 - a list would take sixty lines
 

@@ -65,6 +65,9 @@ def test_a_handler_of_the_wrong_kind_is_refused() -> None:
         StreamingHandler(ECHO, service.once)  # type: ignore[arg-type]
     with pytest.raises(
         HandlerMismatchError,
-        match=r"skill echo: Service.chunks yields, but the skill does not stream; return the output, or set",
+        match=(
+            r"skill echo: Service.chunks yields, but the skill does not stream; "
+            r"return the output, or set"
+        ),
     ):
         UnaryHandler(ECHO, service.chunks)  # type: ignore[arg-type]

@@ -153,12 +153,18 @@ def test_a_store_of_ones_own_is_an_object_of_a_module(
     [
         (
             "own_stores:missing",
-            r"store: 'own_stores:missing': there is no missing in own_stores; use memory, sqlite:///tasks\.db",
+            (
+                r"store: 'own_stores:missing': there is no missing in own_stores; "
+                r"use memory, sqlite:///tasks\.db"
+            ),
         ),
         ("no_such_module:store", r"there is no module no_such_module; use memory"),
         (
             "own_stores:with_path",
-            r"'own_stores:with_path': missing a required argument: 'path'; name an object, or a function without parameters",
+            (
+                r"'own_stores:with_path': missing a required argument: 'path'; "
+                r"name an object, or a function without parameters"
+            ),
         ),
         ("own_stores:later", r"an async function; write a plain one"),
         ("own_stores:number", r"int: not a store; add "),

@@ -92,7 +92,9 @@ UNREADABLE: dict[str, bytes] = {
     "wrong result": b'{"result": {"kind": "reply", "text": 5}}',
     "unknown result": b'{"result": {"kind": "new"}}',
     "null result": b'{"result": null}',
-    "number that cannot be kept": b'{"result": {"kind": "reply", "text": "a", "data": {"a": 1e999}}}',
+    "number that cannot be kept": (
+        b'{"result": {"kind": "reply", "text": "a", "data": {"a": 1e999}}}'
+    ),
 }
 
 

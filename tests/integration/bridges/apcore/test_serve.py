@@ -167,7 +167,10 @@ class SrsStore:
         (
             {"task_store": SrsStore()},
             TypeError,
-            r"task_store: SrsStore: has the methods of the SRS.* implement load_task, .*SimpleStore\(SrsStore",
+            (
+                r"task_store: SrsStore: has the methods of the SRS.* implement load_task, "
+                r".*SimpleStore\(SrsStore"
+            ),
         ),
         ({"prot": 1}, TypeError, "serve: unknown option prot; known: name, "),
         ({"auth": object()}, TypeError, "auth: object is not an authenticator"),

@@ -1,7 +1,7 @@
 """A server of the protocol of 2025-11-25 over stdio, written by hand: JSON-RPC on lines, questions
 within calls.
 
-python stdio_server.py [FILE [wait]]      ``append`` writes a line to FILE, and then waits if told so
+python stdio_server.py [FILE [wait]]    ``append`` writes a line to FILE, and then may wait
 """
 
 from __future__ import annotations
