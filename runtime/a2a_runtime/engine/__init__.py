@@ -1,14 +1,14 @@
 """Execution of skill handlers.
 
-    engine ── tasks as requests see them: start, send_message, get, list, cancel, wait, follow; no HTTP
+    engine ── tasks as requests see them, without HTTP: start, send_message, get, list, cancel, …
       │       follow_ups: messages to existing tasks
     runner ── runs tasks in this process: leases, orphans, deadlines
       │
     run ───── one run of one task: calls the handler, turns its end into exactly one outcome
       │
-    context ─ argument of the handler        skill ─── handlers and their options
-      │                                      results ─ conversion of the values of handlers
-    replay ── records of earlier runs        jobs ──── work that goes on after the handler has returned
+    context ─ argument of the handler    skill ─── handlers and their options
+      │                                  results ─ conversion of the values of handlers
+    replay ── records of earlier runs    jobs ──── work that goes on after the handler's return
       │
     writer ── writes of a run: fenced by its epoch; commit, then publish
       │       chunk_queue: chunks that the handler does not wait for

@@ -118,8 +118,8 @@ async def run_in_thread(function: Callable[[T], object], argument: T) -> object:
     """Call a blocking function in a thread of its own.
 
     Not in a pool: a handler may block for minutes, and one that never returns must neither delay
-    other handlers nor keep the process alive.
-    A coroutine that it returns after the caller is gone is closed: nothing awaits it any more.
+    other handlers nor keep the process alive. A coroutine that it returns after the caller is gone
+    is closed: nothing awaits it any more.
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[object] = loop.create_future()
@@ -140,7 +140,7 @@ async def run_in_thread(function: Callable[[T], object], argument: T) -> object:
             result = inherited.run(function, argument)
         except StopIteration:
             error = RuntimeError("a handler raised StopIteration")
-        except BaseException as raised:  # noqa: BLE001  # the edge of a thread: the caller gets every exception
+        except BaseException as raised:  # noqa: BLE001  # the edge of a thread: the caller gets it
             error = raised
         try:
             loop.call_soon_threadsafe(deliver, result, error)

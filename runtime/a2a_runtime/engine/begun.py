@@ -1,12 +1,12 @@
 """Handlers that begin before there is a task: a skill with ``answers="either"`` decides in each
 call.
 
-    the handler, within a second …                             the caller gets
-    returns a value                                            a message; nothing is stored
-    writes, asks or records through ctx, or yields             a task, created before that call goes on
-    rejects or fails through ctx; returns nothing, or a job    a task
-    raises                                                     an error
-    does none of these                                         a task, in which the same call of the handler goes on
+    the handler, within a second …                           the caller gets
+    returns a value                                          a message; nothing is stored
+    writes, asks or records through ctx, or yields           a task, created before that goes on
+    rejects or fails through ctx; returns nothing, or a job  a task
+    raises                                                   an error
+    does none of these                                       a task; the same call goes on in it
 
 The task has its id from the beginning, so nothing that the handler has read changes. A later run,
 after a crash or an answer, is as any other.

@@ -1,10 +1,12 @@
 """Claims of a process, as the store has them, compared with the runs that are here.
 
-the store has …                          and here is …       then
-a claim                                  its run             nothing is to be done
-a claim                                  no run, twice       the claim is released: the answer to it was lost
-a claim                                  no run, a creation  nothing: the run may be about to begin
-no claim, or fewer writes than the run   its run             the run is lost: the store fell back, or another process has the task
+the store has …                         here is …           then
+a claim                                 its run             nothing is to be done
+a claim                                 no run, twice       the claim is released:
+                                                            the answer to it was lost
+a claim                                 no run, a creation  nothing: the run may be about to begin
+no claim, or fewer writes than the run  its run             the run is lost: the store fell back,
+                                                            or another process has the task
 """
 
 from __future__ import annotations

@@ -3,14 +3,15 @@
 One engine per process, for all agents and surfaces that share a store.
 
     async with Engine(store, Skills(Skill("echo", echo))) as engine:
-        accepted = await engine.start(scope, NewTask(…), caller)      committed; the handler runs
-        stored = await engine.wait_settled(accepted)                  it has ended, or waits for the caller
+        accepted = await engine.start(scope, NewTask(…), caller)  committed; the handler runs
+        stored = await engine.wait_settled(accepted)              it ended, or waits for the caller
 
 Every call is scoped: a task of another scope does not exist.
 
     cursor given?   a reader gets
     no              the task as a snapshot, then every later event
-    yes             every event after the cursor, also of a task that has ended; the snapshot instead where the log no longer has these events
+    yes             every event after the cursor, also of a task that has ended;
+                    the snapshot instead where the log no longer has these events
 
 A reader gets the terminal event exactly once and nothing after it, or an exception. Close a reader
 with ``contextlib.aclosing`` to end it early.
@@ -318,7 +319,8 @@ class Engine:
             if not created.done():
                 created.set_result(result)
             launch(result)
-        except Exception as error:  # noqa: BLE001  # the edge of a background task: the caller gets the error, unless it has gone
+        # The edge of a background task: the caller gets the error, unless it has gone.
+        except Exception as error:  # noqa: BLE001  # as said above
             if begun is not None:
                 begun.abort(error)
             if created.done():

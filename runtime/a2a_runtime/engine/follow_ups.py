@@ -1,8 +1,10 @@
 """Messages to an existing task.
 
     the task is …     the message is …
-    suspended         the answer to its question: recorded with the new state and its event in one commit; then the handler runs again
-    active            added to its history, where its handler takes it, if its skill accepts messages; else refused
+    suspended         the answer to its question: recorded with the new state and its event
+                      in one commit; then the handler runs again
+    active            added to its history, where its handler takes it,
+                      if its skill accepts messages; else refused
     ended             refused
 
 A message with an idempotency key is accepted once. A repetition returns the task in its present

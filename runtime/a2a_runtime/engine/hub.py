@@ -1,9 +1,11 @@
 """Event hub: the readers of tasks in one process, with one event buffer for each task that has a
 reader.
 
-    writer ── commit ──► hub.publish(key, result) ──► notifier.notify((key,)) ── ─ ► other processes: hub.on_notification(keys)
+    writer ── commit ──► hub.publish(key, result) ──► notifier.notify((key,)) ── ─ ┐
+                         hub.on_notification(keys) ◄ ─ ─ in other processes ─ ─ ─ ─┘
     reader ── hub.follow(key, cursor) ◄── event buffer, or the event log when the cursor is older
-    waiter ── hub.wait_for_run(key) ◄── the event with which the run here leaves its task: no buffer, no log
+    waiter ── hub.wait_for_run(key) ◄──── the event with which the run here leaves its task:
+                                          no buffer, no log
 
 The log is the only truth. Notifications may be lost, repeated or late, and each reader still gets
 every event once and in order.
@@ -260,8 +262,7 @@ class EventHub:
         in a state of ``until`` or ends it.
 
         ``mark`` is that of the event at the cursor. Messages of the client are left out unless the
-        reader wants them.
-        An unavailable store delays the reader; after the retry timeout it gets
+        reader wants them. An unavailable store delays the reader; after the retry timeout it gets
         ``StoreUnavailableError``, and can come back with its cursor.
         """
         buffer = self._acquire_buffer(key, cursor, mark)

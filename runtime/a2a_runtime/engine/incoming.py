@@ -4,8 +4,9 @@ The history of the task is their queue: it is durable, and every process appends
 from its first message on, so that a handler which runs again from the top gets the same messages in
 the same order; a cursor would lose those of the run that died.
 
-    process of the request      append to the history ─ commit ─► wake the run, or notify the other processes
-    process of the run          read what is new; without news look again after a second, because a notification may be lost
+    process of the request    append to the history ─ commit ─► wake the run, or notify the others
+    process of the run        read what is new; without news look again after a second,
+                              because a notification may be lost
 """
 
 from __future__ import annotations

@@ -78,7 +78,9 @@ class LoopWatch:
                 self._report(seen[0] if len(set(seen)) == 1 else None, thread_id)
 
     def _report(self, task: asyncio.Task[Any] | None, thread_id: int) -> None:
-        frame = sys._current_frames().get(thread_id)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - documented, for debuggers of deadlocks
+        # The function is documented, for debuggers of deadlocks.
+        frames = sys._current_frames()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        frame = frames.get(thread_id)
         place = "unknown" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
         run = None if task is None else _find_run(task)
         if run is None and _is_importing(frame):  # a start, which imports the app or a part of it

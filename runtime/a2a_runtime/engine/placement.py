@@ -2,7 +2,8 @@
 
     placement    a new run begins when …
     process      the process that has claimed the task calls the handler
-    workers      a worker fetches a job, which the transaction that made the task runnable has put into a queue
+    workers      a worker fetches a job, which the transaction that made the task runnable
+                 has put into a queue
 
 A task on workers is made runnable by its creation, an answer, a handover and a retry. Each of them
 puts one job into the queue of the skill, in the transaction of the change. The job carries only the

@@ -2,14 +2,17 @@
 
 the handler …                          the task …
 returns a value                        completed, with the value as its result
-returns a job                          working until the job is done, then as if the handler had returned or raised
+returns a job                          working until the job is done,
+                                       then as if the handler had returned or raised
 asks a question                        suspended; this run is over
 rejects, fails                         rejected, failed, with the handler's reason
-raises                                 failed, with a fixed text, or working until it is retried; the log has the traceback
+raises                                 failed, with a fixed text, or working until it is retried;
+                                       the log has the traceback
 is stopped: cancel requested           canceled
             timeout                    failed
-            shutdown                   released for another process, or failed where that is not possible
-cannot write for too long              handed over: its claim is released as soon as the store is back, and the handler runs again
+            shutdown                   released for another process, or failed if that is impossible
+cannot write for too long              handed over: its claim is released as soon as the store
+                                       is back, and the handler runs again
 ignores the stop request               the same, without the handler: see ``TaskRun.abandon``
 is replaced by another run             unchanged: the other run decides
 """
@@ -283,7 +286,8 @@ class TaskRun:
                     self.context.task_id,
                     self.skill.id,
                 )
-        except Exception as error:  # noqa: BLE001 - the edge of a background task: exceptions of the handler, and of the store about its result
+        # Exceptions of the handler, and of the store about its result.
+        except Exception as error:  # noqa: BLE001 - the edge of a background task
             log_failure(
                 log,
                 "handler failed: task %s, skill %s",
@@ -498,22 +502,22 @@ async def call_handler(
     """Call a handler of any kind and return its result; each value that it yields goes to
     ``on_chunk``.
     """
-    handler: Callable[[Context], object] = skill.handler  # type: ignore[assignment]  # one that replies with a message takes a plain Context
+    # A handler that replies with a message takes a plain Context.
+    handler: Callable[[Context], object] = skill.handler  # type: ignore[assignment]  # as said
     try:
-        result = (
-            await run_in_thread(handler, context)
-            if skill.handler_kind is HandlerKind.THREAD
-            else handler(context)
-        )
+        if skill.handler_kind is HandlerKind.THREAD:
+            result = await run_in_thread(handler, context)
+        else:
+            result = handler(context)
         if skill.handler_kind is not HandlerKind.ASYNC and isinstance(result, AsyncGenerator):
             async with aclosing(result) as values:
                 async for value in values:
                     await on_chunk(value)
-            return None
-        if isinstance(result, CoroutineType) or inspect.isawaitable(result):
-            return await result
-        return result
+            result = None
+        elif isinstance(result, CoroutineType) or inspect.isawaitable(result):
+            result = await result
     except BaseExceptionGroup as group:  # a signal was raised within a task group of the handler
         raise find_signal(group) or RuntimeError("a task group of the handler failed") from group
     except SystemExit as error:  # a handler must not end the process
         raise RuntimeError("the handler raised SystemExit") from error
+    return result

@@ -2,9 +2,10 @@
 
 The runner has one asyncio task for each task that runs here, and three background loops:
 
-    renew lease       renews the lease of the process and applies cancellations that other processes have accepted; a notification triggers it at once
+    renew lease       renews the lease of the process and applies cancellations
+                      that other processes have accepted; a notification triggers it at once
     claim orphans     claims active tasks that no live process runs, and runs them again
-    check deadlines   stops handlers after their timeout, and abandons those that ignore a stop request
+    check deadlines   stops handlers after their timeout, and abandons those that ignore it
 
 A thread watches that the event loop does not stand still (``loop_watch``).
 
@@ -14,8 +15,10 @@ does no harm: another process claims the task, and the writes of the first one a
 Workers run the skills that are placed on them (``placement``). The same runner serves both sides:
 
     on a worker       ``run`` is called for each job of the queue; there are no orphans to claim
-    elsewhere         claims only what it may run itself; an orphan that belongs on a worker gets a job, a task that is canceled before a worker
-                      has fetched its job is ended here, and tasks of skills that came back from the workers become orphans
+    elsewhere         claims only what it may run itself; an orphan that belongs on a worker
+                      gets a job, a task that is canceled before a worker has fetched its job
+                      is ended here, and tasks of skills that came back from the workers
+                      become orphans
 """
 
 from __future__ import annotations

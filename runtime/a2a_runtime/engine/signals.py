@@ -3,7 +3,7 @@
 They are no ``Exception``: ``except Exception`` in a handler must not swallow them.
 
     RunStopped         the writes of this run are refused from now on
-     ├─ TaskSuspended  the question is recorded; the handler runs again from the top when the answer comes
+     ├─ TaskSuspended  the question is recorded; with the answer the handler runs from the top again
      └─ TaskEnded      the handler has decided the outcome of its task
 """
 

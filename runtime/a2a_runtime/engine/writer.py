@@ -69,10 +69,8 @@ class TaskWriter:
     """Writer of one run.
 
     Its writes have numbers, and the store takes each number once, after the one before. So a write
-    whose answer is lost is sent again
-    without harm, one that the database commits late lands once or not at all, and a database that
-    fell back to an earlier state refuses
-    the next write.
+    whose answer is lost is sent again without harm, one that the database commits late lands once
+    or not at all, and a database that fell back to an earlier state refuses the next write.
 
     It closes exactly once: when the task is suspended, finished or released, or when the store
     reports another run. From then on every write raises ``RunStopped``, also for a handler that

@@ -22,8 +22,8 @@ Rules for every implementation:
 - A change of state of a terminal task raises ``TaskTerminalError``. Messages, artifacts and
   metadata may still be appended to it, without an event.
 - The ``seq`` numbers of a task's events are contiguous from 1, in commit order. The last one
-  belongs to the terminal state. They are its generations:
-  each change that a client can see is one event. Replay records, claims and metadata alone are no such changes.
+  belongs to the terminal state. They are its generations: each change that a client can see is one
+  event. Replay records, claims and metadata alone are no such changes.
 - A message to an active task is an event of its own (``LoggedEvent.is_message``); one that changes
   the state is part of that event.
 - Creating a task appends event 1: the task itself as a snapshot, which the protocol wants first in
@@ -33,22 +33,21 @@ Rules for every implementation:
 - Every call is scoped, or uses a key, which never leaves the process. A task of another scope does
   not exist for the caller.
 - One run at a time may write: a change with an ``epoch`` raises ``FencedError`` unless that run is
-  the latest and still under way. A run ends when
-  another one is claimed, when it releases the task, and when the task ends.
+  the latest and still under way. A run ends when another one is claimed, when it releases the task,
+  and when the task ends.
 - The writes of a run have numbers, from 1. A number that the store has is done: nothing is written
-  again. The next number is written. Any other one
-  raises ``LostWritesError``: the store fell back to an earlier state. So a write that the database commits late lands once or not at all.
+  again. The next number is written. Any other one raises ``LostWritesError``: the store fell back
+  to an earlier state. So a write that the database commits late lands once or not at all.
 - A process never claims a task that it holds itself: its lease may have run out on a clock, but not
   in its hands.
 - A suspended task whose cancellation is requested is an orphan. The process that claims it ends it;
   no accepted cancellation is forgotten.
 - A creation or a claim whose caller was cancelled, or whose answer was lost, may have been
-  committed, now or a little later. Only the database knows:
-  then a task is claimed by a process that does not run it. ``renew_lease`` returns what a process has claimed, so that it finds such tasks, and
-  ``release_claims`` makes them orphans. No store keeps a list of doubtful calls.
+  committed, now or a little later. Only the database knows: then a task is claimed by a process
+  that does not run it. ``renew_lease`` returns what a process has claimed, so that it finds such
+  tasks, and ``release_claims`` makes them orphans. No store keeps a list of doubtful calls.
 - A wire id belongs to one task at a time. A client may use its own id again some time after the
-  task ended; then the old task is found only by its
-  key.
+  task ended; then the old task is found only by its key.
 """
 
 from __future__ import annotations
@@ -203,8 +202,7 @@ class ContextStore(Protocol):
         """Replace the data of a conversation, which then is also that of a skill.
 
         Raises ``TypeError`` for data that is no JSON object. Raises ``PermissionDeniedError`` if a
-        hidden skill has written
-        to it: what the writer has not read must not be lost.
+        hidden skill has written to it: what the writer has not read must not be lost.
         """
         ...
 
@@ -277,9 +275,8 @@ class RunStore(Protocol):
         process.
 
         A process never gets what it has claimed already, however late it renews its lease: it runs
-        that task, or releases the claim.
-        A claim on a task that its last process has not released counts as a crash, unless the event
-        loop of that process stood still in another task.
+        that task, or releases the claim. A claim on a task that its last process has not released
+        counts as a crash, unless the event loop of that process stood still in another task.
         """
         ...
 

@@ -297,9 +297,9 @@ def build_new_rows(new: NewTask, key: str, generator: IdGenerator, at: int) -> N
 
 def build_change_rows(change: TaskChange, ids: bytes, at: int) -> ChangeRows:
     """Build the rows of a change; ``ids`` are those of the task, joined."""
-    writes = (
-        change.chunks if change.is_batch or len(change.chunks) < 2 else _merge_writes(change.chunks)  # noqa: PLR2004 - nothing to merge
-    )
+    writes = change.chunks
+    if len(writes) > 1 and not change.is_batch:
+        writes = _merge_writes(writes)
     encoded: list[tuple[ChunkWrite, bytes]] = []
     chunks: list[ChunkRow] = []
     for write in writes:

@@ -63,7 +63,7 @@ def create_store(
             return SqliteStore(Path(unquote(parts.path[1:])), options, attach=attach)
         case "postgresql" | "postgres" if parts.netloc or parts.query:
             with explain_missing("store"):
-                from a2a_runtime.features.postgres import PostgresStore  # noqa: PLC0415 - an extra: the driver is loaded only if it is needed
+                from a2a_runtime.features.postgres import PostgresStore  # noqa: PLC0415 - an extra
 
             return PostgresStore(url, options)
         case _:

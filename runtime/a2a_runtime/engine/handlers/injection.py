@@ -29,6 +29,8 @@ from a2a_runtime.engine.signals import TaskEnded, TaskSuspended, find_signal
 
 log = logging.getLogger(__name__)
 
+_YieldingHandler = Callable[..., AsyncGenerator[object, None]]
+
 
 class ProcessDependencies:
     """Dependencies of an agent, and the values of those that live as long as the process."""
@@ -156,7 +158,8 @@ class InjectedStream:
         names: Sequence[str],
         per_run: Sequence[Provider],
     ) -> None:
-        self._handler: Callable[..., AsyncGenerator[object, None]] = skill.handler  # type: ignore[assignment]  # the kind of the skill says so
+        # The kind of the skill says that its handler yields.
+        self._handler: _YieldingHandler = skill.handler  # type: ignore[assignment]  # as said above
         self._open = partial(RunDependencyValues, skill.id, process, names, per_run)
 
     async def __call__(self, context: Context) -> AsyncGenerator[object, None]:

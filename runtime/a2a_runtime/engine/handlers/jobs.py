@@ -243,7 +243,8 @@ async def poll_job(job: Job, last: JobProgress = _NO_PROGRESS) -> JobProgress:
             text if isinstance(text, str) and text else None,
             str(word).lower() in _CANCELED_STATUSES,
         )
-    except Exception as error:  # noqa: BLE001 - a foreign handle may raise anything, and a failed poll says nothing about the work
+    # A foreign handle may raise anything, and a failed poll says nothing about the work.
+    except Exception as error:  # noqa: BLE001 - as said above
         log.info("job poll failed: %s", error)
         return replace(last, text=None, error=str(error) or type(error).__name__)
 

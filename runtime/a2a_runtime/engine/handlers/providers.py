@@ -7,7 +7,7 @@ of handlers that take their values.
     provider                                          value
     async function, plain function                    what it returns
     async generator, generator                        what it yields; the rest runs at the end
-    context manager: a class, or a function of one    what it gives when it is entered; left at the end
+    context manager: a class, or a function of one    what it gives when entered; left at the end
 
 Providers take each other by parameter name. Those of a run may also take ``ctx``. There is no
 request: a task also runs after a restart, and in other processes, where there is none.
@@ -94,7 +94,9 @@ class Provider:
         elif inspect.isgenerator(made):
             made = contextmanager(partial(_pass, made))()
         if hasattr(type(made), "__aenter__"):
-            return self._check_entered(await stack.enter_async_context(made))  # type: ignore[arg-type]  # it has the methods of one
+            # It has the methods of an asynchronous one.
+            entered: object = await stack.enter_async_context(made)  # type: ignore[arg-type]  # so
+            return self._check_entered(entered)
         if _is_context(made):
             return self._check_entered(stack.enter_context(made))
         if inspect.isawaitable(made):

@@ -1,17 +1,22 @@
 """Conversion of the values that a handler returns or yields.
 
-value                    its parts                  returned by a task's handler       as a message   yielded
-str                      one text                   artifact "result"                  the message    chunk of "result"
-dict, list, number, bool one piece of JSON          artifact "result"                  the message    chunk of "result"
-model, dataclass, tuple  one piece of JSON          artifact "result"                  the message    chunk of "result"
-JSON_NULL                the JSON value null        artifact "result"                  the message    chunk of "result"
-bytes                    one file without a name    artifact "result"                  the message    chunk of "result"
-Part, list with Parts    itself, one for each       artifact "result"                  the message    chunk of "result"
-Artifact                 its own                    that artifact                      the message    that artifact, or more of it
-Message                  its own                    what the final status says         the message    what the status says
-LastChunk                those of its value         refused                            refused         as its value, with ``lastChunk``
-Job                      none                       the task goes on until it is done  refused        refused
-None                     none                       no result                          refused        refused
+value                       its parts
+str                         one text
+dict, list, number, bool    one piece of JSON
+model, dataclass, tuple     one piece of JSON
+JSON_NULL                   the JSON value null
+bytes                       one file without a name
+Part, list with Parts       itself, one for each
+Artifact, Message           its own
+LastChunk                   those of its value
+
+value        returned by a task's handler       as a message  yielded
+Artifact     that artifact                      the message   that artifact, or more of it
+Message      what the final status says         the message   what the status says
+LastChunk    refused                            refused       as its value, with ``lastChunk``
+Job          the task goes on until it is done  refused       refused
+None         no result                          refused       refused
+any other    artifact "result"                  the message   chunk of "result"
 
 Models, dataclasses, dates, sets and whatever else Pydantic can serialize may also stand inside
 lists and objects; a model is serialized under its JSON names.

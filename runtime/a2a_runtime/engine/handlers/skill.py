@@ -2,10 +2,11 @@
 
 A handler takes its context, then the dependencies of its agent by name, and is one of these:
 
-    async def handler(ctx): return result       the value is the result of the task
-    async def handler(ctx): yield chunk         each value is a chunk of the result, or a status message
-    def handler(ctx): return result             runs in a thread of its own; ``ctx.block_on(…)`` runs coroutines
-    def handler(ctx): yield chunk               the same, as a stream
+    async def handler(ctx): return result    the value is the result of the task
+    async def handler(ctx): yield chunk      each value is a chunk of the result, or a status text
+    def handler(ctx): return result          runs in a thread of its own;
+                                             ``ctx.block_on(…)`` runs coroutines
+    def handler(ctx): yield chunk            the same, as a stream
 """
 
 from __future__ import annotations
@@ -52,14 +53,12 @@ class Skill:
     """Skill of an agent: its handler and the options of its runs.
 
     ``timeout`` is the limit of one run in seconds. ``restartable`` allows a new run after a crash,
-    at most ``max_restarts`` times, because a handler
-    may crash its process each time. Handovers do not count, nor the end of a lease because another
-    task blocked the event loop. With
+    at most ``max_restarts`` times, because a handler may crash its process each time. Handovers do
+    not count, nor the end of a lease because another task blocked the event loop. With
     ``expose_errors`` callers read the texts of exceptions, and results that are no JSON as text.
-    Without ``can_ask`` the skill is called in dialects
-    that have no way to answer a question. With ``accepts_messages`` the handler takes messages
-    while it runs (``ctx.incoming``).
-    ``runs_on`` is ``None`` for the placement of the settings; ``worker`` applies on workers only.
+    Without ``can_ask`` the skill is called in dialects that have no way to answer a question. With
+    ``accepts_messages`` the handler takes messages while it runs (``ctx.incoming``). ``runs_on`` is
+    ``None`` for the placement of the settings; ``worker`` applies on workers only.
     """
 
     id: str

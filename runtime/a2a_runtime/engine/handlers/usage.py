@@ -1,7 +1,8 @@
 """Consumption of a task: tokens and cost as its handlers report them, summed over all of its runs.
 
-    ctx.usage(input_tokens=900, output_tokens=120, cost=0.004)        any number of times
-    task.metadata["urn:a2a-gen:ext:usage:1"]                          the sum, written with the next change of the task
+    ctx.usage(input_tokens=900, output_tokens=120, cost=0.004)    any number of times
+    task.metadata["urn:a2a-gen:ext:usage:1"]                      the sum, written with the task's
+                                                                  next change
 
 A run that is repeated after a crash has consumed again, so it counts again; what ``ctx.once`` has
 recorded is not called again, and counts once.
@@ -58,10 +59,10 @@ class UsageReport(NamedTuple):
 
 def read_usage(metadata: Mapping[str, object] | None) -> Usage | None:
     """Read the consumption in the metadata of a task, or of a message; ``None`` without one."""
-    try:
-        if metadata and USAGE in metadata:
-            return Usage.model_validate(metadata[USAGE])
+    if not metadata or USAGE not in metadata:
         return None
+    try:
+        return Usage.model_validate(metadata[USAGE])
     except ValidationError:
         return None
 

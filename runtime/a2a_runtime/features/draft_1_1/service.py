@@ -1,8 +1,10 @@
 """Operations of versions that number the changes of a task: the canonical ones, whose results get
 generations and timelines from the log.
 
-GetTask with currentGeneration     waits like a reader of the task's events: one future, woken by the event hub
-SendMessage, ifGenerationMatch     checked with the version of the task, which the store compares in the write itself
+GetTask with currentGeneration     waits like a reader of the task's events:
+                                   one future, woken by the event hub
+SendMessage, ifGenerationMatch     checked with the version of the task,
+                                   which the store compares in the write itself
 results and events                 read once from the log, up to the event that they show
 """
 

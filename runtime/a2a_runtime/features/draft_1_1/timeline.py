@@ -4,12 +4,12 @@ read from its log. Pure.
 The log has what the protocol calls generations: the number of an event is the generation of the
 task after it.
 
-    event of the log              in the timeline                     on the wire
-    1, the task                   first message, first status         the task
-    a status                      the status, after the message that  the status, with its generation
-                                  it answers, if there is one
-    a message of the client       the message                         the status at that time, with its generation
-    an artifact, or a chunk       nothing; a span of the artifact     the artifact, with its generation and its span
+    event of the log         in the timeline                    on the wire, with its generation
+    1, the task              first message, first status        the task, without one
+    a status                 the status, after the message      the status
+                             that it answers, if there is one
+    a message of the client  the message                        the status at that time
+    an artifact, or a chunk  nothing; a span of the artifact    the artifact, also with its span
 """
 
 from __future__ import annotations

@@ -2,13 +2,17 @@
 
     server         grpc.aio with its options, start and graceful stop
     certificates   TLS, with files that may change while the server runs
-    calls          the methods of the contract: a call becomes a request of the ``Dispatcher``, its result or its events become messages
-    request        a call as an ``HttpRequest``: metadata as headers, the peer as the client; its error as a status
+    calls          the methods of the contract: a call becomes a request of the ``Dispatcher``,
+                   its result or its events become messages
+    request        a call as an ``HttpRequest``: metadata as headers, the peer as the client;
+                   its error as a status
     services       health and reflection
 
-    call ──► CallRequest ──► Dispatcher.run ──► admit ──► message ──► JSON of the dialect ──► binding ──► invoke, open_stream ──► messages
-                                  │
-                                  └── any error ──► CallRequest.failure ──► google.rpc.Status in the trailing metadata
+    call ─► CallRequest ─► Dispatcher.run ─► admit ─► message ─► JSON of the dialect ─► binding ─┐
+                                │                                                                │
+                                │                            messages ◄─ invoke, open_stream ◄───┘
+                                └── any error ──► CallRequest.failure
+                                                  ──► google.rpc.Status in the trailing metadata
 
 Gate, limits, rates, versions, extensions, idempotency, cursors, errors and audit are those of HTTP,
 because a call passes the same steps. What HTTP has and gRPC has not: CORS and cards. The client is

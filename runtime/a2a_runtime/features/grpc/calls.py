@@ -3,9 +3,12 @@
 
 What ends a call early:
 
-    the caller cancels it, or its deadline passes    gRPC cancels the asyncio task of the call; the task of the agent goes on
-    the credentials of a stream's reader expire      UNAUTHENTICATED; the reader continues after its last event with new ones
-    the server stops                                 streams end with UNAVAILABLE at once, other calls after the grace
+    the caller cancels it, or its deadline passes    gRPC cancels the asyncio task of the call;
+                                                     the task of the agent goes on
+    the credentials of a stream's reader expire      UNAUTHENTICATED; with new ones the reader
+                                                     continues after its last event
+    the server stops                                 streams end with UNAVAILABLE at once,
+                                                     other calls after the grace
 """
 
 from __future__ import annotations
@@ -53,7 +56,8 @@ from a2a_runtime.http.errors import (
     to_validation_error,
 )
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
 # The stubs of grpcio leave the types of messages open.
 
 log = logging.getLogger(__name__)
@@ -83,7 +87,8 @@ class CallEndpoint(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic
         """The full names of the services."""
         self._handlers = {path: self._build_handler(each) for path, each in methods.items()}
 
-    def service(self, handler_call_details: grpc.HandlerCallDetails) -> Any:  # noqa: ANN401 - a handler of any types
+    # A handler of any types.
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> Any:  # noqa: ANN401 - so
         """Find the handler of a method; ``None`` for an unknown one."""
         return self._handlers.get(handler_call_details.method)
 
@@ -198,7 +203,8 @@ class UnknownMethods(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # as ab
     def __init__(self, dispatcher: Dispatcher, services: Sequence[str]) -> None:
         self._dispatcher, self._services = dispatcher, ", ".join(services)
 
-    def service(self, handler_call_details: grpc.HandlerCallDetails) -> Any:  # noqa: ANN401 - as above
+    # A handler of any types.
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> Any:  # noqa: ANN401 - so
         """Return the handler of a method that no other one serves; it takes calls of any kind."""
         return grpc.stream_stream_rpc_method_handler(
             partial(self._refuse, handler_call_details.method)
@@ -242,7 +248,8 @@ def _parse(method: Method, data: bytes, *, is_doubled: bool) -> WireModel:
     if is_doubled:
         body = decode_once(body)
     try:
-        return binding.parse(binding.request.model_validate_json(body))  # type: ignore[no-any-return]  # of the types of the binding
+        request = binding.request.model_validate_json(body)
+        return binding.parse(request)  # type: ignore[no-any-return]  # of the types of the binding
     except ValidationError as error:
         refusal = to_validation_error(error, binding.request)
         refusal.fields = collect_field_errors(binding, from_json(body), tuple(refusal.fields))

@@ -17,7 +17,8 @@ import grpc
 from a2a_runtime.errors import ListenError
 from a2a_runtime.features.grpc.options import GrpcOptions
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
 # The stubs of grpcio leave the types of credentials open.
 
 log = logging.getLogger(__name__)
@@ -40,8 +41,10 @@ class CertificateFiles:
         self._versions = self._stat()
         needs_certificates = self._authorities is not None
         return grpc.dynamic_ssl_server_credentials(
-            self._read(), self._read_again, needs_certificates
-        )  # type: ignore[arg-type]  # it may be None
+            self._read(),
+            self._read_again,  # type: ignore[arg-type]  # it may be None
+            needs_certificates,
+        )
 
     def _read_again(self) -> grpc.ServerCertificateConfiguration | None:
         """Read the files if they have changed since they were read last; ``None`` keeps the

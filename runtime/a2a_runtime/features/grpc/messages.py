@@ -103,7 +103,10 @@ def message_pool(dialect: str = "") -> DescriptorPool:
 
 def _build_grpc_files() -> Iterator[FileDescriptorProto]:
     """Build the files of ``_GRPC_FILES``; all of their fields have presence, as in proto2."""
-    from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto  # noqa: PLC0415 - an extra
+    from google.protobuf.descriptor_pb2 import (  # noqa: PLC0415 - an extra
+        FieldDescriptorProto,
+        FileDescriptorProto,
+    )
 
     scalars = {
         "string": FieldDescriptorProto.TYPE_STRING,
@@ -143,7 +146,8 @@ def parse_message(codec: Codec, data: bytes) -> bytes:
     return read_message(codec, decode_message(codec.name, data, codec.pool))
 
 
-def decode_message(name: str, data: bytes, pool: str = "") -> Any:  # noqa: ANN401 - classes of messages are made at run time
+# Classes of messages are made at run time, so they have no type.
+def decode_message(name: str, data: bytes, pool: str = "") -> Any:  # noqa: ANN401 - as above
     """Decode the wire format of a message by its full name."""
     from google.protobuf.message import DecodeError  # noqa: PLC0415 - an extra
 

@@ -2,7 +2,7 @@
 address on cards.
 
     Surface(agent, grpc=GrpcOptions("127.0.0.1:50051"))
-    A2APlugin(agent, gate=…, grpc="127.0.0.1:50051")            the same, for the only surface of an app
+    A2APlugin(agent, gate=…, grpc="127.0.0.1:50051")     the same, for the only surface of an app
 
 A port belongs to one surface: requests of 0.3 name no agent, and the tenant of 1.0 is that of the
 caller. Both versions are served on it.
@@ -33,7 +33,8 @@ _ADDRESS = re.compile(
     r"(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})|unix:(/[^\s]+)"
 )
 _PUBLIC_ADDRESS = re.compile(
-    r"((?P<scheme>https?)://)?(?P<address>([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}|unix:/[^\s]+)"
+    r"((?P<scheme>https?)://)?"
+    r"(?P<address>([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}|unix:/[^\s]+)"
 )
 _ANY_HOST = frozenset(("0.0.0.0", "[::]"))  # noqa: S104 - recognized, not bound
 _MAX_PORT = 65_535

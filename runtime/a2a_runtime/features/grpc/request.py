@@ -18,7 +18,8 @@ from a2a_runtime.http.asgi import Header, HttpRequest, Interrupt
 from a2a_runtime.http.errors import ErrorStatus
 from a2a_runtime.service.context import ProtocolBinding
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
 # The stubs of grpcio leave the types of messages open.
 
 _IP_PEER = re.compile(r"ipv[46]:\[?(?P<host>[^\]]*?)\]?:(?P<port>\d+)")
@@ -173,7 +174,8 @@ def _read_certificate_name(auth_context: Mapping[str, Iterable[bytes]]) -> str |
     encoded = auth_context.get("x509_pem_cert")
     if not encoded:
         return None
-    from cryptography.x509 import load_pem_x509_certificate  # noqa: PLC0415 - an extra, needed only for client certificates
+    # An extra, which only client certificates need.
+    from cryptography.x509 import load_pem_x509_certificate  # noqa: PLC0415 - as above
 
     return load_pem_x509_certificate(next(iter(encoded))).subject.rfc4514_string()
 

@@ -19,7 +19,8 @@ from a2a_runtime.features.grpc.options import GrpcOptions
 from a2a_runtime.features.grpc.services import HealthService, ReflectionService
 from a2a_runtime.http.dispatcher import Dispatcher
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
 # The stubs of grpcio leave the types of messages open.
 
 log = logging.getLogger(__name__)

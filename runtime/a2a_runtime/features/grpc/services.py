@@ -1,8 +1,10 @@
 """Health and reflection, for orchestrators and tools: two services that every gRPC server may have,
 without a package of their own.
 
-grpc.health.v1.Health                        Check, Watch: of a service by its full name, or of the server by the empty one
-grpc.reflection.v1 (and v1alpha)             ServerReflectionInfo: the services, and the files that describe them
+grpc.health.v1.Health               Check, Watch: of a service by its full name,
+                                    or of the server by the empty one
+grpc.reflection.v1 (and v1alpha)    ServerReflectionInfo: the services,
+                                    and the files that describe them
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ from a2a_runtime.features.grpc.messages import (
 )
 from a2a_runtime.features.grpc.request import find_address
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
 # The stubs of grpcio leave the types of messages open.
 
 _HEALTH = "grpc.health.v1"
@@ -51,7 +54,8 @@ class MethodTable(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic 
     def __init__(self, handlers: Mapping[str, Any]) -> None:
         self._handlers = handlers
 
-    def service(self, handler_call_details: grpc.HandlerCallDetails) -> Any:  # noqa: ANN401 - a handler of any types
+    # A handler of any types.
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> Any:  # noqa: ANN401 - so
         """Find the handler of a method; ``None`` for an unknown one."""
         return self._handlers.get(handler_call_details.method)
 
@@ -154,7 +158,8 @@ class ReflectionService(MethodTable):
         finally:
             self._streams.leave(address)
 
-    def _answer(self, request: Any) -> Mapping[str, object]:  # noqa: ANN401 - classes of messages are made at run time
+    # Classes of messages are made at run time, so they have no type.
+    def _answer(self, request: Any) -> Mapping[str, object]:  # noqa: ANN401 - as above
         pool = message_pool()
         try:
             if request.HasField("list_services"):

@@ -1,7 +1,10 @@
 """Card signatures (section 8.4): detached JWS over the canonical form of an agent card.
 
     signatures = CardSigner([SigningKey.from_file(Path("card.pem"))]).sign(card_as_json, dialect)
-    card = await verify_card(card_as_json, TrustStore(keys))     the signed members only; or UnsignedCardError, InvalidSignatureError
+    card = await verify_card(card_as_json, TrustStore(keys))
+
+``verify_card`` returns the signed members only, or raises ``UnsignedCardError`` or
+``InvalidSignatureError``.
 
 A card with empty members has two canonical forms in use: the one of the protocol, and one without
 empty members at any depth. Each key signs both, so that verifiers of either kind find a signature;
@@ -87,14 +90,13 @@ class TrustStore:
         if algorithm not in ALGORITHMS or not isinstance(key_id, str) or "crit" in header:
             return None
         for keys in (self.keys, (self.keys_by_url or {}).get(str(url))):
-            if keys is not None:
-                try:
-                    key = keys.find(key_id, str(algorithm))
-                    if isawaitable(key):
-                        return await key
-                    return key
-                except InvalidCredentialsError:
-                    continue
+            if keys is None:
+                continue
+            try:
+                key = keys.find(key_id, str(algorithm))
+                return await key if isawaitable(key) else key
+            except InvalidCredentialsError:
+                continue
         return None
 
 
@@ -171,7 +173,8 @@ def parse_header(signature: object) -> dict[str, object] | None:
 def _is_signature_of(signature: object, payload: bytes, key: PyJWK) -> bool:
     if not is_json_object(signature):
         return False
-    token = f"{signature.get('protected')}.{base64url_encode(payload).decode()}.{signature.get('signature')}"
+    encoded = base64url_encode(payload).decode()
+    token = f"{signature.get('protected')}.{encoded}.{signature.get('signature')}"
     try:
         _JWS.decode(token, key, algorithms=[key.algorithm_name])
     except (PyJWTError, ValueError):
@@ -180,9 +183,9 @@ def _is_signature_of(signature: object, payload: bytes, key: PyJWK) -> bool:
 
 
 # The signed members of a card (section 8.4.1), by the schema of the contract. Pure.
-#     required                                        always, also if empty
-#     optional in proto, or an object of its own      if given, also if empty
-#     every other member                              unless it has its default: "", 0, false, [], {}
+#     required                                    always, also if empty
+#     optional in proto, or an object of its own  if given, also if empty
+#     every other member                          unless it has its default: "", 0, false, [], {}
 # Signatures and members that the schema does not know are not signed.
 
 

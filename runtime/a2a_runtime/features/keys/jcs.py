@@ -43,8 +43,11 @@ def _serialize(value: object, depth: int) -> str:
     if is_json_array(value):
         return f"[{','.join([_serialize(each, depth + 1) for each in value])}]"
     if is_json_object(value):
-        members = sorted(value.items(), key=lambda member: member[0].encode("utf-16-be"))
-        return f"{{{','.join([f'{_serialize(name, depth)}:{_serialize(each, depth + 1)}' for name, each in members])}}}"
+        names = sorted(value, key=lambda name: name.encode("utf-16-be"))
+        members = [
+            f"{_serialize(name, depth)}:{_serialize(value[name], depth + 1)}" for name in names
+        ]
+        return f"{{{','.join(members)}}}"
     raise CanonicalizationError(f"{type(value).__name__} is not JSON")
 
 

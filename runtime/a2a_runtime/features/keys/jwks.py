@@ -1,8 +1,10 @@
 """Keys that an issuer publishes over HTTP, with a cache.
 
     younger than 5 minutes    the cached keys are used; no request waits
-    older                     the keys are fetched again; if that fails, the cached ones are used for up to an hour
-    unknown key id            the keys are fetched again, at most every 10 seconds: any client can invent key ids
+    older                     the keys are fetched again; if that fails,
+                              the cached ones are used for up to an hour
+    unknown key id            the keys are fetched again, at most every 10 seconds:
+                              any client can invent key ids
 
 Concurrent refreshes share one request.
 """

@@ -1,8 +1,11 @@
 """JSON Web Tokens: bearer tokens that an issuer signs.
 
-    JwtAuthenticator(JwksKeys("https://id.example/keys"), JwtValidation("https://id.example", "my-agent", ("RS256",)))
-    JwtAuthenticator(OidcKeys("https://id.example"), JwtValidation("https://id.example", "my-agent"))
-    JwtAuthenticator(keys_from_secret(os.environ["TOKEN_SECRET"]), JwtValidation("my-issuer", "my-agent"))
+    validation = JwtValidation("https://id.example", "my-agent", ("RS256",))
+    JwtAuthenticator(JwksKeys("https://id.example/keys"), validation)
+    JwtAuthenticator(OidcKeys("https://id.example"), validation)
+
+    own_tokens = JwtValidation("my-issuer", "my-agent")
+    JwtAuthenticator(keys_from_secret(os.environ["TOKEN_SECRET"]), own_tokens)
 
 Every request verifies its token; no result is cached. An expired token, or one whose key was
 revoked, is rejected.

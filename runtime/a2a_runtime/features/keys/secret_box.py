@@ -1,6 +1,7 @@
 """Encryption of the secrets that a store keeps, so that a copy of the database reveals none.
 
-    box = SecretBox([key])                  32 random bytes each; the first key encrypts, all of them decrypt: that is how keys are rotated
+    box = SecretBox([key])    32 random bytes each; the first key encrypts, all of them decrypt:
+                              that is how keys are rotated
     text = box.encrypt("hunter2", "the credentials of a webhook")
     box.decrypt(text, "the credentials of a webhook")
 

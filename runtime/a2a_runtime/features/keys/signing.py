@@ -1,7 +1,7 @@
 """Private keys that an agent signs with: each has an id and exactly one algorithm.
 
     SigningKey.from_file(Path("card.pem"), key_id="2026-1", jku="https://agent.example/keys.json")
-    SigningKey.from_pem(os.environ["CARD_KEY"])            the default id is the thumbprint of the key (RFC 7638)
+    SigningKey.from_pem(os.environ["CARD_KEY"])    the default id is its thumbprint (RFC 7638)
 
 EC P-256 signs with ES256, Ed25519 with EdDSA, RSA from 2048 bits with RS256.
 """
@@ -146,9 +146,11 @@ def build_jwks(keys: Iterable[SigningKey]) -> bytes:
 
 def _require_usable(key: object) -> PrivateKey:
     if isinstance(key, EllipticCurvePrivateKey) and not isinstance(key.curve, SECP256R1):
-        raise ValueError(f"the curve is {key.curve.name}; use P-256, which ES256 needs")  # noqa: TRY004 - an error of the file, not of the program
+        text = f"the curve is {key.curve.name}; use P-256, which ES256 needs"
+        raise ValueError(text)  # noqa: TRY004 - an error of the file, not of the program
     if isinstance(key, RSAPrivateKey) and key.key_size < _MIN_RSA_BITS:
         raise ValueError(f"the RSA key has {key.key_size} bits; use at least {_MIN_RSA_BITS}")
     if not isinstance(key, PrivateKey):
-        raise ValueError(f"{type(key).__name__} cannot sign cards; use EC P-256, Ed25519 or RSA")  # noqa: TRY004 - an error of the file, not of the program
+        text = f"{type(key).__name__} cannot sign cards; use EC P-256, Ed25519 or RSA"
+        raise ValueError(text)  # noqa: TRY004 - as above
     return key

@@ -1,9 +1,11 @@
 """Signatures of webhook notifications: they prove the sender, and that nothing was changed.
 
-    Content-Digest: sha-256=:…:                     of the body (RFC 9530)
-    Webhook-Signature: a JWT                        iss  the agent          aud  the webhook, without its query
-                                                    iat, exp  five minutes  jti  the Webhook-Id
-                                                    digest  the same as in the header
+    Content-Digest: sha-256=:…:     of the body (RFC 9530)
+    Webhook-Signature: a JWT        iss       the agent
+                                    aud       the webhook, without its query
+                                    iat, exp  five minutes
+                                    jti       the Webhook-Id
+                                    digest    the same as in the header
 
 The agent publishes its keys; receivers verify all of it with ``a2a_runtime.features.push.verify``.
 """

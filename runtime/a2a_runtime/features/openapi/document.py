@@ -54,7 +54,8 @@ def extend_openapi(app: Litestar, surfaces: Sequence[Surface]) -> None:
     if app.openapi_config is None:
         return
     plugin: Any = app.plugins.get(OpenAPIPlugin)
-    plugin._openapi = plugin._openapi_schema = None  # noqa: SLF001 - what a source had offered before is in it
+    # The document that the plugin keeps has what a source had offered before.
+    plugin._openapi = plugin._openapi_schema = None  # noqa: SLF001
     document: Any = (
         app.openapi_schema
     )  # its classes know no paths that are plain JSON, but serialize them unchanged

@@ -19,15 +19,19 @@ from a2a_runtime.agent import Agent
 from a2a_runtime.features.openapi.document import select_documented
 from a2a_runtime.surface import Surface
 
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
 # Litestar's own types leave the parameters of its requests open.
 
 _STYLE = (
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 "
-    "1rem;color-scheme:light dark}"
-    "summary{cursor:pointer}code{font-size:.95em}details{border-top:1px solid "
-    "#8884;padding:.4rem 0}table{border-spacing:0 .2rem}"
-    "td{padding-right:1rem;vertical-align:top}.method{display:inline-block;min-width:4.5rem;font-weight:600}"
+    "body{font:16px/1.5 system-ui,sans-serif;"
+    "max-width:60rem;margin:2rem auto;padding:0 1rem;color-scheme:light dark}"
+    "summary{cursor:pointer}"
+    "code{font-size:.95em}"
+    "details{border-top:1px solid #8884;padding:.4rem 0}"
+    "table{border-spacing:0 .2rem}"
+    "td{padding-right:1rem;vertical-align:top}"
+    ".method{display:inline-block;min-width:4.5rem;font-weight:600}"
 )
 _METHODS = ("get", "post", "put", "patch", "delete")
 
@@ -69,8 +73,9 @@ def build_page(document: Mapping[str, Any], document_url: str) -> str:
     info = document["info"]
     title = f"{escape(info['title'])} {escape(info['version'])}"
     head = (
-        '<meta charset="utf-8"><meta name="viewport" '
-        f'content="width=device-width"><title>{title}</title><style>{_STYLE}</style>'
+        '<meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>{title}</title><style>{_STYLE}</style>"
     )
     paragraphs = "".join(
         f"<p>{escape(each)}</p>"
@@ -82,8 +87,8 @@ def build_page(document: Mapping[str, Any], document_url: str) -> str:
     body = "".join(_build_operations(document.get("paths") or {}))
     link = f'<p><a href="{escape(document_url)}">OpenAPI document</a></p>'
     return (
-        f"<!doctype html><html "
-        f'lang="en"><head>{head}</head><body><h1>{title}</h1>{paragraphs}{link}{body}<h2>Types</h2>{types}</body></html>'
+        f'<!doctype html><html lang="en"><head>{head}</head>'
+        f"<body><h1>{title}</h1>{paragraphs}{link}{body}<h2>Types</h2>{types}</body></html>"
     )
 
 

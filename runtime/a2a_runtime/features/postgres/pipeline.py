@@ -1,15 +1,18 @@
 """Statement pipelines: one statement for many callers, in one round trip and one commit under load.
 
-    free   a caller runs its statement at once, unless others come in the same turn of the loop: a single caller pays nothing
-    busy   callers queue; when the pipeline becomes free, up to half of those that wait for the same statement, or sixteen, are sent together and
-           committed as a whole. While the server works for some callers, this process works for the others: all in one batch would wait in turns.
-    stuck  behind a row that another transaction holds, an extra pipeline starts beside it, so that other callers go on
+    free   a caller runs its statement at once, unless others come in the same turn of the loop:
+           a single caller pays nothing
+    busy   callers queue; when the pipeline becomes free, up to half of those that wait for the
+           same statement, or sixteen, are sent together and committed as a whole. While the
+           server works for some callers, this process works for the others: all in one batch
+           would wait in turns.
+    stuck  behind a row that another transaction holds, an extra pipeline starts beside it,
+           so that other callers go on
 
 So the load decides the size of a batch, with one text of SQL. Arrays and ``unnest`` instead gave a
-tenth more at 64 callers and nothing at 16, for a
-second text of every statement (measured). Each kind of call has its own pipeline, so the server
-works on one while another waits for the disk.
-A writing pipeline sends only one batch at a time: two batches of changes could each hold a row that
+tenth more at 64 callers and nothing at 16, for a second text of every statement (measured). Each
+kind of call has its own pipeline, so the server works on one while another waits for the disk. A
+writing pipeline sends only one batch at a time: two batches of changes could each hold a row that
 the other one needs.
 
 A batch that fails (deadlock with another process, an invalid value of one caller) is taken apart:
@@ -75,9 +78,9 @@ class StatementPipeline:
             self._running_count += 1
             self._started_at = loop.time()
             try:
-                await asyncio.sleep(
-                    0
-                )  # a batch before often wakes many callers in one turn of the loop; they go on together
+                # The batch before often wakes many callers in one turn of the loop. They go on
+                # together.
+                await asyncio.sleep(0)
                 if not self._queue:
                     return await self._run_alone(statement, arguments)
             finally:

@@ -63,7 +63,7 @@ class PostgresQueue(PostgresBase):
             "priorities": [each.priority for each in deferrals],
         }
 
-        async def requeue(transaction: Any) -> int:  # noqa: ANN401 - the port of the transaction is the store's own
+        async def requeue(transaction: Any) -> int:  # noqa: ANN401 - the store's own port
             (lock,) = await transaction.fetch("lock_queue")
             if not lock["is_locked"]:
                 return 0

@@ -75,7 +75,8 @@ async def upgrade(dsn: str, version: int = REQUIRED_VERSION) -> list[int]:
     await pool.open()
     try:
         async with pool.connection() as connection:
-            while not await connection.fetchval(_SQL["try_lock"]):  # noqa: ASYNC110 - another process has the lock
+            # Another process has the lock, and no event tells its end.
+            while not await connection.fetchval(_SQL["try_lock"]):  # noqa: ASYNC110 - as said
                 await asyncio.sleep(_RETRY_SECONDS)
             await connection.execute(_SQL["create_version_table"])
             present: int = await connection.fetchval(_SQL["version"])

@@ -1,7 +1,7 @@
 """Sender of push notifications: one per process; processes share the work through the store.
 
     async with PushSender(store, http_client, SenderOptions(settings)) as sender:
-        sender.on_notification()                       something was committed: look now, not at the next poll
+        sender.on_notification()    something was committed: look now, not at the next poll
 
 The sender looks for due deliveries after a notification, after a finished delivery, and every
 ``push_poll_interval``: for retries, and for those of processes that stopped. Deliveries run
@@ -133,7 +133,10 @@ class PushSender:
     ) -> None:
         await self.stop()
 
-    def on_notification(self, keys: Iterable[str] = ()) -> None:  # noqa: ARG002  # signature of NotificationListener
+    def on_notification(
+        self,
+        keys: Iterable[str] = (),  # noqa: ARG002  # signature of NotificationListener
+    ) -> None:
         """Wake up after a commit."""
         self._wakeup.set()
 
@@ -190,7 +193,8 @@ class PushSender:
             raise
 
     async def _attempt_delivery(self, delivery: Delivery) -> AttemptOutcome:
-        attempt = Attempt(delivery.attempts, to_datetime(self._clock.millis()), random.random())  # noqa: S311  # jitter, no secret
+        jitter = random.random()  # noqa: S311  # no secret
+        attempt = Attempt(delivery.attempts, to_datetime(self._clock.millis()), jitter)
         try:
             config = decrypt_config(
                 delivery.config,

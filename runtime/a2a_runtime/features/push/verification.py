@@ -1,6 +1,7 @@
 """Verification of push notifications, for receivers of webhooks.
 
-    sender = TrustedSender(JwksKeys("https://agent.example/.well-known/jwks.json"), "https://agent.example", "https://me.example/hook")
+    keys = JwksKeys("https://agent.example/.well-known/jwks.json")
+    sender = TrustedSender(keys, "https://agent.example", "https://me.example/hook")
     notification = await verify(request.headers, await request.body(), sender)
 
 A repeated delivery has the same ``notification.id``: reject ids of the last minutes to prevent

@@ -1,6 +1,6 @@
 """A store made of a storage of one's own: an object with three methods, and six optional ones.
 
-class MyStorage(Storage): …                     or any object with these methods, such as a storage of a2akit
+class MyStorage(Storage): …         or any object with these methods, such as a storage of a2akit
 create_app(agent, store=SimpleStore(MyStorage()))
 
 storage     the port, with its values and errors, under the names that storages of others use too

@@ -4,8 +4,7 @@ written for.
 Those are found where the storage itself is defined: a class of its line of descent stands in a
 module that has ``Task``, ``Message``, ``Artifact``, ``TaskState``, ``ArtifactWrite`` and
 ``ListTasksQuery``, as ``a2akit.storage.base`` and ``a2a_runtime.features.simple_stores.storage``
-do. An
-object that descends from none of them gets the canonical models.
+do. An object that descends from none of them gets the canonical models.
 
 Models of A2A 0.3 are told by the words of their states, and translated as in the dialect.
 """
@@ -41,12 +40,14 @@ OPTIONAL = (
 )
 _NAMES = ("Artifact", "ArtifactWrite", "ListTasksQuery", "Message", "Task", "TaskState")
 _ERRORS: Mapping[str, type[A2AError]] = {
+    "ConcurrencyError": errors.ConcurrencyError,
+    "ContextMismatchError": errors.ContextMismatchError,
+    "TaskNotAcceptingMessagesError": errors.TaskNotAcceptingMessagesError,
+    "TaskNotCancelableError": contract_errors.TaskNotCancelableError,
+    "TaskNotFoundError": contract_errors.TaskNotFoundError,
     "TaskTerminalStateError": errors.TaskTerminalError,
-    **{name: getattr(module, name) for module, names in {
-        errors: ("ConcurrencyError", "ContextMismatchError", "TaskNotAcceptingMessagesError"),
-        contract_errors: ("TaskNotCancelableError", "TaskNotFoundError", "UnsupportedOperationError"),
-    }.items() for name in names},
-}  # fmt: skip
+    "UnsupportedOperationError": contract_errors.UnsupportedOperationError,
+}
 
 
 class StorageCalls(Protocol):

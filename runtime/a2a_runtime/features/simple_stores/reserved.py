@@ -1,9 +1,10 @@
 """Reserved metadata of a task: what a storage has no place for, under names that begin with
 ``a2a-gen/``.
 
-    a2a-gen/task               owner and the other facts of the creation; a task without it belongs to no caller
-    a2a-gen/progress           counters: version, last event, epoch; written with every change
-    a2a-gen/key/<digest>       an idempotency key of the task, with the hash of its request
+    a2a-gen/task                 owner and the other facts of the creation;
+                                 a task without it belongs to no caller
+    a2a-gen/progress             counters: version, last event, epoch; written with every change
+    a2a-gen/key/<digest>         an idempotency key of the task, with the hash of its request
     a2a-gen/record/<kind>/<key>  a replay record; null as soon as the task has ended
 
 It is written by the store only, and never leaves it. Members that the storage adds by itself when

@@ -54,7 +54,8 @@ def build_memory_task(task: Task, found: ReservedMetadata, key: str) -> MemoryTa
         None if state in lifecycle.TERMINAL else [],
     )
     for artifact in task.artifacts or ():
-        content.write_chunk(ChunkRow(fragments.encode_chunk(artifact), True, artifact.to_json()))  # noqa: FBT003 - a column
+        chunk = fragments.encode_chunk(artifact)
+        content.write_chunk(ChunkRow(chunk, True, artifact.to_json()))  # noqa: FBT003 - a column
     content.log_bytes = 0
     return MemoryTask(
         facts.scope,

@@ -109,7 +109,10 @@ class Storage(ABC):
     ) -> int:
         """Apply one change, all of it or nothing, and return the new version."""
 
-    async def list_tasks(self, query: ListTasksQuery) -> ListTasksResult:  # noqa: ARG002 - as below: a default that ignores its argument
+    async def list_tasks(
+        self,
+        query: ListTasksQuery,  # noqa: ARG002 - as below: a default that ignores its argument
+    ) -> ListTasksResult:
         """List tasks, newest status first."""
         raise UnsupportedOperationError
 
@@ -131,7 +134,9 @@ class Storage(ABC):
         """Load the data of a context."""
         return None
 
-    async def update_context(self, context_id: str, context: Mapping[str, object]) -> None:  # noqa: B027 - optional
+    async def update_context(  # noqa: B027 - optional
+        self, context_id: str, context: Mapping[str, object]
+    ) -> None:
         """Replace the data of a context."""
 
 

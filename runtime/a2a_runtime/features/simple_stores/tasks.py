@@ -1,10 +1,14 @@
 """Tasks of a simple store: every change is checked in memory, written to the storage, and then
 applied in memory.
 
-    lock of the task     covers the three steps, and claims too, so that no rule can change between them
-    shield               a caller that is cancelled leaves, the steps go on: storage and memory never part
-    unknown outcome      the storage raised, and may have written: the counters in its metadata tell, before anything else happens to the task
-    foreign change       the storage knows better, because something else has changed the task: memory forgets it, and its run ends
+    lock of the task     covers the three steps, and claims too,
+                         so that no rule can change between them
+    shield               a caller that is cancelled leaves, the steps go on:
+                         storage and memory never part
+    unknown outcome      the storage raised, and may have written: the counters in its metadata
+                         tell, before anything else happens to the task
+    foreign change       the storage knows better, because something else has changed the task:
+                         memory forgets it, and its run ends
 
 A task that is not in memory comes from the storage, if it belongs to the caller. One that is active
 there had a process that is gone: it fails now.
@@ -133,13 +137,12 @@ class SimpleTasks(MemoryStore):
                 raise ConcurrencyError(
                     f"{self._codec.name}.create_task returned task {task.id}, which is not new"
                 )
-            self._find_idempotent_task(
-                scope, new.idempotency_key
-            )  # refuses another request under the key
+            # This refuses another request under the key.
+            self._find_idempotent_task(scope, new.idempotency_key)
             return CreateResult(found.to_stored_task(), is_new=False)
-        async with self._lock(
-            _name_id(task.id)
-        ):  # a reader that finds the task in the storage must find it in memory too: it would fail it as lost
+        # A reader that finds the task in the storage must find it in memory too: it would fail it
+        # as lost.
+        async with self._lock(_name_id(task.id)):
             return await self._adopt(scope, new, task)
 
     async def _adopt(self, scope: TaskScope, new: NewTask, task: Task) -> CreateResult:
@@ -454,7 +457,8 @@ class SimpleTasks(MemoryStore):
         if not task.cancelled():
             task.exception()  # its caller may have gone
 
-    async def _call(self, name: str, *args: object, **options: object) -> Any:  # noqa: ANN401 - a result of another library
+    # The result is of another library.
+    async def _call(self, name: str, *args: object, **options: object) -> Any:  # noqa: ANN401 - so
         """Call the storage, and convert its errors."""
         try:
             result = await getattr(self._calls, name)(*args, **options)

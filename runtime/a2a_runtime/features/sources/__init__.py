@@ -3,9 +3,11 @@ that say it again.
 
     agent = Agent("toolbox", sources=[MySource()])
 
-    port ───── what a source implements: descriptors, a way to call one, and an announcement that its list has changed
+    port ───── what a source implements: descriptors, a way to call one,
+      │        and an announcement that its list has changed
       │
-    skills ─── a descriptor as a skill: schema checks, handler and options, by the code that generated skills use
+    skills ─── a descriptor as a skill: schema checks, handler and options,
+      │        by the code that generated skills use
       │
     catalog ── opens the sources of a process, and replaces the skills of its surfaces
 

@@ -61,7 +61,7 @@ class SkillDescriptor:
 class SkillSource(ABC):
     """A source of skills. One source may serve several agents; it is opened once in a process."""
 
-    async def open(self, announce: Callable[[], None]) -> None:  # noqa: B027 - there may be no connection
+    async def open(self, announce: Callable[[], None]) -> None:  # noqa: B027 - optional
         """Connect. Call ``announce``, from any thread, whenever the list of skills has changed.
 
         ``SkillSourceError`` if the source cannot be used: the app does not start.
@@ -79,7 +79,9 @@ class SkillSource(ABC):
         del skills
         return ""
 
-    async def check(self, skill: SkillDescriptor, value: object, caller: Caller) -> None:  # noqa: B027 - the schema may be all
+    async def check(  # noqa: B027 - the schema may be all
+        self, skill: SkillDescriptor, value: object, caller: Caller
+    ) -> None:
         """Raise an error of the protocol for a call that must not become a task, such as a denied
         one.
         """

@@ -67,7 +67,8 @@ class _BuiltOutput:
     def _serialize_output(self, output: Any, context: Context) -> Any:  # noqa: ANN401 - any JSON
         if isinstance(output, Artifact | Message | Part):
             return output
-        return super()._serialize_output(output, context)  # type: ignore[misc]  # of the handler beside it
+        # The class beside this one has the method.
+        return super()._serialize_output(output, context)  # type: ignore[misc]  # as said above
 
 
 class SourceHandler(_BuiltOutput, UnaryHandler[Any, Any]):
@@ -154,7 +155,8 @@ def _build_schema(
 ) -> TypedSchema[Any]:
     typed = TypedSchema[Any](Any, schema)
     try:
-        typed.validator.check  # noqa: B018 - a schema is read on first use, and a wrong one is an error at start
+        # A schema is read on its first use. A wrong one is an error at start.
+        typed.validator.check  # noqa: B018
     except ValueError as error:
         reason = str(error).partition("\n")[0]
         raise SkillSourceError(

@@ -2,26 +2,34 @@
 
 They need no library, and exist only where metrics are on.
 
-| metric | labels | counts |
-|---|---|---|
-| ``a2a_requests_total`` | operation, dialect, binding, outcome | requests; the outcome is ``ok``, ``disconnected`` or the reason of an error |
-| ``a2a_request_seconds`` | operation, binding | their duration; of a stream, until it ends |
-| ``a2a_open_streams`` | | open streams |
-| ``a2a_runs_total`` | skill, end | runs of handlers; the end is a state, ``suspended``, ``released`` or ``replaced`` |
-| ``a2a_run_seconds`` | skill | their duration |
-| ``a2a_running_tasks`` | | tasks that run in this process |
-| ``a2a_tokens_total`` | skill, kind | tokens that handlers have reported, ``input`` and ``output`` |
-| ``a2a_cost_total`` | skill, currency | the cost that handlers have reported |
-| ``a2a_queue_seconds`` | skill | time from the last change of a task to the run that it has led to |
-| ``a2a_event_lag_seconds`` | | time from a status to its way to a reader of the stream |
-| ``a2a_refusals_total`` | reason | requests that were not admitted, or not processed now |
-| ``a2a_push_attempts_total`` | outcome | attempts of webhooks: ``delivered``, ``retry``, ``give_up`` |
-| ``a2a_push_backlog`` | | deliveries of webhooks in the store, due or not, at the last count |
-| ``a2a_notifier_connected`` | | 1 while notifications of other processes arrive, or there are none |
-| ``a2a_store_seconds`` | call | duration of store calls; ``mark_delivered``, ``retry`` and ``mark_failed`` are webhooks |
-| ``a2a_store_failures_total`` | call | store calls that have raised an error |
-| ``a2a_loop_lag_seconds`` | | how late the event loop was at its last sample |
-| ``a2a_uptime_seconds`` | | time since the start |
+metric                        labels              counts
+``a2a_requests_total``        operation, dialect, requests; the outcome is ``ok``, ``disconnected``
+                              binding, outcome    or the reason of an error
+``a2a_request_seconds``       operation, binding  their duration; of a stream, until it ends
+``a2a_open_streams``                              open streams
+``a2a_runs_total``            skill, end          runs of handlers; the end is a state,
+                                                  ``suspended``, ``released`` or ``replaced``
+``a2a_run_seconds``           skill               their duration
+``a2a_running_tasks``                             tasks that run in this process
+``a2a_tokens_total``          skill, kind         tokens that handlers have reported,
+                                                  ``input`` and ``output``
+``a2a_cost_total``            skill, currency     the cost that handlers have reported
+``a2a_queue_seconds``         skill               time from the last change of a task
+                                                  to the run that it has led to
+``a2a_event_lag_seconds``                         time from a status to its way to a reader
+``a2a_refusals_total``        reason              requests that were not admitted,
+                                                  or not processed now
+``a2a_push_attempts_total``   outcome             attempts of webhooks: ``delivered``,
+                                                  ``retry``, ``give_up``
+``a2a_push_backlog``                              deliveries of webhooks in the store,
+                                                  due or not, at the last count
+``a2a_notifier_connected``                        1 while notifications of other processes
+                                                  arrive, or there are none
+``a2a_store_seconds``         call                duration of store calls; ``mark_delivered``,
+                                                  ``retry`` and ``mark_failed`` are webhooks
+``a2a_store_failures_total``  call                store calls that have raised an error
+``a2a_loop_lag_seconds``                          how late the event loop was at its last sample
+``a2a_uptime_seconds``                            time since the start
 
 Every label has a bounded number of values: no ids, no callers, no paths. Skills that a source adds
 beyond ``MAX_SKILLS`` count as ``other``.

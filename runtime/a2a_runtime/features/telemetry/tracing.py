@@ -1,11 +1,12 @@
 """Traces over the API of OpenTelemetry: what is exported, and where to, is up to the process.
 
-    request     span of the server, below the ``traceparent`` of its client           GetTask, SendMessage, …
-      store call                                                                       store create_task
-      run       in this process, on a worker, after a question: its parent is stored   invoke_agent greeter
-        request of a client in the run: span of the client                             SendMessage, …
-          request of the other agent: its span of the server
-    webhook     below the request that has begun its task                              push delivery
+    GetTask, SendMessage, …     request: span of the server, below its client's ``traceparent``
+      store create_task         store call
+      invoke_agent greeter      run: in this process, on a worker, after a question;
+                                its parent is stored
+        SendMessage, …          request of a client in the run: span of the client
+          SendMessage, …        request of the other agent: its span of the server
+    push delivery               webhook: below the request that has begun its task
 
 The names of attributes are those of the semantic conventions for RPC and for generative AI, where
 they have one. They are written down here, since no package of stable names exists. Nothing of
@@ -70,7 +71,12 @@ class Tracing:
         )
         """Headers that a trace may come with."""
 
-    async def trace_request(self, request: Any, origin: Origin, handling: Awaitable[None]) -> None:  # noqa: ANN401 - of the HTTP side
+    async def trace_request(
+        self,
+        request: Any,  # noqa: ANN401 - of the HTTP side
+        origin: Origin,
+        handling: Awaitable[None],
+    ) -> None:
         """Handle a request in a span of the server; from here on its origin has the trace.
 
         One that is not sampled has no other spans below it, and stores nothing with its task.
@@ -100,7 +106,11 @@ class Tracing:
             {name.decode("latin-1"): value.decode("latin-1") for name, value in headers.items()}
         )
 
-    async def trace_run(self, run: Any, running: Awaitable[None]) -> None:  # noqa: ANN401 - of the execution
+    async def trace_run(
+        self,
+        run: Any,  # noqa: ANN401 - of the execution
+        running: Awaitable[None],
+    ) -> None:
         """Run a handler in a span: below the request that has begun it, also if that was in another
         process.
         """

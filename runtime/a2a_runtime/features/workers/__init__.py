@@ -1,9 +1,9 @@
 """Workers: processes that run the skills which are placed on them, for any number of processes that
 serve HTTP.
 
-    web process      commits the task with a job          a2a_tasks + procrastinate_jobs, one transaction
-    worker           fetches the job, claims the task, runs the handler, deletes the job
-    web process      follows the events of the task in the store
+    web process    commits the task with a job: a2a_tasks + procrastinate_jobs, one transaction
+    worker         fetches the job, claims the task, runs the handler, deletes the job
+    web process    follows the events of the task in the store
 
     jobs      the queue of procrastinate: fetch, finish, come back, heartbeat, jobs of dead workers
     worker    consumers of queues, and their start and stop

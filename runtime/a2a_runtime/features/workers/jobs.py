@@ -134,7 +134,7 @@ class JobQueue:
         is lost.
         """
 
-        async def wake(**_notification: Any) -> None:  # noqa: ANN401 - what has happened does not matter
+        async def wake(**_notification: Any) -> None:  # noqa: ANN401 - whatever has happened
             on_job()
 
         with _translate_errors():

@@ -1,7 +1,8 @@
 """The worker: consumers that fetch jobs of queues and run their tasks, and the care for jobs that
 have no living worker.
 
-    consumer     one for all queues with the concurrency of the command, one for each queue with a concurrency of its own
+    consumer     one for all queues with the concurrency of the command,
+                 one for each queue with a concurrency of its own
     heartbeat    every lease renewal, so that other workers know that this one lives
     stalled      every lease renewal: jobs of workers without a heartbeat come back
     lost         every ten seconds: active tasks without a job and without a live process get one

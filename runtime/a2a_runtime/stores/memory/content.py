@@ -1,7 +1,7 @@
 """Content of a task in memory: fragments and a log while it changes, one JSON text after its end.
 
-    TaskContent ───── pack ────► bytes     a task that has ended, unless it is large or its log is kept
-                ◄── from_json ──
+    TaskContent ──── pack ──────► bytes    a task that has ended,
+                ◄─── from_json ──          unless it is large or its log is kept
 
 A task is mostly read whole. One text lies in one place of the memory, its fragments in six: with
 ten thousand tasks, finding and joining those took a tenth of the time of a read (measured). As

@@ -1,12 +1,14 @@
 """Tasks and conversations of each caller in a memory store, so that no caller takes the room of the
 others.
 
-    open     tasks that cannot be deleted: unfinished, or with pending deliveries; one caller may have a share of the store
-    ended    tasks that can be deleted; with conversations, the caller who holds most loses them first
+    open     tasks that cannot be deleted: unfinished, or with pending deliveries;
+             one caller may have a share of the store
+    ended    tasks that can be deleted;
+             with conversations, the caller who holds most loses them first
 
 Callers are sorted by the power of two of what they hold (their level). So a change of a task costs
-an addition, and the caller who holds
-most, or half as much, is found without a look at every caller.
+an addition, and the caller who holds most, or half as much, is found without a look at every
+caller.
 """
 
 from __future__ import annotations

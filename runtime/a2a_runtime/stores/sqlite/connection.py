@@ -30,7 +30,9 @@ _SYNCHRONOUS: Mapping[str, str] = {"full": "synchronous_full", "normal": "synchr
 """Statement of each mode. With the others of SQLite, a power failure could damage the file."""
 
 _FIXES: Mapping[str, str] = {
-    "SQLITE_FULL": "free disk space or raise the limit of the file; nothing that was acknowledged is lost",
+    "SQLITE_FULL": (
+        "free disk space or raise the limit of the file; nothing that was acknowledged is lost"
+    ),
     "SQLITE_NOTADB": "this is not an SQLite database; choose another path or restore a backup",
     "SQLITE_CORRUPT": (
         "the file is damaged; stop the process, keep a copy, then restore a backup or use "

@@ -1,6 +1,7 @@
 """Threads with an SQLite connection of their own, which run calls of the event loop.
 
-    writer   one transaction for all calls that were queued during the last one: they share its commit, the main cost of a write
+    writer   one transaction for all calls that were queued during the last one:
+             they share its commit, the main cost of a write
     reader   one transaction for each call, so that it reads one snapshot
 
 A call that fails does not affect the others: if it has written something, the transaction is run
@@ -116,7 +117,8 @@ class ConnectionThread:
             failure = error
         except sqlite3.Error as error:
             failure = to_unavailable_error(self._path, error)
-        except Exception as error:  # noqa: BLE001 - the edge of a thread: a caller of a dead one would wait for ever
+        # A caller of a dead thread would wait for ever.
+        except Exception as error:  # noqa: BLE001 - the edge of a thread
             _log.exception("store: %s: a batch of calls failed", self._path)
             failure = StoreUnavailableError(
                 f"{self._path}: {error!r} during a write; read the task to see whether it "

@@ -1,7 +1,8 @@
 """Tools that take long, as tasks of the extension of 2026-07-28, for clients that declare it.
 
     tools/call       the result if the task of the agent ends soon; else its handle
-    tasks/get        its status: working, input_required with the question, completed with the result, cancelled
+    tasks/get        its status: working, input_required with the question,
+                     completed with the result, cancelled
     tasks/update     the answer to its question
     tasks/cancel     cancels it
 
@@ -99,7 +100,7 @@ def build_handle(tool: str, task: Task) -> Document:
 
 
 async def describe_task(
-    context: Any,
+    context: Any,  # noqa: ANN401 - of the library
     remote: RemoteTools,
     handle: TaskHandle,
     build: Any,  # noqa: ANN401 - as above

@@ -129,7 +129,8 @@ class McpEndpoint(Endpoint):
             )
             scope["user"] = AuthenticatedUser(token)
         manager = await self._start()
-        sessions = manager._server_instances  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  # nothing else names the sessions
+        # Nothing public names the sessions.
+        sessions = manager._server_instances  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
         with self._sessions.hold(request, caller, body, sessions) as observe:
 
             async def send(message: Any) -> None:  # noqa: ANN401 - of ASGI
@@ -186,10 +187,19 @@ class McpEndpoint(Endpoint):
         server.add_request_handler(_CANCEL, TaskParams, self._cancel_task)
         return server
 
-    async def _list_tools(self, context: Any, _params: object) -> mt.ListToolsResult:  # noqa: ANN401 - of the library
+    async def _list_tools(
+        self,
+        context: Any,  # noqa: ANN401 - of the library
+        _params: object,
+    ) -> mt.ListToolsResult:
         return self._tools.list_tools(_find_caller(context))
 
-    async def _call_tool(self, context: Any, params: mt.CallToolRequestParams) -> Any:  # noqa: ANN401 - as above, and a handle is a dictionary
+    # The result is one of the library, or a handle: a dictionary.
+    async def _call_tool(
+        self,
+        context: Any,  # noqa: ANN401 - of the library
+        params: mt.CallToolRequestParams,
+    ) -> Any:  # noqa: ANN401 - as said above
         return await self._guard(context, lambda caller: self._tools.call(context, params, caller))
 
     async def _get_task(self, context: Any, params: TaskParams) -> Any:  # noqa: ANN401 - as above
@@ -197,10 +207,18 @@ class McpEndpoint(Endpoint):
             context, lambda caller: self._tools.get_task(context, params, caller)
         )
 
-    async def _update_task(self, context: Any, params: UpdateTaskParams) -> Any:  # noqa: ANN401 - as above
+    async def _update_task(
+        self,
+        context: Any,  # noqa: ANN401 - of the library
+        params: UpdateTaskParams,
+    ) -> Any:  # noqa: ANN401 - as above
         return await self._guard(context, lambda caller: self._tools.update_task(params, caller))
 
-    async def _cancel_task(self, context: Any, params: TaskParams) -> Any:  # noqa: ANN401 - as above
+    async def _cancel_task(
+        self,
+        context: Any,  # noqa: ANN401 - of the library
+        params: TaskParams,
+    ) -> Any:  # noqa: ANN401 - as above
         return await self._guard(context, lambda caller: self._tools.cancel_task(params, caller))
 
     async def _guard(

@@ -3,7 +3,8 @@
     schema of the answer                     form
     flat object of texts, numbers, choices   that
     text, number, boolean, choice, none      one member ``answer``
-    anything else                            one member ``answer``: JSON as text, with the schema in its description
+    anything else                            one member ``answer``: JSON as text,
+                                             with the schema in its description
 
 An authorization with a URL is an elicitation by URL, if the client has these.
 """

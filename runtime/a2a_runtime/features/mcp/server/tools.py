@@ -1,10 +1,13 @@
 """The skills of an agent as tools of an MCP server, called in the name of one caller.
 
 skill                         tool
-input schema                  inputSchema; one that is no object is its only member ``input``, plain text is ``message``
-output schema                 outputSchema; one that is no object is its only member ``result``; none for a skill that streams
+input schema                  inputSchema; one that is no object is its only member ``input``,
+                              plain text is ``message``
+output schema                 outputSchema; one that is no object is its only member ``result``;
+                              none for a skill that streams
 progress                      progress, if the client wants it
-question                      elicitation: the result of the call where the protocol has no sessions, else asked within the call
+question                      elicitation: the result of the call where the protocol
+                              has no sessions, else asked within the call
 failed, rejected, canceled    ``isError``, with the text of the status
 cancellation of the call      cancels the task
 """
@@ -228,7 +231,7 @@ async def _ask(
     """End the call with the question of a task; its id is the state, which is worth nothing to
     other callers.
     """
-    assert error.task is not None, "of a task that waits"  # noqa: S101 - as raised by a conversation
+    assert error.task is not None, "of a task that waits"  # noqa: S101 - raised by a conversation
     elicitation = build_elicitation(parse_question(error.task), find_support(context))
     if elicitation is None or not _is_stateless(context):
         await remote.untyped.cancel(error.task)

@@ -240,7 +240,7 @@ class McpConnection:
             message_handler=self._handle_message,
         )
 
-    async def _handle_message(self, message: Any) -> None:  # noqa: ANN401 - notifications, requests and exceptions
+    async def _handle_message(self, message: Any) -> None:  # noqa: ANN401 - messages and exceptions
         if isinstance(message, mt.ToolListChangedNotification):
             self._on_change()
 

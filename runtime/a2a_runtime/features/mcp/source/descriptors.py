@@ -1,6 +1,7 @@
 """A tool as the descriptor of a skill.
 
-readOnlyHint, idempotentHint    the skill may run again after a crash; without one its call is not repeated
+readOnlyHint, idempotentHint    the skill may run again after a crash;
+                                without one its call is not repeated
 annotations, title              members of the skill on the card, under ``base.card_extensions.mcp``
 inputSchema, outputSchema       those of the skill
 """

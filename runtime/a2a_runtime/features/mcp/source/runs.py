@@ -1,9 +1,10 @@
 """One call of a tool by a run: its progress is the status of the task, its questions are asked, its
 end is the result.
 
-    question                  the call      the answer
-    of 2026-07-28             has ended     repeats it, with the state of the server, in any process
-    before                    stays open    goes into it, in this process; after the limit, or with the process, the call is lost
+    question        the call      the answer
+    of 2026-07-28   has ended     repeats it, with the state of the server, in any process
+    before          stays open    goes into it, in this process;
+                                  after the limit, or with the process, the call is lost
 
 A call that may be repeated begins again if it is lost. Any other fails: its outcome is unknown.
 """
@@ -128,12 +129,13 @@ class ToolRun:
         skill: SkillDescriptor,
         context: SkillContext,
     ) -> None:
-        assert isinstance(context.untyped, TaskContext), "skills of sources answer with tasks"  # noqa: S101 - as declared
+        untyped = context.untyped
+        assert isinstance(untyped, TaskContext), "skills of sources answer with tasks"  # noqa: S101
         self._connection = connection
         self._open_calls = open_calls
         self._skill = skill
         self._context = context
-        self._task = context.untyped
+        self._task = untyped
 
     async def finish(self, request: ToolRequest) -> mt.CallToolResult:
         """Call the tool until it gives a result."""

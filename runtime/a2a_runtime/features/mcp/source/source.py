@@ -1,7 +1,7 @@
 """The tools of an MCP server as skills.
 
     Agent("files", sources=[McpSource("npx -y @modelcontextprotocol/server-filesystem /data")])
-    Agent("search", sources=[McpSource("https://tools.example.com/mcp", headers={"authorization": "Bearer …"})])
+    Agent("search", sources=[McpSource("https://tools.example/mcp", headers={"x-api-key": "…"})])
 
 One connection serves all calls, and is opened again when it is lost. The list of tools follows that
 of the server.

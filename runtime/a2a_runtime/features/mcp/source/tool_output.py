@@ -1,10 +1,12 @@
 """The result of a tool as the output of a skill.
 
-structured content    JSON, checked against the schema of the tool; the text that repeats it is left out
+structured content    JSON, checked against the schema of the tool;
+                      the text that repeats it is left out
 text                  text
 image, audio          a file
 embedded resource     a file, or a text of its media type
-link to a resource    a URL, if callers can reach it; else the resource is read from the server, and becomes a file
+link to a resource    a URL, if callers can reach it;
+                      else the resource is read from the server, and becomes a file
 """
 
 from __future__ import annotations
