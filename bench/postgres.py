@@ -194,7 +194,8 @@ async def rivals(url: str) -> AsyncIterator[dict[str, Rival]]:
             await store.open()
             stack.push_async_callback(store.close)
         alone = stores[0]
-        alone._inserts, alone._updates = Alone(alone._pool), Alone(alone._pool)  # noqa: SLF001 - no setting allows it
+        alone._inserts = Alone(alone._pool)  # noqa: SLF001 - no setting allows it
+        alone._updates = Alone(alone._pool)  # noqa: SLF001 - no setting allows it
         yield {
             RIVAL: WithSqlAlchemy(engine, tables),
             ALONE: WithStore(stores[0]),

@@ -109,7 +109,8 @@ async def main() -> None:
     mine.name = "ours over gRPC"
     official.name = "a2a-sdk over gRPC"
     json_rpc.name = "ours over JSON-RPC"
-    mine.grpc, official.grpc = free_address(), free_address()
+    mine.grpc = free_address()
+    official.grpc = free_address()
     async with AsyncExitStack() as stack:
         servers = [
             await stack.enter_async_context(each) for each in (mine, official, bare, json_rpc)

@@ -135,13 +135,11 @@ def middle(found: Loads, name: str, of: Callable[[Load], float]) -> float:
 def row(what: str, seen: float, gate: float, goal: float, unit: str = "") -> None:
     """Print a row; more is better where the goal is above the gate."""
     better = 1 if goal > gate else -1
-    verdict = (
-        "goal"
-        if seen * better >= goal * better
-        else "gate"
-        if seen * better >= gate * better
-        else "MISSED"
-    )
+    verdict = "MISSED"
+    if seen * better >= goal * better:
+        verdict = "goal"
+    elif seen * better >= gate * better:
+        verdict = "gate"
     print(f"{what:62} {seen:9.2f} {gate:9.2f} {goal:9.2f} {unit:11} {verdict}", flush=True)
 
 

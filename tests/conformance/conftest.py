@@ -41,16 +41,15 @@ WITH_DRAFT = frozenset((V1_0.name, V1_1_DRAFT.name, V0_3.name))
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test wherever it is to run."""
-    if "agent_place" in metafunc.fixturenames:
-        names = metafunc.fixturenames
-        places = (
-            EVERYWHERE
-            if "everywhere" in names
-            else ("socket",)
-            if "socket_only" in names
-            else USUAL
-        )
-        metafunc.parametrize("agent_place", places, indirect=True, scope="session")
+    names = metafunc.fixturenames
+    if "agent_place" not in names:
+        return
+    places: tuple[str, ...] = USUAL
+    if "everywhere" in names:
+        places = EVERYWHERE
+    elif "socket_only" in names:
+        places = ("socket",)
+    metafunc.parametrize("agent_place", places, indirect=True, scope="session")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -87,11 +87,9 @@ class DocumentComparison:
         definition = self.contract.type(self.dialect, name)
         if isinstance(definition, Record) and isinstance(first, dict) and isinstance(second, dict):
             for field in definition.fields:
-                one, other, step = (
-                    first.get(field.wire, MISSING),
-                    second.get(field.wire, MISSING),
-                    (*path, (name, field.wire)),
-                )
+                one = first.get(field.wire, MISSING)
+                other = second.get(field.wire, MISSING)
+                step = (*path, (name, field.wire))
                 if MISSING not in (one, other):
                     yield from self.find_differences(field.type, one, other, step)
                 elif one is not other:

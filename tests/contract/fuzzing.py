@@ -176,15 +176,12 @@ class SchemaMaker:
         ]
         parts: list[Json] = [schema]
         for word in unions:
-            value = schema[word]
-            inner = (
-                self.random.choice(value)
-                if isinstance(value, list)
-                else {"$ref": value}
-                if word == "$ref"
-                else value
-            )
-            parts.append(inner)
+            part = schema[word]
+            if isinstance(part, list):
+                part = self.random.choice(part)
+            elif word == "$ref":
+                part = {"$ref": part}
+            parts.append(part)
         kinds = [kind for part in parts if isinstance(part, dict) for kind in list_kinds(part)]
         return self._make_value(
             self.random.choice(kinds or ["object", "array", "string", "number", "null"]),
@@ -446,16 +443,15 @@ def walk(schema: Json) -> Iterator[Json]:
     yield schema
     if isinstance(schema, dict):
         for word, value in schema.items():
-            inner = (
-                list(value.values())
-                if word in _MAPS
-                else value
-                if word in _LISTS
-                else [value]
-                if word in _APPLICATORS
-                else []
-            )
-            for each in inner if isinstance(inner, list) else ():
+            if word in _MAPS:
+                inner = list(value.values())
+            elif word in _LISTS and isinstance(value, list):
+                inner = value
+            elif word in _APPLICATORS:
+                inner = [value]
+            else:
+                continue
+            for each in inner:
                 yield from walk(each)
 
 

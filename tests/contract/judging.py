@@ -46,7 +46,8 @@ class Ajv:
 
     def judge(self, schema: Json, documents: list[Json]) -> list[bool] | None:
         """Say which documents are valid; `None` if ajv does not take the schema."""
-        pipe_in, pipe_out = self._process.stdin, self._process.stdout
+        pipe_in = self._process.stdin
+        pipe_out = self._process.stdout
         if pipe_in is None or pipe_out is None:
             raise RuntimeError("ajv has no pipes")
         pipe_in.write(json.dumps({"schema": schema, "documents": documents}) + "\n")

@@ -27,10 +27,8 @@ from datamodel_code_generator.parser import LiteralType
 from pydantic import TypeAdapter
 
 PAGE = Path(__file__).parents[2] / "docs" / "models.md"
-BEGIN, END = (
-    "<!-- comparison: made by tests/contract/plain_comparison.py -->\n",
-    "<!-- /comparison -->",
-)
+BEGIN = "<!-- comparison: made by tests/contract/plain_comparison.py -->\n"
+END = "<!-- /comparison -->"
 
 Document = Any
 
@@ -51,7 +49,8 @@ def _object(**properties: object) -> dict[str, Any]:
     return {"type": "object", "properties": properties}
 
 
-_TEXT, _INTEGER = {"type": "string"}, {"type": "integer"}
+_TEXT = {"type": "string"}
+_INTEGER = {"type": "integer"}
 _BASE = {
     "type": "object",
     "properties": {"kind": _TEXT, "size": {"type": "number"}},
@@ -440,7 +439,8 @@ def table(rows: list[tuple[str, str, str]]) -> str:
 def main() -> None:
     """Write the table into the page."""
     text = PAGE.read_text(encoding="utf-8")
-    before, after = text.partition(BEGIN)[0], text.partition(END)[2]
+    before = text.partition(BEGIN)[0]
+    after = text.partition(END)[2]
     PAGE.write_text(f"{before}{BEGIN}{table(results())}{END}{after}", encoding="utf-8")
 
 

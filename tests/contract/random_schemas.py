@@ -5,7 +5,7 @@ tried with.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
@@ -161,16 +161,13 @@ def _like(value: object, key: object) -> SearchStrategy[object]:
 
 
 def _places(data: object) -> Iterator[tuple[dict | list, str | int]]:
-    items = (
-        data.items()
-        if isinstance(data, dict)
-        else enumerate(data)
-        if isinstance(data, list)
-        else ()
-    )
+    if isinstance(data, dict):
+        items: Iterable[tuple[str | int, object]] = data.items()
+    elif isinstance(data, list):
+        items = ((index, each) for index, each in enumerate(data) if isinstance(each, dict | bool))
+    else:
+        return
     for key, value in items:
-        if isinstance(data, list) and not isinstance(value, dict | bool):
-            continue
         yield data, key
         yield from _places(value)
 

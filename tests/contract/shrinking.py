@@ -5,7 +5,7 @@ show what it shows.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import TypeAlias
 
@@ -32,7 +32,8 @@ def _list_smaller(old: Schema, new: Schema) -> Iterator[tuple[Schema, Schema]]:
     paths = sorted(dict.fromkeys(chain(_list_paths(old), _list_paths(new))), key=len)
     for edit in (_cut, _lift, _replace_by_true, _replace_by_false):
         for path in paths:
-            left, right = _edit(old, path, edit), _edit(new, path, edit)
+            left = _edit(old, path, edit)
+            right = _edit(new, path, edit)
             if left is not None and right is not None:
                 yield left, right
             if left is not None:
@@ -44,13 +45,13 @@ def _list_smaller(old: Schema, new: Schema) -> Iterator[tuple[Schema, Schema]]:
 def _list_paths(value: Json, path: Path = ()) -> Iterator[Path]:
     if path:
         yield path
-    for step, inner in (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, list)
-        else ()
-    ):
+    if isinstance(value, dict):
+        steps: Iterable[tuple[str | int, Json]] = value.items()
+    elif isinstance(value, list):
+        steps = enumerate(value)
+    else:
+        return
+    for step, inner in steps:
         yield from _list_paths(inner, (*path, step))
 
 

@@ -77,7 +77,8 @@ def test_compatible_pairs_are_compatible(
     profile, usage = USAGES[name]
     sides = [build_side(bundle) for bundle in pair]
     sender, receiver = pair if usage is Usage.READ else pair[::-1]
-    sends, takes = build_validator(as_sent(sender), "Root%20sent"), build_validator(receiver)
+    sends = build_validator(as_sent(sender), "Root%20sent")
+    takes = build_validator(receiver)
     if compare(
         *sides, CompareOptions(profile, frozenset({usage}), find_witnesses=False)
     ).findings_at_least(ChangeLevel.WARNING):
@@ -146,11 +147,9 @@ def test_a_document_decides_where_another_tool_disagrees(
     """
     profile, usage = USAGES[name]
     sender, receiver = pair if usage is Usage.READ else pair[::-1]
-    takes, sends, as_good = (
-        build_validator(receiver),
-        build_validator(sender),
-        build_validator(as_sent(sender), "Root%20sent"),
-    )
+    takes = build_validator(receiver)
+    sends = build_validator(sender)
+    as_good = build_validator(as_sent(sender), "Root%20sent")
     sides = [build_side(bundle) for bundle in pair]
     report = compare(*sides, CompareOptions(profile, frozenset({usage})))
     try:

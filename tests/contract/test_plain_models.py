@@ -185,7 +185,8 @@ def test_numbers_beyond_floats_are_refused_and_large_integers_are_read(tmp_path:
     place, and nothing becomes null.
     """
     with imported(tmp_path, {"node.json": NODE}) as name:
-        node, schema = import_module(name).Node, import_module(f"{name}.schemas").NODE
+        node = import_module(name).Node
+        schema = import_module(f"{name}.schemas").NODE
         for read in (node.model_validate_json, schema.read):
             assert (
                 read('{"name": "a", "inner": [{"name": "b", "size": 1e20}]}').inner[0].size
@@ -288,7 +289,8 @@ def test_all_parts_of_an_allof_count(parts: list[object], tmp_path: Path) -> Non
     pay = {"title": "Pay", "allOf": parts, "$defs": {"Base": {"type": "object"}}}
     holder = {"title": "Holder", "type": "object", "properties": {"pay": {"allOf": parts[-2:]}}}
     with imported(tmp_path, {"pay.json": pay, "holder.json": holder}) as name:
-        models, schemas = import_module(name), import_module(f"{name}.schemas")
+        models = import_module(name)
+        schemas = import_module(f"{name}.schemas")
         assert not schemas.PAY.validator.is_valid({"kind": "card"})
         for refused in (
             lambda: schemas.PAY.read(b'{"kind": "card"}'),

@@ -38,7 +38,8 @@ OFFICIAL = [
     ("a2a-sdk-0.3.26", "a2a.grpc.a2a_pb2", "a2a.v1"),
 ]
 BEYOND = re.compile(rb"\d{16}")
-TASK, PART = "lf.a2a.v1.Task", "lf.a2a.v1.Part"
+TASK = "lf.a2a.v1.Task"
+PART = "lf.a2a.v1.Part"
 SEND = protobuf.METHODS["/lf.a2a.v1.A2AService/SendMessage"]
 NAMES = {
     f"{package}.{name}"

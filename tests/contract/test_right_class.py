@@ -119,7 +119,8 @@ def test_defaults_are_kept(member: object, default: str) -> None:
     form, warnings = make(
         {"type": "object", "properties": {"a": member}, "$defs": {"Address": ADDRESS, "Word": WORD}}
     )
-    value, other = form.parse({}), form.parse({})
+    value = form.parse({})
+    other = form.parse({})
     assert str(vars(value)["a"]) in {default, default.partition("(")[2].rstrip(")")}
     assert form.serialize(value) == {}
     assert warnings == ()
@@ -180,7 +181,8 @@ def test_an_example_in_a_union_is_refused_by_the_branch_of_its_tag(
     """The warning has the place inside the branch that the tag picks; a default and a value give
     the same reason.
     """
-    example, valid = {"payment": payment}, {"payment": {"kind": "invoice"}}
+    example = {"payment": payment}
+    valid = {"payment": {"kind": "invoice"}}
     form, (warning,) = make({**PAYMENT, "examples": [valid, example]})
     assert (warning.rule, warning.text) == (
         "A2A-K15",

@@ -79,7 +79,8 @@ def test_listed_documents_are_judged_as_listed(case: Case, skills: dict[str, Any
     """A document that fits is taken, one that does not is refused; the validator of the schema says
     the same.
     """
-    judge, form = case.judge(), skills[case.name].input
+    judge = case.judge()
+    form = skills[case.name].input
     for document in case.accepted:
         assert (judge.is_valid(document), takes(form, document)) == (True, True), document
     for document in case.refused:
@@ -89,7 +90,8 @@ def test_listed_documents_are_judged_as_listed(case: Case, skills: dict[str, Any
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_documents_beside_them_too(case: Case, skills: dict[str, AnyContract]) -> None:
     """Whatever is changed in a document, the skill and the validator agree on what comes of it."""
-    judge, form = case.judge(), skills[case.name].input
+    judge = case.judge()
+    form = skills[case.name].input
     differ = [
         each
         for document in (*case.accepted, *case.refused)
@@ -104,7 +106,8 @@ def test_nothing_is_lost_on_the_way(case: Case, skills: dict[str, AnyContract]) 
     """Whatever fits is read and written again as the same document, also members that the schema
     does not speak of.
     """
-    judge, form = case.judge(), skills[case.name].input
+    judge = case.judge()
+    form = skills[case.name].input
     fitting = [
         each
         for document in case.accepted

@@ -139,7 +139,8 @@ def test_an_agent_takes_what_a_part_of_the_suite_allows(tmp_path: Path) -> None:
 @pytest.mark.parametrize("draft", DRAFTS)
 def test_agents_take_what_the_whole_suite_allows(draft: str, tmp_path: Path) -> None:
     """Every group whose schema has no name of its own, in a few agents."""
-    usable, found = find_usable(draft), list[str]()
+    usable = find_usable(draft)
+    found = list[str]()
     for start in range(0, len(usable), BATCH):
         found += compare_agent(tmp_path / str(start), draft, usable[start : start + BATCH])
     assert found == []

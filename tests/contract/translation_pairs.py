@@ -188,7 +188,9 @@ def pairs_of(dialect: str) -> TypePairs:
 @cache
 def marks_of(dialect: str, direction: Direction) -> Marks:
     """Find the members that need not come back to the letter."""
-    loose, derived, made_up = set[Step](), set[Step](), set[Step]()
+    loose = set[Step]()
+    derived = set[Step]()
+    made_up = set[Step]()
     loose |= set(DIALECTS[dialect].wrappers.items())
     for pair, found in pairs_of(dialect).found.items():
         links = (

@@ -83,7 +83,8 @@ class FallibleFile(FallibleDatabase):
     """A SQLite file. Its backup is restored in place: the same file gets the old pages."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._backup = path, path.with_name("backup.db")
+        self._path = path
+        self._backup = path.with_name("backup.db")
 
     def make_store(self) -> Store:
         """Open the file."""

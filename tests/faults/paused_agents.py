@@ -41,7 +41,8 @@ class Pause:
     """A place of a handler at which the first run that comes there waits for the test."""
 
     def __init__(self) -> None:
-        self.reached, self._passed = asyncio.Event(), asyncio.Event()
+        self.reached = asyncio.Event()
+        self._passed = asyncio.Event()
 
     async def wait(self) -> None:
         """Wait, for the first run."""

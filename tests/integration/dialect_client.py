@@ -61,9 +61,9 @@ class DialectBinding:
     """Over gRPC, through the transport of ``grpc_overlay``, which answers as HTTP+JSON does."""
 
     def __str__(self) -> str:
-        return (
-            f"{self.dialect}-{'jsonrpc' if self.is_jsonrpc else 'grpc' if self.is_grpc else 'http'}"
-        )
+        if self.is_jsonrpc:
+            return f"{self.dialect}-jsonrpc"
+        return f"{self.dialect}-grpc" if self.is_grpc else f"{self.dialect}-http"
 
     @property
     def is_1_x(self) -> bool:

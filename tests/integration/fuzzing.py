@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -79,13 +79,12 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 def places(document: Any, here: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:  # noqa: ANN401 - any JSON
     """List the places of everything in a document."""
     yield here
-    pairs = (
-        document.items()
-        if isinstance(document, dict)
-        else enumerate(document)
-        if isinstance(document, list)
-        else ()
-    )
+    if isinstance(document, dict):
+        pairs: Iterable[tuple[str | int, Any]] = document.items()
+    elif isinstance(document, list):
+        pairs = enumerate(document)
+    else:
+        return
     for name, value in pairs:
         yield from places(value, (*here, name))
 

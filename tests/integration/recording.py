@@ -168,10 +168,8 @@ class Recorder:
         self._keep(exchange)
         async with asyncio.timeout(_SECONDS):
             response = await self.client.send(request)
-        exchange.status, exchange.response_body = (
-            response.status_code,
-            response.content.decode("utf-8"),
-        )
+        exchange.status = response.status_code
+        exchange.response_body = response.content.decode("utf-8")
         exchange.response_headers = [
             (key, value)
             for key, value in _texts(response.headers)

@@ -251,7 +251,8 @@ class HeldResponses:
     """An app whose responses begin only when they may."""
 
     def __init__(self, app: Litestar) -> None:
-        self.app, self.release = app, threading.Event()
+        self.app = app
+        self.release = threading.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""

@@ -83,11 +83,9 @@ def test_both_routers_respond_alike(root_path: str) -> None:
     """For every spelling of a path, every method and every root path, responses with and without
     the shortcut are the same.
     """
-    exact, (mounted, plugin), (full, slow_plugin) = (
-        create_app(surface()),
-        host(),
-        host(before_send=[pass_on]),
-    )
+    exact = create_app(surface())
+    mounted, plugin = host()
+    full, slow_plugin = host(before_send=[pass_on])
     with (
         TestClient(exact, root_path=root_path) as one,
         TestClient(mounted, root_path=root_path) as other,

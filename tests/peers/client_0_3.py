@@ -54,7 +54,9 @@ class Peer:
             )
             return ClientFactory(config).create(card)
 
-        self.card, self.waits, self.streams = card, client(streaming=False), client(streaming=True)
+        self.card = card
+        self.waits = client(streaming=False)
+        self.streams = client(streaming=True)
 
     def events(  # noqa: ANN201 - as above
         self,

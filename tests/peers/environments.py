@@ -370,15 +370,13 @@ one.
 
 def environment(name: str) -> Environment:
     """Find the environment of a peer."""
-    kind = (
-        BrowserEnvironment
-        if name in _BROWSERS
-        else PackedEnvironment
-        if name in _PACKED
-        else NodeEnvironment
-        if name in _ON_NODE
-        else Environment
-    )
+    kind = Environment
+    if name in _BROWSERS:
+        kind = BrowserEnvironment
+    elif name in _PACKED:
+        kind = PackedEnvironment
+    elif name in _ON_NODE:
+        kind = NodeEnvironment
     return kind(name, ENVIRONMENTS[name], SOURCES.get(name, ()))
 
 

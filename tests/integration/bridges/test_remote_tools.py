@@ -55,7 +55,8 @@ class Travel:
 
     def __init__(self) -> None:
         self.contexts: list[str] = []
-        self.has_started, self.was_stopped = asyncio.Event(), asyncio.Event()
+        self.has_started = asyncio.Event()
+        self.was_stopped = asyncio.Event()
         self.source = FunctionSource()
         self.source.add(
             SkillDescriptor("book.flight", "Books a flight.", input_schema=FLIGHT, asks=True),

@@ -70,7 +70,8 @@ class Provider:
     """
 
     def __init__(self, receiver_port: Callable[[], int]) -> None:
-        self._port, self._issuer = receiver_port, TokenIssuer("")
+        self._port = receiver_port
+        self._issuer = TokenIssuer("")
         self.given = 0
         self.scopes: list[str] = []
 

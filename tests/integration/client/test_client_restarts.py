@@ -48,7 +48,8 @@ class RestartingAgent:
     def __init__(self, away_seconds: float, gateway: bytes | None = None) -> None:
         self.away_seconds = away_seconds
         self.gateway = gateway
-        self.away_for, self.requests = 0.0, list[bytes]()
+        self.away_for = 0.0
+        self.requests = list[bytes]()
         self._server: asyncio.Server | None = None
         self._port = 0
 

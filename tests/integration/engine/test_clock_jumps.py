@@ -42,7 +42,8 @@ class Calls:
     """Counts what a handler and its side effect have done, by task."""
 
     def __init__(self) -> None:
-        self.handler, self.effect = Counter[str](), Counter[str]()
+        self.handler = Counter[str]()
+        self.effect = Counter[str]()
 
     async def works(self, ctx: TaskContext) -> str:
         """Have an effect once, before and after which others get their turn."""

@@ -82,7 +82,8 @@ class CallClient:
             if secure
             else grpc.aio.insecure_channel(address, arguments)
         )
-        self.address, self._metadata = address, dict(metadata or {})
+        self.address = address
+        self._metadata = dict(metadata or {})
 
     async def __aenter__(self) -> Self:
         return self

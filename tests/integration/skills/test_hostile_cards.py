@@ -47,7 +47,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.paths.append(self.path)
         location = self.server.redirects.get(self.path)
         content = self.server.answers.get(self.path)
-        self.send_response(302 if location else 404 if content is None else 200)
+        if location:
+            self.send_response(302)
+        else:
+            self.send_response(404 if content is None else 200)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(content or b"")))
         self.send_header("content-encoding", self.server.packing)

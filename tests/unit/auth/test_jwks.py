@@ -26,7 +26,9 @@ class DocumentSource:
     """Serves documents while it is available, and counts fetches."""
 
     def __init__(self, documents: dict[str, Callable[[], bytes]]) -> None:
-        self.documents, self.fetched, self.is_available = documents, list[str](), True
+        self.documents = documents
+        self.fetched = list[str]()
+        self.is_available = True
 
     async def fetch(self, url: str) -> bytes:
         """Fetch a document."""
@@ -41,7 +43,8 @@ class KeySetup:
     """An issuer, its documents, and an authenticator."""
 
     def __init__(self) -> None:
-        self.issuer, self.clock = TokenIssuer(), FakeClock()
+        self.issuer = TokenIssuer()
+        self.clock = FakeClock()
         self.source = DocumentSource({URL: self.issuer.jwks})
         keys = JwksKeys(URL, clock=self.clock, fetch=self.source.fetch)
         self.known = JwtAuthenticator(keys, self.issuer.validation())

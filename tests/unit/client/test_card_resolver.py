@@ -82,7 +82,8 @@ class Host:
     def __init__(
         self, files: Mapping[str, bytes | int], headers: Mapping[str, str] | None = None
     ) -> None:
-        self.files, self.headers = dict(files), dict(headers or {})
+        self.files = dict(files)
+        self.headers = dict(headers or {})
         self.requests: list[tuple[str, str | None]] = []
         self.clock = Clock()
         self.is_up = True
@@ -279,7 +280,8 @@ async def test_a_card_that_has_not_changed_is_not_sent_again() -> None:
     host.clock.now = 15.0
     assert await source.get() is first
     assert host.requests == [(WELL_KNOWN, None), (WELL_KNOWN, '"1"'), (WELL_KNOWN, '"1"')]
-    host.headers["etag"], host.files[WELL_KNOWN] = '"2"', new_card(name="changed")
+    host.headers["etag"] = '"2"'
+    host.files[WELL_KNOWN] = new_card(name="changed")
     assert (await source.get(refresh=True)).card.name == "changed"
 
 

@@ -55,7 +55,8 @@ class Script:
     """
 
     def __init__(self, events: Sequence[StreamResponse], *reads: Task) -> None:
-        self._events, self.reads = events, list(reads)
+        self._events = events
+        self.reads = list(reads)
 
     async def stream_events(
         self,

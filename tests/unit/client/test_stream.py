@@ -160,14 +160,16 @@ class Script:
 
 def names(events: list[TaskEvent]) -> list[str]:
     """Write events down shortly."""
-    return [
-        (each.artifact.parts[0].text or "")
-        if isinstance(each, TaskArtifactUpdateEvent)
-        else "message"
-        if isinstance(each, Message)
-        else each.status.state
-        for each in events
-    ]
+    return [name(event) for event in events]
+
+
+def name(event: TaskEvent) -> str:
+    """Write an event down shortly."""
+    if isinstance(event, TaskArtifactUpdateEvent):
+        return event.artifact.parts[0].text or ""
+    if isinstance(event, Message):
+        return "message"
+    return event.status.state
 
 
 SEND = SEND_STREAMING_MESSAGE.name

@@ -49,7 +49,8 @@ class Network:
     """Answers one thing after the other, and counts."""
 
     def __init__(self, *answers: httpx.Response | Exception) -> None:
-        self.answers, self.requests = list(answers), list[httpx.Request]()
+        self.answers = list(answers)
+        self.requests = list[httpx.Request]()
         self.clock = Naps()
         http = httpx.AsyncClient(transport=httpx.MockTransport(self._answer))
         self.transport = HttpTransport(

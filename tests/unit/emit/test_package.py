@@ -6,7 +6,7 @@ import ast
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 
 import jsonschema_rs
@@ -66,11 +66,13 @@ def packed(request: pytest.FixtureRequest) -> tuple[str, dict[str, object]]:
 
 def references(value: object) -> Iterator[str]:
     """Go through every reference in a document."""
+    inner: Iterable[object] = ()
     if isinstance(value, dict):
         yield from (each for key, each in value.items() if key == "$ref")
-    for each in (
-        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    ):
+        inner = value.values()
+    elif isinstance(value, list):
+        inner = value
+    for each in inner:
         yield from references(each)
 
 

@@ -62,13 +62,8 @@ def generated(schema: dict[str, object], folder: Path) -> dict[str, list[str]]:
 
 def member_of(statement: ast.stmt) -> str:
     """Find the name that a statement of a class sets."""
-    target = (
-        statement.target
-        if isinstance(statement, ast.AnnAssign)
-        else statement.targets[0]
-        if isinstance(statement, ast.Assign)
-        else None
-    )
+    assert isinstance(statement, ast.AnnAssign | ast.Assign)
+    target = statement.target if isinstance(statement, ast.AnnAssign) else statement.targets[0]
     assert isinstance(target, ast.Name)
     return target.id
 

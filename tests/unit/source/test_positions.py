@@ -1,6 +1,7 @@
 """Positions of values in JSON texts."""
 
 import json
+from collections.abc import Iterable
 
 import pytest
 from hypothesis import given
@@ -21,13 +22,11 @@ VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(s
 def list_values(data: object, pointer: str = "") -> dict[str, object]:
     """Map every value of some data to its pointer."""
     found = {pointer: data}
-    members = (
-        data.items()
-        if isinstance(data, dict)
-        else enumerate(data)
-        if isinstance(data, list)
-        else ()
-    )
+    members: Iterable[tuple[object, object]] = ()
+    if isinstance(data, dict):
+        members = data.items()
+    elif isinstance(data, list):
+        members = enumerate(data)
     for key, value in members:
         found |= list_values(value, f"{pointer}/{escape_key(str(key))}")
     return found

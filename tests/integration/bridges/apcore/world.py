@@ -171,7 +171,9 @@ class Slow(Module):
     description = "Waits."
 
     def __init__(self) -> None:
-        self.begun, self.released, self.canceled = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self.begun = asyncio.Event()
+        self.released = asyncio.Event()
+        self.canceled = asyncio.Event()
 
     async def execute(self, inputs: dict[str, Any], context: Any) -> dict[str, Any]:
         """Wait."""

@@ -179,19 +179,11 @@ async def call(
 
 def outcome(task: Task) -> tuple[str, object]:
     """Show the state of a task, and its first output or what its status says."""
-    said = (
-        "".join(part.text or "" for part in task.status.message.parts)
-        if task.status.message
-        else None
-    )
+    output: object = None
     parts = [part for artifact in task.artifacts or [] for part in artifact.parts]
-    output: object = said
     if parts:
-        output = (
-            parts[0].text
-            if parts[0].text is not None
-            else parts[0].data
-            if parts[0].data is not None
-            else parts[0].raw
-        )
+        contents = (parts[0].text, parts[0].data, parts[0].raw)
+        output = next((content for content in contents if content is not None), None)
+    elif task.status.message:
+        output = "".join(part.text or "" for part in task.status.message.parts)
     return task.status.state.name.removeprefix("TASK_STATE_"), output
