@@ -26,7 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{package}: up to date", file=sys.stderr)  # noqa: T201 - as above
         return 0
 
-    from a2a_gen.commands.run import run_command  # noqa: PLC0415 - click and the pipeline cost more than a whole no-op build
+    # Click and the pipeline cost more than a whole no-op build.
+    from a2a_gen.commands.run import run_command  # noqa: PLC0415
 
     try:
         return run_command(words)

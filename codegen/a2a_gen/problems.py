@@ -2,7 +2,7 @@
 
     GeneratorError            root; exit code 2 unless a subclass sets another
     ├── ContractError         invalid schemas or tables; carries every Problem
-    ├── ProjectError          invalid project: no configuration, unwritable output, files edited by hand
+    ├── ProjectError          invalid project: no configuration, unwritable output, edited files
     │   └── BaselineError     (source.git) a baseline cannot be read; exit code 3
     └── MissingExtraError     a package of an extra is not installed
 

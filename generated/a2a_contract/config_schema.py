@@ -194,9 +194,7 @@ def _name_type(value: object) -> str:
         case None:
             return "null"
         case _:
-            if is_json_array(value):
-                return "a list"
-            return "a table"
+            return "a list" if is_json_array(value) else "a table"
 
 
 def _add(name: str, wanted: Mapping[str, object]) -> str:

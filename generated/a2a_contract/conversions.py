@@ -72,7 +72,7 @@ def resource(name: str | None, template: tuple[str | None, ...]) -> tuple[str, .
     """Parse the identifiers of a resource name by a template, in which ``None`` marks their places;
     a name of another form has none.
 
-    >>> resource("tasks/1/pushNotificationConfigs/2", ("tasks", None, "pushNotificationConfigs", None))
+    >>> resource("tasks/1/configs/2", ("tasks", None, "configs", None))
     ('1', '2')
     """
     pieces = (name or "").split("/")

@@ -36,7 +36,11 @@ Item = TypeVar("Item")
 
 
 class CheckedStream(AsyncGenerator[Item, None]):
-    """Stream that begins with a check. The first event waits for it; later ones come straight from the stream, without a generator in between."""
+    """Stream that begins with a check.
+
+    The first event waits for it; later ones come straight from the stream, without a generator in
+    between.
+    """
 
     def __init__(self, open_stream: Callable[[], Awaitable[AsyncIterator[Item]]]) -> None:
         self._open_stream = open_stream

@@ -2,8 +2,10 @@
 """Values of protocol buffers: free JSON in Struct and Value, timestamps, and the wire format of
 what is written.
 
-    reading     message of upb ── read_* ──► JSON as Python objects; what JSON cannot express becomes an ``Unreadable`` at its place
-    writing     JSON as Python objects ── write_* ──► wire format; what a message cannot carry raises ``UnwritableError`` with its place
+    reading     message of upb ── read_* ──► JSON as Python objects; what JSON cannot express
+                becomes an ``Unreadable`` at its place
+    writing     JSON as Python objects ── write_* ──► wire format; what a message cannot carry
+                raises ``UnwritableError`` with its place
 
 Numbers of a Value are doubles: integers that a double does not hold are refused, never rounded.
 """
@@ -170,20 +172,10 @@ def read_struct(theirs: Theirs) -> object:
 
 def read_value(theirs: Theirs) -> object:
     """Read any JSON value; an integral number is an integer as far as doubles are exact."""
-    kind = theirs.WhichOneof("kind")
-    if kind == "string_value":
-        return theirs.string_value
-    if kind == "number_value":
-        return _read_number(theirs.number_value)
-    if kind == "struct_value":
-        return read_struct(theirs.struct_value)
-    if kind == "list_value":
-        return read_list(theirs.list_value.values, read_value)
-    if kind == "bool_value":
-        return theirs.bool_value
-    if kind == "null_value":
-        return None
-    return Unreadable("is a Value without a kind")
+    read = _READ_KINDS.get(theirs.WhichOneof("kind"))
+    if read is None:
+        return Unreadable("is a Value without a kind")
+    return read(theirs)
 
 
 def _read_number(number: float) -> object:
@@ -194,6 +186,16 @@ def _read_number(number: float) -> object:
     if isfinite(number):
         return number
     return Unreadable("is no finite number")
+
+
+_READ_KINDS: Final[Mapping[str | None, Callable[[Theirs], object]]] = {
+    "string_value": lambda theirs: theirs.string_value,
+    "number_value": lambda theirs: _read_number(theirs.number_value),
+    "struct_value": lambda theirs: read_struct(theirs.struct_value),
+    "list_value": lambda theirs: read_list(theirs.list_value.values, read_value),
+    "bool_value": lambda theirs: theirs.bool_value,
+    "null_value": lambda _: None,
+}
 
 
 def base64_text(data: bytes) -> str:

@@ -219,28 +219,27 @@ def _is_finite(items: Iterable[Any], room: int) -> bool:
 
 def _flaw(value: object, room: int) -> _Flaw | None:
     """Return the first flaw of any value."""
+    flaw: _Flaw | None = None
     match value:
         case str():
-            if value.isascii() or _is_unicode(value):
-                return None
-            return _Flaw((), "json_text", _NO_UNICODE)
+            if not value.isascii() and not _is_unicode(value):
+                flaw = _Flaw((), "json_text", _NO_UNICODE)
         case None | bool() | JsonNull():
-            return None
+            pass
         case int():
-            fits = -_MAX_INTEGER < value < _MAX_INTEGER
-            if fits:
-                return None
-            return _Flaw((), "json_number", f"Integer has more than {_MAX_DIGITS} digits")
+            if not -_MAX_INTEGER < value < _MAX_INTEGER:
+                flaw = _Flaw((), "json_number", f"Integer has more than {_MAX_DIGITS} digits")
         case float():
-            if isfinite(value):
-                return None
-            return _Flaw((), "json_number", "Number must be finite")
+            if not isfinite(value):
+                flaw = _Flaw((), "json_number", "Number must be finite")
         case _ if is_json_object(value) or is_json_array(value):
             if room:
-                return _flaw_inside(value, room)
-            return _Flaw((), "json_depth", f"JSON is nested deeper than {MAX_DEPTH} levels")
+                flaw = _flaw_inside(value, room)
+            else:
+                flaw = _Flaw((), "json_depth", f"JSON is nested deeper than {MAX_DEPTH} levels")
         case _:
-            return _Flaw((), "json_type", f"A value of type {type(value).__name__} is no JSON")
+            flaw = _Flaw((), "json_type", f"A value of type {type(value).__name__} is no JSON")
+    return flaw
 
 
 def _flaw_inside(value: dict[str, object] | list[object], room: int) -> _Flaw | None:

@@ -13,7 +13,9 @@ Pairs: TypeAlias = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class RequestRule:
-    """Changes of the objects at a place of a request; dots lead through nested objects, ``[]`` through the items of a list."""
+    """Changes of the objects at a place of a request; dots lead through nested objects, ``[]``
+    through the items of a list.
+    """
 
     operations: tuple[str, ...]
     at: str

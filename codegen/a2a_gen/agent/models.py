@@ -329,7 +329,8 @@ def _module(body: str, files: list[str], command: str, bases: ModelBases) -> byt
             f"{', '.join(annotations)}\n{body.lstrip()}"
         )
     body = body.replace(f"from {_BASES} import", f"from {bases.module} import")
-    return f'{header(files, command)}\n"""The types of {escape_unprintable(", ".join(files))}."""\n\n{body.lstrip()}'.encode()
+    says = f"The types of {escape_unprintable(', '.join(files))}."
+    return f'{header(files, command)}\n"""{says}"""\n\n{body.lstrip()}'.encode()
 
 
 def _config(types: Mapping[str, Definition], bases: ModelBases) -> GenerateConfig:
@@ -396,11 +397,12 @@ def _definition(
         for each in definition.members
         if each.is_required and isinstance(each.shape, EnumType) and len(each.shape.values) == 1
     ]
+    base = bases.closed if definition.extra is ExtraMembers.REFUSED else bases.open
     return {
         "type": "object",
         "properties": {each.name: _member(each, module, modules) for each in definition.members},
         "required": [each.name for each in definition.members if each.is_required],
-        "customBasePath": f"{_BASES}.{bases.closed if definition.extra is ExtraMembers.REFUSED else bases.open}",
+        "customBasePath": f"{_BASES}.{base}",
         **({"x-a2a-schema": definition.name} if bases.is_checked else {}),
         "x-a2a-nullable": nullable,
         "x-a2a-tags": tags,
@@ -422,16 +424,17 @@ def _member(member: TypeMember, module: str, modules: Mapping[str, str]) -> dict
     return schema
 
 
-def _render_module(shape: AgentType, module: str, modules: Mapping[str, str]) -> dict[str, Json]:  # noqa: PLR0911 - one for each kind of type
+def _render_module(  # noqa: PLR0911 - one for each kind of type
+    shape: AgentType, module: str, modules: Mapping[str, str]
+) -> dict[str, Json]:
     match shape:
         case ScalarType():
             return dict(_SCALARS[shape])
         case EnumType(values):
             return {"type": "string", "enum": list(values)}
         case DefinitionRef(name):
-            return {
-                "$ref": f"{'' if modules[name] == module else f'{modules[name]}.json'}#/$defs/{name}"
-            }
+            file = "" if modules[name] == module else f"{modules[name]}.json"
+            return {"$ref": f"{file}#/$defs/{name}"}
         case ProtocolRef(path):
             return {"customTypePath": path}
         case ArrayType(item):

@@ -24,7 +24,8 @@ EXAMPLES = """\b
 Examples:
   a2a-gen client https://agent.example.com -o src/app/reports
   a2a-gen client card.json -o reports
-  a2a-gen client https://agent.example.com -o src/app/reports --check      report changes of the agent since
+  a2a-gen client https://agent.example.com -o src/app/reports --check      \
+report changes of the agent since
 
 \b
 Exit codes of --check: 0 no finding at the --fail-on level, 1 findings, 2 the
@@ -80,7 +81,12 @@ class _Options(TypedDict):
     multiple=True,
     help="Further origin of schemas; repeatable.  [default: only the origin of the card]",
 )
-def command(where: str, folder: Path, only_check: bool, **options: Unpack[_Options]) -> None:  # noqa: FBT001 - click passes options by name
+def command(
+    where: str,
+    folder: Path,
+    only_check: bool,  # noqa: FBT001 - click passes options by name
+    **options: Unpack[_Options],
+) -> None:
     """Generate a typed client for a remote agent.
 
     Reads the card of the agent: its skills, and the schemas that the card contains or links to. A

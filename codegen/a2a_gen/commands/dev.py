@@ -104,7 +104,9 @@ class ServerProcess:
     def restart(self) -> None:
         """Start or restart the server; if the agent cannot be served, the running server stays."""
         check = [*self._command, "--check", *self._arguments[:2]]
-        done = subprocess.run(check, cwd=self._root, stdout=subprocess.DEVNULL, check=False)  # noqa: S603 - our own command
+        done = subprocess.run(  # noqa: S603 - our own command
+            check, cwd=self._root, stdout=subprocess.DEVNULL, check=False
+        )
         if done.returncode:
             click.echo(
                 "agent: cannot be served yet"

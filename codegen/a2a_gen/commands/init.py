@@ -14,9 +14,11 @@ from a2a_gen.source.project import explain_invalid_package
 EXAMPLES = """\b
 Examples:
   a2a-gen init hello                              smallest agent with a typed skill
-  a2a-gen init my-reports --template report       three skills: unary, streaming, and one that asks the caller
+  a2a-gen init my-reports --template report       \
+three skills: unary, streaming, and one that asks the caller
   a2a-gen init my-modules --template apcore       skills from apcore modules (pip install apcore)
-  a2a-gen init hello --deploy                     with Dockerfile, compose, Kubernetes and systemd files
+  a2a-gen init hello --deploy                     \
+with Dockerfile, compose, Kubernetes and systemd files
   a2a-gen init . --deploy                         these files for the project in this folder
   cd hello && a2a-gen build && a2a-gen serve"""
 

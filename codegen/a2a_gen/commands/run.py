@@ -33,9 +33,9 @@ def run_command(words: Sequence[str]) -> int:
         console.show_usage_error(error)
         return error.exit_code
     except ModuleNotFoundError as error:
-        if (
-            type(error) is ModuleNotFoundError
-        ):  # of the user's code; a subclass says how to install what is missing
+        # The class itself comes from the user's code. Its subclasses are ours, and say how to
+        # install what is missing.
+        if type(error) is ModuleNotFoundError:
             raise
         console.show_usage_error(click.ClickException(str(error)))
         return _MISSING_EXTRA
@@ -44,13 +44,15 @@ def run_command(words: Sequence[str]) -> int:
     except OSError as error:
         if error.filename is None:
             raise
-        reason = (error.strerror or type(error).__name__).lower()
-        failure = ProjectError(
-            f"{error.filename}: cannot be read or written: {reason}",
-            "correct the path or its permissions",
-        )
-        console.show_error(failure)
-        return failure.exit_code
-    if isinstance(result, int):
-        return result
-    return 0
+        return _report_file(error)
+    return result if isinstance(result, int) else 0
+
+
+def _report_file(error: OSError) -> int:
+    reason = (error.strerror or type(error).__name__).lower()
+    failure = ProjectError(
+        f"{error.filename}: cannot be read or written: {reason}",
+        "correct the path or its permissions",
+    )
+    console.show_error(failure)
+    return failure.exit_code

@@ -7,7 +7,8 @@ A schema is a set of JSON values, and two schemas are compared as sets, never as
     references      of schemas      by kind       nodes, each    with its    any output
                                                   expanded once  level       format
                                                       ▲
-                                          witness ────┘  a document that one side accepts and the other rejects
+                                          witness ────┘  a document that one side accepts
+                                                         and the other rejects
 
 *Schema tree*: the files of one side, from a folder, a commit or a card. *Schema node*: the schemas
 that a value must satisfy all at once, so ``$ref``, the keywords beside it and ``allOf`` become one

@@ -3,11 +3,11 @@
 ``a2a-gen.ignore.toml`` lists accepted changes, each with a reason and an optional expiry date:
 
     [[ignore]]
-    rule = "A2A051"                        code or id of a rule
+    rule = "A2A051"                      code or id of a rule
     path = "schema/v1_0/task.json#/$defs/TaskState"    the location and everything below it
-    fingerprint = "3f2a9c01d4be"           one change only; survives moved lines and reworded messages
-    reason = "clients were told in May"    required
-    until = 2027-01-01                     the finding is reported again afterwards
+    fingerprint = "3f2a9c01d4be"         one change only; survives moved lines and other messages
+    reason = "clients were told in May"  required
+    until = 2027-01-01                   the finding is reported again afterwards
 
 An entry needs a rule and a path, or a fingerprint. Beside a schema of the revision,
 ``x-diff-ignore`` lists entries without a path: they are about that schema and everything below it.

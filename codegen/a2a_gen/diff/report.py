@@ -261,10 +261,9 @@ def _render_users(wire: list[Finding]) -> str:
     if not users:
         return ""
     listed = ", ".join(users[:_MAX_LISTED_USERS])
-    return (
-        f" Affected: "
-        f"{listed}{f' and {len(users) - _MAX_LISTED_USERS} more' if len(users) > _MAX_LISTED_USERS else ''}."
-    )
+    if len(users) > _MAX_LISTED_USERS:
+        listed += f" and {len(users) - _MAX_LISTED_USERS} more"
+    return f" Affected: {listed}."
 
 
 def render_usages(finding: Finding) -> str:

@@ -343,7 +343,8 @@ def _read_lock(path: Path, revision: RevisionFolder) -> ContractSide:
 def _fetch_card(address: str) -> ContractSide:
     """Fetch the card of a running agent."""
     try:
-        import httpx  # noqa: PLC0415 - an extra, and takes longer to import than most comparisons take
+        # httpx is an extra, and its import takes longer than most comparisons.
+        import httpx  # noqa: PLC0415
     except ModuleNotFoundError:
         raise MissingExtraError("httpx", "client") from None
 

@@ -2,10 +2,13 @@
 
 A rule says which change it sees, where, and how to cure it; whether documents break is a fact:
 
-    a witness is confirmed                     an error in its direction, unless the contract documents a tolerance
-    containment is proven                      no effect in that direction; a finding without any effect is dropped
+    a witness is confirmed                     an error in its direction, unless the contract
+                                               documents a tolerance
+    containment is proven                      no effect in that direction; a finding without any
+                                               effect is dropped
     neither                                    the level of the rule
-    containment is disproven, no rule sees it  ``set-narrowed`` or ``set-widened``, at the deepest place that is disproven itself
+    containment is disproven, no rule sees it  ``set-narrowed`` or ``set-widened``, at the deepest
+                                               place that is disproven itself
     undecided, no rule sees it                 ``undecidable``, a warning
 """
 

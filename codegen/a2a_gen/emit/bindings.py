@@ -254,9 +254,8 @@ def _emit_serialize(contract: Contract, dialect: str, way: CallStyle) -> Code:
         return Code("None")
     if not is_translated(contract, dialect):
         return Code("serialize_as_is")
-    return Code(
-        f"serialize_with(translate.{function_name(TypePair(way.result, way.operation.response), Direction.WRITE)})"
-    )
+    written = function_name(TypePair(way.result, way.operation.response), Direction.WRITE)
+    return Code(f"serialize_with(translate.{written})")
 
 
 def _emit_encode_request(contract: Contract, dialect: str, way: CallStyle) -> Code | None:
@@ -267,9 +266,8 @@ def _emit_encode_request(contract: Contract, dialect: str, way: CallStyle) -> Co
         return Code("encode_empty")
     if not is_translated(contract, dialect):
         return None
-    return Code(
-        f"encode_with(translate.{function_name(TypePair(way.request, way.operation.request), Direction.WRITE)})"
-    )
+    written = function_name(TypePair(way.request, way.operation.request), Direction.WRITE)
+    return Code(f"encode_with(translate.{written})")
 
 
 def _emit_response(contract: Contract, dialect: str, way: CallStyle) -> Code | None:

@@ -64,8 +64,9 @@ def _write_exports(
         f"from .{module} import {', '.join(found)}\n" for module, found in homes.items() if found
     ]
     listed = "".join(f"    {name!r},\n" for name in names)
-    title = docstring(f"The types of {dialect.title}.", 0)
-    return f"{header(family.file for family in families)}\n{title}\n\n{''.join(lines)}\n__all__ = [\n{listed}]\n".encode()
+    head = f"{header(family.file for family in families)}\n"
+    head += docstring(f"The types of {dialect.title}.", 0)
+    return f"{head}\n\n{''.join(lines)}\n__all__ = [\n{listed}]\n".encode()
 
 
 class _ModuleWriter:
@@ -105,7 +106,8 @@ class _ModuleWriter:
             for each in ast.walk(ast.parse(text))
             if isinstance(each, ast.Name)
         }
-        head = f"{header([self._family.file])}\n{docstring(self._family.description, 0)}\n\n{imports(self._family, self._contract)}"
+        head = f"{header([self._family.file])}\n{docstring(self._family.description, 0)}\n\n"
+        head += imports(self._family, self._contract)
         own = "\n".join(
             (*libraries, f"from .. import {self._dialect.extends}", *self._import_types(names))
         )

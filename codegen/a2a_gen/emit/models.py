@@ -36,8 +36,16 @@ _MARK: Final = "# body\n"
 
 def options(base_class: str) -> GenerateConfig:
     """Return the options that all packages share; callers set the rest."""
-    from datamodel_code_generator import GenerateConfig, InputFileType, PythonVersion  # noqa: PLC0415 - see above
-    from datamodel_code_generator.enums import DataModelType, NamingStrategy, TargetPydanticVersion  # noqa: PLC0415 - as above
+    from datamodel_code_generator import (  # noqa: PLC0415 - see above
+        GenerateConfig,
+        InputFileType,
+        PythonVersion,
+    )
+    from datamodel_code_generator.enums import (  # noqa: PLC0415 - as above
+        DataModelType,
+        NamingStrategy,
+        TargetPydanticVersion,
+    )
 
     return GenerateConfig(
         input_file_type=InputFileType.JsonSchema,
@@ -176,8 +184,8 @@ def _exports(dialect: str, families: tuple[Family, ...], contract: Contract) -> 
     )
     names = sorted(definition.name for family in families for definition in family.types)
     listed = "".join(f"    {name!r},\n" for name in names)
-    text = f"{header(family.file for family in families)}\n{docstring(f'The types of {title}.', 0)}\n\n{lines}\n__all__ = [\n{listed}]\n"
-    return text.encode()
+    head = f"{header(family.file for family in families)}\n{docstring(f'The types of {title}.', 0)}"
+    return f"{head}\n\n{lines}\n__all__ = [\n{listed}]\n".encode()
 
 
 # --- comparing names ---

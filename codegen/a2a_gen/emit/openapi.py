@@ -210,7 +210,9 @@ def _jsonrpc_operation(
         "requestBody": {"required": True, "content": {"application/json": {"schema": call}}},
         "responses": {
             "200": {
-                "description": "The response to the call; of a call that streams, each of its responses.",
+                "description": (
+                    "The response to the call; of a call that streams, each of its responses."
+                ),
                 "content": {"application/json": response, "text/event-stream": response},
             }
         },

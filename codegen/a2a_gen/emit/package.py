@@ -99,10 +99,11 @@ def emit_support(names: Iterable[str] = ()) -> dict[str, bytes]:
     files = [_FOLDER / f"{name}.py" for name in names] or sorted(
         file for file in _FOLDER.glob("*.py") if file.stem not in _NOT_OF_A_CONTRACT
     )
-    return {
-        file.name: f"{header([f'a2a_gen/support/{file.name}'])}\n{file.read_text(encoding='utf-8')}".encode()
-        for file in files
-    }
+    copies: dict[str, bytes] = {}
+    for file in files:
+        head = header([f"a2a_gen/support/{file.name}"])
+        copies[file.name] = f"{head}\n{file.read_text(encoding='utf-8')}".encode()
+    return copies
 
 
 # --- schemas for users of the package: one self-contained JSON document per dialect ---

@@ -41,7 +41,8 @@ def render(
     """Render a template below the header with its source files and the command that regenerates
     it.
     """
-    return f"{header(sources, command)}\n{environment().get_template(template).render(values)}".encode()
+    body = environment().get_template(template).render(values)
+    return f"{header(sources, command)}\n{body}".encode()
 
 
 def header(sources: Iterable[str], command: str = BUILD) -> str:
@@ -71,7 +72,7 @@ def docstring(text: str, indent: int = 4) -> Code:
         for paragraph in safe.split("\n\n")
     ]
     lines = [line for lines in paragraphs if lines for line in (*lines, "")][:-1]
-    end = "" if len(lines) < 2 else f"\n{' ' * indent}"  # noqa: PLR2004 - one line, or more than one
+    end = f"\n{' ' * indent}" if len(lines) > 1 else ""
     return Code(
         '"""' + f"\n{' ' * indent}".join(lines).replace(f"\n{' ' * indent}\n", "\n\n") + end + '"""'
     )
@@ -134,7 +135,8 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
         finalize=_only_code,
-        autoescape=False,  # noqa: S701 - the output is Python, and `finalize` lets only code through
+        # The output is Python, and `finalize` lets only code through.
+        autoescape=False,  # noqa: S701
     )
     made.filters.update(literal=literal, docstring=docstring, comment=comment)
     return made

@@ -49,9 +49,9 @@ class RouteChoice:
         options = "".join(f", {name}=frozenset({literal(names)})" for name, names in special)
         if self.body:
             options += f", body={literal(self.body)}"
-        return Code(
-            f"RouteBinding({self.dialect}.{self.constant}{f', ({members})' if members else ''}{options})"
-        )
+        if members:
+            members = f", ({members})"
+        return Code(f"RouteBinding({self.dialect}.{self.constant}{members}{options})")
 
 
 @dataclass(frozen=True, slots=True)

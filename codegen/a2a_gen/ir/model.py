@@ -5,7 +5,7 @@ templates print them, ``a2a-gen ir`` shows them. They hold no file handle, no pa
 and no reference to a library, so the same contract gives the same value on every machine.
 
     Contract ─┬─ Family*       one file of types ── Record | Enumeration | Alias
-              ├─ ContractDialect* ── Translation*      correspondence of its types to the canonical ones
+              ├─ ContractDialect* ── Translation*   how its types correspond to the canonical ones
               ├─ OperationRow* ── OperationCall*    its types and paths in one dialect
               ├─ ErrorDefinition*
               ├─ ExtensionRow*

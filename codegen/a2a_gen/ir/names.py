@@ -35,9 +35,11 @@ _MAX_LENGTH = 60
 # Attributes that every Pydantic model has.
 _TAKEN_BY_MODELS = frozenset(
     """
-    construct copy dict from_orm json model_computed_fields model_config model_construct model_copy model_dump model_dump_json model_extra
-    model_fields model_fields_set model_json_schema model_parametrized_name model_post_init model_rebuild model_validate model_validate_json
-    model_validate_strings mro parse_file parse_obj parse_raw register schema schema_json update_forward_refs validate
+    construct copy dict from_orm json model_computed_fields model_config model_construct
+    model_copy model_dump model_dump_json model_extra model_fields model_fields_set
+    model_json_schema model_parametrized_name model_post_init model_rebuild model_validate
+    model_validate_json model_validate_strings mro parse_file parse_obj parse_raw register schema
+    schema_json update_forward_refs validate
     """.split()  # noqa: SIM905 - a list would take thirty lines
 )
 

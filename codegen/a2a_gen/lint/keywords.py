@@ -21,8 +21,9 @@ from a2a_gen.source.references import Schema, resolve_reference
 # A class cannot express these; most generators drop them silently.
 _NOT_REPRESENTABLE = frozenset(
     """
-    $anchor $dynamicAnchor $dynamicRef $id allOf contains dependentRequired dependentSchemas else if maxContains maxProperties minContains
-    minProperties not patternProperties prefixItems propertyNames then unevaluatedItems unevaluatedProperties uniqueItems
+    $anchor $dynamicAnchor $dynamicRef $id allOf contains dependentRequired dependentSchemas else
+    if maxContains maxProperties minContains minProperties not patternProperties prefixItems
+    propertyNames then unevaluatedItems unevaluatedProperties uniqueItems
     """.split()  # noqa: SIM905 - a list would take twenty lines
 )
 _LOOK_AROUND = re.compile(r"\(\?<?[=!]")

@@ -121,4 +121,5 @@ def _is_installed(tool: str, version: str) -> bool:
     of the check.
     """
     folder = f"{tool.replace('-', '_')}-{version}.dist-info"
-    return any(os.path.isdir(f"{entry}/{folder}") for entry in sys.path)  # noqa: PTH112 - hundreds of Path objects would cost a millisecond
+    # Hundreds of Path objects would cost a millisecond.
+    return any(os.path.isdir(f"{entry}/{folder}") for entry in sys.path)  # noqa: PTH112

@@ -133,7 +133,8 @@ def format_package(package: Path, modules: Sequence[str]) -> None:
 
 
 def _run_ruff(*arguments: str, package: Path, modules: Sequence[str]) -> None:
-    from ruff import find_ruff_bin  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs] - an extra; ships no types
+    # ruff is an extra, and ships no types.
+    from ruff import find_ruff_bin  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs]
 
     command = [
         find_ruff_bin(),
@@ -146,8 +147,9 @@ def _run_ruff(*arguments: str, package: Path, modules: Sequence[str]) -> None:
         command, cwd=package.parent, capture_output=True, text=True, check=False
     )  # noqa: S603 - ruff on our own stage
     if process.returncode:
+        said = f"{process.stdout}{process.stderr}"
         raise GeneratorError(
-            f"the generated code is invalid, which is a bug of a2a-gen:\n{process.stdout}{process.stderr}".rstrip()
+            f"the generated code is invalid, which is a bug of a2a-gen:\n{said}".rstrip()
         )
 
 

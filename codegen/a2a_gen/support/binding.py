@@ -1,7 +1,9 @@
 """Bindings: one operation in one dialect, as data, for servers and clients alike.
 
-    agent     their request ── parse ──► canonical request ── AgentService ──► canonical result ── serialize ──► their JSON
-    client    canonical request ── encode_request ──► their JSON ── HTTP ──► their JSON ── response.read ──► canonical result
+    agent     their request ── parse ──► canonical request ── AgentService
+                  ──► canonical result ── serialize ──► their JSON
+    client    canonical request ── encode_request ──► their JSON ── HTTP
+                  ──► their JSON ── response.read ──► canonical result
 
 Dialects differ only in the functions that a binding holds.
 """

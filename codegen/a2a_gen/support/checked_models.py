@@ -176,7 +176,8 @@ class PackageSchema(TypedSchema[T]):
 
     omits_none = False
 
-    def __init__(self, python_type: Any, name: str) -> None:  # noqa: ANN401 - a class, a union, an alias: no checker has one type for them yet
+    # `Any`, since no checker has one type yet for a class, a union and an alias.
+    def __init__(self, python_type: Any, name: str) -> None:  # noqa: ANN401
         super().__init__(python_type, {})
         self._name = name
 

@@ -339,7 +339,8 @@ class JsonRpcResponseParser(Generic[Answer]):
 
     def _parse_result(self, adapter: TypeAdapter[Any], body: bytes) -> Answer:
         reader = self._reader
-        assert reader is not None, "the adapter is built from the reader"  # noqa: S101 - a fact of the constructor
+        # The constructor makes an adapter only where it was given a reader.
+        assert reader is not None, "the adapter is built from the reader"  # noqa: S101
         try:
             return reader.read(adapter.validate_json(body))
         except ValidationError as error:

@@ -52,7 +52,8 @@ class OpenModel(WireModel):
 
     model_config = ConfigDict(extra="allow")
 
-    __pydantic_extra__: dict[str, JsonAny]  # pyright: ignore[reportIncompatibleVariableOverride]  # the way that Pydantic documents to give extras a type
+    # Pydantic documents this way to give extras a type.
+    __pydantic_extra__: dict[str, JsonAny]  # pyright: ignore[reportIncompatibleVariableOverride]
 
 
 class Oneof(WireModel):

@@ -7,7 +7,8 @@ schema does not declare are kept in ``model_extra`` and serialized again.
 
 ``schemas.json``, beside the modules of types, holds the schemas that decide what types cannot:
 
-    unions   by name: for each branch its option, the kinds of its values, its schema and the names of its members
+    unions   by name: for each branch its option, the kinds of its values, its schema and the
+             names of its members
     types    by name: the schema of the type, for packages whose models are checked by themselves
     schemas  by ``$id``: one document for each draft, with all schemas
 """

@@ -142,7 +142,8 @@ def _render_time(value: time) -> str:
 # --- durations ---
 
 _DURATION: Final = re.compile(
-    r"P(?:(\d+)W|(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?)",
+    r"P(?:(\d+)W|(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)D)?"
+    r"(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?)",
     re.ASCII,
 )
 _DAYS_OF_YEAR = 365

@@ -92,7 +92,12 @@ class TypedSchema(Generic[T]):
     omits_none: ClassVar[bool] = True
     """True where values hold models of a protocol: an absent member of theirs is ``None``."""
 
-    def __init__(self, python_type: Any, schema: Path | Mapping[str, object]) -> None:  # noqa: ANN401 - a class, a union, an alias: no checker has one type for them yet
+    # `Any`, since no checker has one type yet for a class, a union and an alias.
+    def __init__(
+        self,
+        python_type: Any,  # noqa: ANN401
+        schema: Path | Mapping[str, object],
+    ) -> None:
         self._python_type = python_type
         self._source = schema
 
@@ -259,7 +264,8 @@ def list_type_errors(error: ValidationError, document: object) -> list[tuple[Fie
 
 
 _UNEXPECTED = re.compile(
-    r"Expected `(?P<expected>[^`]+)`.*?\[(?:field_name='(?P<field>[^']*)')?.*input_type=(?P<type>[^\]]+)\]\)$",
+    r"Expected `(?P<expected>[^`]+)`.*?\[(?:field_name='(?P<field>[^']*)')?"
+    r".*input_type=(?P<type>[^\]]+)\]\)$",
     re.MULTILINE,
 )
 

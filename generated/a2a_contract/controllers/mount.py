@@ -7,7 +7,8 @@ from litestar import Controller, HttpMethod
 
 from ..service import Endpoints
 
-# Litestar rejects HTTP methods that a handler lacks with an error body of its own, so every handler accepts all methods.
+# Litestar rejects HTTP methods that a handler lacks with an error body of its own, so every handler
+# accepts all methods.
 METHODS = tuple(HttpMethod)
 
 

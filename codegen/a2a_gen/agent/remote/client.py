@@ -4,7 +4,8 @@ card, beside a snapshot of what was fetched.
 An agent serves each schema whole. Definitions with the same name and the same text become one type
 again; other definitions of that name get the name of their skill as a prefix.
 
-    client.lock.json   the address of the card, and the SHA-256 of the card, of every schema (by skill and use) and of every file of the package
+    client.lock.json   the address of the card, and the SHA-256 of the card, of every schema (by
+                       skill and use) and of every file of the package
     card.json          the card
     schemas/           the schemas as they were served
 """

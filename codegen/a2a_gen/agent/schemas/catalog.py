@@ -28,10 +28,11 @@ from a2a_gen.source.references import PROTOCOL_PREFIX
 # Names that modules of models import, and names that Python has already.
 _TAKEN = frozenset(
     """
-    ABC Agent Annotated Any AsyncIterator Base16Text Base64Text BaseModel BinaryText BranchSelector CheckedModel ClosedCheckedModel
-    ClosedModel ConfigDict DateText DateTimeText DefaultValue DurationText False Field Json Literal None Number Optional PackageSchema
-    Question RestItems SchemaMismatchError SkillClient SkillContext SkillContract SkillModel Surface TYPE_CHECKING TimeText True TypeAlias
-    TypeAliasType Union UuidText
+    ABC Agent Annotated Any AsyncIterator Base16Text Base64Text BaseModel BinaryText
+    BranchSelector CheckedModel ClosedCheckedModel ClosedModel ConfigDict DateText DateTimeText
+    DefaultValue DurationText False Field Json Literal None Number Optional PackageSchema Question
+    RestItems SchemaMismatchError SkillClient SkillContext SkillContract SkillModel Surface
+    TYPE_CHECKING TimeText True TypeAlias TypeAliasType Union UuidText
     """.split()  # noqa: SIM905 - a list would take ten lines
 )
 _POINTER = "/~!$&'()*+,;=:@"  # what a fragment of a URI holds as it is
@@ -186,10 +187,8 @@ def bundle_all(
         ),
         key=lambda each: len(each.pointer),
     )
-    return (
-        address,
-        f"#/{holder}/{catalogue.names[target]}{quote(place.pointer.removeprefix(target.pointer), safe=_POINTER)}",
-    )
+    inside = quote(place.pointer.removeprefix(target.pointer), safe=_POINTER)
+    return address, f"#/{holder}/{catalogue.names[target]}{inside}"
 
 
 def bundle_together(

@@ -123,13 +123,13 @@ def _describe_invalid(error: jsonschema_rs.ValidationError) -> tuple[str, str]:
         case ValidationErrorKind.PropertyNames(error=inner):
             return _describe_invalid(inner)
         case ValidationErrorKind.Format(format="regex"):
-            cure = r"correct it; outside of a class, the characters ] { } are written \\] \\{ \\} in JSON"
+            pattern = error.instance
             return (
+                f"the pattern {pattern} is no regular expression of ECMA-262 in Unicode mode",
                 (
-                    f"the pattern {error.instance} is no regular expression of ECMA-262 in "
-                    "Unicode mode"
+                    "correct it; outside of a class, the characters ] { } are written "
+                    r"\\] \\{ \\} in JSON"
                 ),
-                cure,
             )
         case _:
             return (
@@ -268,12 +268,14 @@ _TRIED = re.compile(r"\(\?(?:<?[=!])|\\[1-9]|\\k<")
 
 KEYWORDS = frozenset(
     """
-    $anchor $comment $defs $dynamicAnchor $dynamicRef $id $recursiveAnchor $recursiveRef $ref $schema $vocabulary additionalItems
-    additionalProperties allOf anyOf const contains contentEncoding contentMediaType contentSchema default definitions dependencies
-    dependentRequired dependentSchemas deprecated description else enum example examples exclusiveMaximum exclusiveMinimum format id if items
-    maxContains maxItems maxLength maxProperties maximum minContains minItems minLength minProperties minimum multipleOf not oneOf pattern
-    patternProperties prefixItems properties propertyNames readOnly required then title type unevaluatedItems unevaluatedProperties uniqueItems
-    writeOnly
+    $anchor $comment $defs $dynamicAnchor $dynamicRef $id $recursiveAnchor $recursiveRef $ref
+    $schema $vocabulary additionalItems additionalProperties allOf anyOf const contains
+    contentEncoding contentMediaType contentSchema default definitions dependencies
+    dependentRequired dependentSchemas deprecated description else enum example examples
+    exclusiveMaximum exclusiveMinimum format id if items maxContains maxItems maxLength
+    maxProperties maximum minContains minItems minLength minProperties minimum multipleOf not
+    oneOf pattern patternProperties prefixItems properties propertyNames readOnly required then
+    title type unevaluatedItems unevaluatedProperties uniqueItems writeOnly
     """.split()  # noqa: SIM905 - a list would take ninety lines
 )
 """Every keyword of the drafts from 6 on."""

@@ -2,7 +2,8 @@
 
     report.json#/$defs/Chapter     a file beside the one that refers to it, and a pointer in it
     #/$defs/Chapter, #chapter      a pointer, or an anchor, in the same file
-    https://acme.com/chapter.json  the schema with this ``$id``, in a file that was read or that lies beside one that was
+    https://acme.com/chapter.json  the schema with this ``$id``, in a file that was read or that
+                                   lies beside one that was
     a2a:v1_0#/$defs/Part           a type of the protocol, in one of its dialects
 
 Nothing is fetched, and nothing outside the project is read but the schemas of the protocol, which
@@ -284,17 +285,13 @@ class Library:
         it.
         """
         spec = find_spec("a2a_contract")
-        known = (
-            {
-                f"{PROTOCOL_PREFIX}{each.stem}": each
-                for each in Path(spec.origin or "").parent.glob("schemas/v*.json")
-            }
-            if spec
-            else {}
-        )
-        if (
-            path not in known
-        ):  # names are looked up and never joined to a path: references may come from a remote agent's card
+        known: dict[str, Path] = {}
+        if spec:
+            schemas = Path(spec.origin or "").parent.glob("schemas/v*.json")
+            known = {f"{PROTOCOL_PREFIX}{each.stem}": each for each in schemas}
+        # References may come from the card of a remote agent: a name is looked up, and never
+        # joined to a path.
+        if path not in known:
             self._problem(
                 place,
                 f"{path} is not a dialect of the protocol",

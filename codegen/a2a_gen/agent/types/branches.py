@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from a2a_gen.agent.schemas.catalog import SchemaCatalog, bundle_all, bundle_together, pascal
 from a2a_gen.agent.schemas.files import SchemaRef
@@ -26,6 +27,7 @@ from a2a_gen.agent.types.shapes import (
     ProtocolRef,
     ScalarType,
     TupleType,
+    TypeMember,
     UnionType,
     iter_parts,
     map_parts,
@@ -69,24 +71,16 @@ def name_parts(definitions: Definitions, catalogue: SchemaCatalog) -> None:
 
     for name, (file, definition) in list(definitions.items()):
         if isinstance(definition, ObjectType):
-            members = [
-                replace(
-                    each,
-                    shape=convert(
-                        each.shape,
-                        file,
-                        f"{name}{pascal(each.name)}",
-                        is_part=isinstance(each.shape, UnionType),
-                    ),
-                )
-                for each in definition.members
-            ]
+            members: list[TypeMember] = []
+            for each in definition.members:
+                is_part = isinstance(each.shape, UnionType)
+                part_name = f"{name}{pascal(each.name)}"
+                shape = convert(each.shape, file, part_name, is_part=is_part)
+                members.append(replace(each, shape=shape))
             definitions[name] = (file, replace(definition, members=tuple(members)))
         else:
-            shape = map_parts(
-                definition.shape,
-                lambda part, file=file, name=name: convert(part, file, f"{name}Item"),
-            )  # type: ignore[misc]  # defaults bind the loop
+            convert_part = partial(convert, file=file, name=f"{name}Item")
+            shape = map_parts(definition.shape, convert_part)
             definitions[name] = (file, replace(definition, shape=shape))
 
 

@@ -324,7 +324,8 @@ class TypeBuilder:
             return ScalarType.ANY
         if target.file.startswith(PROTOCOL_PREFIX):
             return ProtocolRef(
-                f"a2a_contract.{target.file.removeprefix(PROTOCOL_PREFIX)}.{target.pointer.rpartition('/')[2]}"
+                f"a2a_contract.{target.file.removeprefix(PROTOCOL_PREFIX)}."
+                f"{target.pointer.rpartition('/')[2]}"
             )
         return DefinitionRef(self._catalogue.names[target])
 

@@ -1,7 +1,8 @@
 """Several unions that all apply: a value is of one branch of each, so its type is the union of
 their combinations.
 
-allOf: [{oneOf: [Dog, Cat]}, {oneOf: [Big, Small]}]     a big dog, a small dog, a big cat, or a small cat
+``allOf: [{oneOf: [Dog, Cat]}, {oneOf: [Big, Small]}]`` is a big dog, a small dog, a big cat, or a
+small cat.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ def combine_branches(
     ``MAX_COMBINATIONS``.
     """
     listed = [(source, list_union_branches(source, catalogue)) for source in sources]
-    if len([branches for _, branches in listed if branches]) < 2:  # noqa: PLR2004 - each with each other
+    unions = [branches for _, branches in listed if branches]
+    if len(unions) < 2:  # noqa: PLR2004 - each with each other
         return []
     is_of_objects = [
         any(view.schema.get("properties") for each in branches for view in views([each], catalogue))

@@ -223,7 +223,9 @@ class TypeIntersection:
             first = self._both(first, other) or first
         return first
 
-    def _both(self, one: AgentType, other: AgentType) -> AgentType | None:  # noqa: PLR0911 - one for each pair of types
+    def _both(  # noqa: PLR0911 - one for each pair of types
+        self, one: AgentType, other: AgentType
+    ) -> AgentType | None:
         if one is ScalarType.ANY or one == other:
             return other
         match one, other:
@@ -367,7 +369,9 @@ def iter_parts(shape: AgentType, types: Mapping[str, Definition]) -> Iterator[Ag
                 pass
 
 
-def is_literal_default(shape: AgentType, default: Json) -> bool:  # noqa: PLR0911 - one for each kind of type
+def is_literal_default(  # noqa: PLR0911 - one for each kind of type
+    shape: AgentType, default: Json
+) -> bool:
     """Check that a default is a literal of Python that needs no conversion."""
     match shape:
         case EnumType(values):

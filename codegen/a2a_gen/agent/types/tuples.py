@@ -5,7 +5,8 @@ It is given one of all items and, where there may be more, one more for those; i
 written as what the schema accepts:
 
     items may be missing   ``tuple[A, B]`` where B may be missing becomes ``tuple[A] | tuple[A, B]``
-    more may follow        ``tuple[A, B, C]`` becomes ``Annotated[tuple[A, B, *tuple[C, ...]], RestItems()]``
+    more may follow        ``tuple[A, B, C]`` becomes
+                           ``Annotated[tuple[A, B, *tuple[C, ...]], RestItems()]``
 """
 
 from __future__ import annotations

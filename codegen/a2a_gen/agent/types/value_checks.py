@@ -73,7 +73,8 @@ class ValueChecker:
     def _explain(self, value: Json, place: SchemaRef) -> str:
         key = (place, json.dumps(value))
         if key not in self._reasons:
-            from a2a_gen.support.typed_schema import SchemaMismatchError  # noqa: PLC0415 - imports pydantic
+            # It imports Pydantic, which a build without examples and defaults does not need.
+            from a2a_gen.support.typed_schema import SchemaMismatchError  # noqa: PLC0415
 
             try:
                 self._find_validator(place).check(value)

@@ -8,7 +8,8 @@ it cannot decide is recursion. A definition is therefore also compared with *ato
 definitions that it refers to:
 
     equal definitions       the same atom on both sides
-    contained definitions   sender: X and Y, reader: X          whatever X and Y are, the first is contained in the second
+    contained definitions   sender: X and Y, reader: X          the first is contained in the
+                                                                second, whatever X and Y are
     other definitions       two atoms
 
 Containment of all definitions is assumed first; a definition that cannot be proven so is taken out,
@@ -44,11 +45,11 @@ from a2a_gen.source.references import iter_schemas
 _MAX_SCHEMAS = 40
 _MAX_BRANCHES = 400
 _OF_PARTS = frozenset(
-    {
-        "additionalProperties", "const", "enum", "format", "items", "maxItems", "maxLength", "maxProperties", "minItems", "minLength",
-        "minProperties", "pattern", "properties", "required", "type", "uniqueItems",
-    }
-)  # fmt: skip
+    """
+    additionalProperties const enum format items maxItems maxLength maxProperties minItems
+    minLength minProperties pattern properties required type uniqueItems
+    """.split()  # noqa: SIM905 - a list would take a line for each
+)
 """Keywords that do not depend on each other, but for the names that ``properties`` takes out of
 ``additionalProperties``.
 """
@@ -178,12 +179,13 @@ class ContainmentOracle:
         expressed.
         """
         ends = self._canonicalize_ends(get_schemas(pair), question)
-        try:
-            if ends:
-                return parse(json.dumps(ends[0].subtract(ends[1]).to_json_schema()))[0]
+        if ends is None:
             return False
+        try:
+            difference = ends[0].subtract(ends[1]).to_json_schema()
         except (ValueError, TypeError):
             return False
+        return parse(json.dumps(difference))[0]
 
     def _decide_whole(
         self, schemas: tuple[Schemas, Schemas], question: ContainmentQuestion
@@ -333,9 +335,9 @@ class ContainmentOracle:
                 or self._is_proven_by_parts(schemas, question, frozenset(proven), atoms)
             )
             if not is_proven and question.is_strict and not refuted.isdisjoint(atoms):
-                refuted.add(
-                    index
-                )  # asking about the whole takes long, and hardly ever finds it contained if a part of it is not
+                # Asking about the whole takes long, and hardly ever finds it contained if a part
+                # of it is not.
+                refuted.add(index)
             elif not is_proven:
                 answer = self._decide_whole(schemas, question)
                 is_proven = answer is Containment.YES
@@ -517,20 +519,18 @@ class ContainmentOracle:
         has_tolerance = self._trees[1 - question.sender].has_tolerance
         of_reader = (lenient, written) if has_tolerance and not question.is_strict else (lenient,)
         if not is_sender:
-            if position is Form.LENIENT:
-                return (lenient,)
-            return of_reader
+            return (lenient,) if position is Form.LENIENT else of_reader
         is_same = self._definitions[index].is_same
-        of_sender = of_reader if is_same else (old,)
+        names = of_reader if is_same else (old,)
+        # A proven definition is contained in the reader's, so the sender has the reader's atom too.
         if question.is_strict:
-            if is_same or index not in proven:
-                return of_sender
-            return (lenient, old)
-        if position is Form.SENT:
+            if index in proven and not is_same:
+                names = (lenient, old)
+        elif position is Form.SENT:
+            names = (*names, sent)
             if index in proven:
-                return (*of_sender, sent, lenient)
-            return (*of_sender, sent)
-        return of_sender
+                names = (*names, lenient)
+        return names
 
 
 def count_names(tree: SchemaTree) -> Counter[str]:

@@ -15,12 +15,12 @@ from a2a_gen.diff.tree.schema_node import SchemaLocation, SchemaNode, is_annotat
 from a2a_gen.diff.tree.value_set import ComparisonTooLargeError, ValueSet, find_tag
 
 _SIMPLE_KEYWORDS = frozenset(
-    {
-        "additionalProperties", "const", "enum", "exclusiveMaximum", "exclusiveMinimum", "format", "items", "maxItems", "maxLength",
-        "maxProperties", "maximum", "minItems", "minLength", "minProperties", "minimum", "multipleOf", "pattern", "properties", "required", "type",
-        "uniqueItems",
-    }
-)  # fmt: skip
+    """
+    additionalProperties const enum exclusiveMaximum exclusiveMinimum format items maxItems
+    maxLength maxProperties maximum minItems minLength minProperties minimum multipleOf pattern
+    properties required type uniqueItems
+    """.split()  # noqa: SIM905 - a list would take a line for each
+)
 _UNIONS = ("anyOf", "oneOf")
 _MAX_PAIRS = 50_000
 

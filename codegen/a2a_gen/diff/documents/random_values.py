@@ -4,7 +4,8 @@ random, always from the same seed.
 They find what the border of two nodes and the pool miss: documents that need several conditions at
 several depths at once. Nothing here decides if a value is valid; callers confirm it.
 
-    gather     the schemas that a value follows: references and ``allOf``, one branch of each union, one side of each condition
+    gather     the schemas that a value follows: references and ``allOf``, one branch of each union,
+               one side of each condition
     kind       one kind that they allow, or that their keywords are about
     value      members, items, texts and numbers near what they say, each following its own schemas
     disturb    one value in four then differs in one place
@@ -13,6 +14,7 @@ several depths at once. Nothing here decides if a value is valid; callers confir
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from random import Random
 from types import MappingProxyType
 from typing import TypeAlias, TypeVar
@@ -87,10 +89,12 @@ class RandomValues:
         if depth < 0 or not schemas or self._happens(0.05):
             return self._choose(self._scalars)
         parts = self._gather(tree, schemas)
-        given = [value for part in parts for value in self._given.get(id(part.source.data), ())]
+        given = list[Json]()
+        for part in parts:
+            given += self._given.get(id(part.source.data), ())
         if given and self._happens(0.5):
             return self._choose(given)
-        listed = [value for part in parts for value in part.values]
+        listed = list(chain.from_iterable(each.values for each in parts))
         if listed and self._happens(0.85):
             return self._choose(listed)
         return self._make(self._choose_kind(parts), tree, parts, depth)
@@ -102,17 +106,22 @@ class RandomValues:
             case "array":
                 return self._make_array(tree, parts, depth)
             case "string":
-                texts = [text for part in parts for text in part.texts]
+                texts = list(chain.from_iterable(each.texts for each in parts))
                 return self._choose(texts if texts and self._happens(0.75) else self._texts)
             case "number":
-                base = self._choose([bound for part in parts for bound in part.bounds] or [0])
-                if abs(base) < _MAX_MOVED:
-                    return base + self._choose((0, 0, 1, -1, 0.5))
-                return base
+                return self._make_number(parts)
+            case "boolean":
+                return self._happens(0.5)
             case _:
-                if kind == "boolean":
-                    return self._happens(0.5)
                 return None
+
+    def _make_number(self, parts: list[ValueHints]) -> Json:
+        bounds = list(chain.from_iterable(each.bounds for each in parts))
+        base = self._choose(bounds or [0])
+        # Larger floats become too coarse for a step of a half.
+        if abs(base) < _MAX_MOVED:
+            base += self._choose((0, 0, 1, -1, 0.5))
+        return base
 
     def _gather(self, tree: SchemaTree, schemas: Sequence[ValueHints]) -> list[ValueHints]:
         """Collect the schemas that a value follows."""
@@ -123,7 +132,8 @@ class RandomValues:
             parts.append(part)
             for reference in part.references:
                 target = tree.resolve(part.source, reference)
-                pending += [] if target is None else [self._find_hints(target)]
+                if target is not None:
+                    pending.append(self._find_hints(target))
             for keyword, value in part.in_place:
                 chosen = self._choose_in_place(part.source.members, keyword, value)
                 pending += [
@@ -135,62 +145,70 @@ class RandomValues:
         self, members: dict[str, Json], keyword: str, value: Json
     ) -> Iterable[Json]:
         """Choose the schemas in a keyword that the same value follows."""
+        chosen: list[Json] = []
         match keyword, value:
             case "allOf", list():
-                return value
+                chosen = value
             case (("anyOf" | "oneOf"), list()) if value:
+                # Two branches at once find what a oneOf forbids.
                 if self._happens(0.15):
-                    return self._random.sample(value, min(len(value), 2))
-                return [self._choose(value)]
+                    chosen = self._random.sample(value, min(len(value), 2))
+                else:
+                    chosen.append(self._choose(value))
             case "if", _:
                 holds = self._happens(0.5)
-                chosen = members.get("then" if holds else "else", True)
-                return [chosen, *([value] if holds or self._happens(0.3) else [])]
+                chosen.append(members.get("then" if holds else "else", True))
+                if holds or self._happens(0.3):
+                    chosen.append(value)
             case "not", _ if self._happens(0.4):
-                return [value]
+                chosen.append(value)
             case (("dependentSchemas" | "dependencies"), dict()):
-                return [
-                    each for each in value.values() if isinstance(each, dict) and self._happens(0.5)
-                ]
+                schemas = (each for each in value.values() if isinstance(each, dict))
+                chosen.extend(each for each in schemas if self._happens(0.5))
             case _:
-                return []
+                pass
+        return chosen
 
     def _choose_kind(self, parts: list[ValueHints]) -> str:
         types = [part.types for part in parts if part.types is not None]
         if types:
             kinds = types[0].intersection(*types) or types[0].union(*types)
             return self._choose(sorted(kinds) or KINDS)
-        hinted = [kind for part in parts for kind in part.kinds]
+        hinted = list(chain.from_iterable(each.kinds for each in parts))
         return self._choose(hinted if hinted and self._happens(0.85) else KINDS)
 
     def _make_object(
         self, tree: SchemaTree, parts: list[ValueHints], depth: int
     ) -> dict[str, Json]:
-        declared = [name for part in parts for name in part.members]
-        names = [
-            name for name in declared if self._happens(min(0.4, _USUAL_MEMBERS / len(declared)))
-        ]
-        names += [name for part in parts for name in part.required if self._happens(0.93)]
-        patterns = [pattern for part in parts for pattern in part.patterns if self._happens(0.4)]
-        names += [text for pattern in patterns for text in generate_matches(pattern)]
-        names += [name for name in self._names[:20] if self._happens(0.08)]
-        names += [
-            name
-            for part in parts
-            if self._happens(0.5)
-            for name in self._make_names(tree, part, depth)
-        ]
-        for part in parts:
-            names += [
-                each for name, listed in part.dependents.items() if name in names for each in listed
-            ]
         made: dict[str, Json] = {}
-        for name in dict.fromkeys(names):
-            described = [each for part in parts for each in part.list_member_schemas(name)]
+        for name in dict.fromkeys(self._choose_names(tree, parts, depth)):
+            described = list(chain.from_iterable(part.list_member_schemas(name) for part in parts))
             made[name] = self._follow(
                 tree, self._add_rest(parts, "unevaluatedProperties", described), depth - 1
             )
         return made
+
+    def _choose_names(self, tree: SchemaTree, parts: list[ValueHints], depth: int) -> list[str]:
+        """Choose the names of an object's members; a name may come twice."""
+        declared = list(chain.from_iterable(part.members for part in parts))
+        # However many members are declared, an object has about as many as usual.
+        share = min(0.4, _USUAL_MEMBERS / max(len(declared), 1))
+        names = [name for name in declared if self._happens(share)]
+        required = chain.from_iterable(part.required for part in parts)
+        names += [name for name in required if self._happens(0.93)]
+        patterns = chain.from_iterable(part.patterns for part in parts)
+        for pattern in [each for each in patterns if self._happens(0.4)]:
+            names += generate_matches(pattern)
+        names += [name for name in self._names[:20] if self._happens(0.08)]
+        for part in parts:
+            if self._happens(0.5):
+                names += self._make_names(tree, part, depth)
+        for part in parts:
+            present = set(names)
+            for name, dependents in part.dependents.items():
+                if name in present:
+                    names += dependents
+        return names
 
     def _add_rest(
         self, parts: list[ValueHints], keyword: str, described: list[ValueHints]
@@ -200,25 +218,22 @@ class RandomValues:
         """
         if described and (len(parts) == 1 or self._happens(0.7)):
             return described
-        return [*described, *(each for part in parts for each in part.rest.get(keyword, ()))]
+        rest = chain.from_iterable(part.rest.get(keyword, ()) for part in parts)
+        return [*described, *rest]
 
     def _make_names(self, tree: SchemaTree, part: ValueHints, depth: int) -> list[str]:
-        name = (
-            self._follow(tree, [part.names_schema], depth - 1)
-            if part.names_schema is not None
-            else None
-        )
-        more = (
-            [f"other{index}" for index in range(self._choose(part.member_counts))]
-            if part.member_counts
-            else []
-        )
-        if isinstance(name, str):
-            return [name, *more]
-        return more
+        names: list[str] = []
+        if part.names_schema is not None:
+            name = self._follow(tree, [part.names_schema], depth - 1)
+            if isinstance(name, str):
+                names.append(name)
+        if part.member_counts:
+            count = self._choose(part.member_counts)
+            names += [f"other{index}" for index in range(count)]
+        return names
 
     def _make_array(self, tree: SchemaTree, parts: list[ValueHints], depth: int) -> list[Json]:
-        sizes = [size for part in parts for size in part.sizes]
+        sizes = list(chain.from_iterable(part.sizes for part in parts))
         count = self._choose(sizes) if sizes and self._happens(0.5) else self._random.randint(0, 3)
         contained = [
             (part.contains, self._choose((0.2, 0.5, 0.9)))
@@ -227,36 +242,37 @@ class RandomValues:
         ]
         items: list[Json] = []
         for index in range(count):
-            schemas = self._add_rest(
-                parts,
-                "unevaluatedItems",
-                [each for part in parts for each in part.list_item_schemas(index)],
-            )
+            described = list(chain.from_iterable(part.list_item_schemas(index) for part in parts))
+            schemas = self._add_rest(parts, "unevaluatedItems", described)
             chosen = [each for each, probability in contained if self._happens(probability)]
-            items.append(
-                self._follow(
-                    tree,
-                    [*schemas, *chosen] if self._happens(0.8) else chosen or schemas,
-                    depth - 1,
-                )
-            )
+            # What `contains` describes need not follow the schema of the items: then the item is
+            # an invalid one, as somebody else could write it.
+            if self._happens(0.8):
+                chosen = [*schemas, *chosen]
+            items.append(self._follow(tree, chosen or schemas, depth - 1))
         return items
 
     def _disturb(self, value: Json) -> Json:
         """Change a value in one place."""
         if isinstance(value, dict):
-            if value and self._happens(0.5):
-                name = self._choose([*value])
-                return {**value, name: self._disturb(value[name])}
-            name = self._choose([*value, *self._names])
-            if name in value:
-                return {each: inner for each, inner in value.items() if each != name}
-            return {**value, name: self._choose(self._scalars)}
+            return self._disturb_object(value)
         if isinstance(value, list):
-            if value and self._happens(0.5):
-                index = self._random.randrange(len(value))
-                return [*value[:index], self._disturb(value[index]), *value[index + 1 :]]
-            if self._happens(0.5):
-                return [*value, self._choose(self._scalars)]
-            return value[:-1]
+            return self._disturb_array(value)
         return self._choose(self._scalars)
+
+    def _disturb_object(self, value: dict[str, Json]) -> Json:
+        if value and self._happens(0.5):
+            name = self._choose([*value])
+            return {**value, name: self._disturb(value[name])}
+        name = self._choose([*value, *self._names])
+        if name in value:
+            return {each: inner for each, inner in value.items() if each != name}
+        return {**value, name: self._choose(self._scalars)}
+
+    def _disturb_array(self, value: list[Json]) -> Json:
+        if value and self._happens(0.5):
+            index = self._random.randrange(len(value))
+            return [*value[:index], self._disturb(value[index]), *value[index + 1 :]]
+        if self._happens(0.5):
+            return [*value, self._choose(self._scalars)]
+        return value[:-1]

@@ -427,9 +427,7 @@ def _iter_inner(value: Json, step: Step) -> Iterable[Json]:
         case ("itself", _), _:
             return [value]
         case ("member", str(name)), dict():
-            if name in value:
-                return [value[name]]
-            return []
+            return [value[name]] if name in value else []
         case ("name", _), dict():
             return list(value)
         case (_, _), dict():

@@ -78,18 +78,37 @@ EXTENSION_DEMANDED = define_rule(
     waiver="requiring less breaks no client",
 )
 VERSION_NOT_BUMPED = define_rule(
-    "A2A130 version-not-bumped", "policy none I I I", "the agent changed, but its version is still {old}", "increase the version",
+    "A2A130 version-not-bumped",
+    "policy none I I I",
+    "the agent changed, but its version is still {old}",
+    "increase the version",
     waiver="a policy has no reverse",
-)  # fmt: skip
+)
 MAJOR_NOT_BUMPED = define_rule(
-    "A2A131 major-not-bumped", "policy none I I I", "the change breaks clients, but the version only changed from {old} to {new}",
-    "increase the major version", waiver="a policy has no reverse",
-)  # fmt: skip
+    "A2A131 major-not-bumped",
+    "policy none I I I",
+    "the change breaks clients, but the version only changed from {old} to {new}",
+    "increase the major version",
+    waiver="a policy has no reverse",
+)
 
 RULES = (
-    SURFACE_REMOVED, SURFACE_ADDED, SKILL_REMOVED, SKILL_ADDED, SKILL_ID_CHANGED, STREAMING_CHANGED, MODE_REMOVED, MODE_ADDED, SECURITY_TIGHTENED,
-    SECURITY_LOOSENED, CAPABILITY_WITHDRAWN, CAPABILITY_ADDED, EXTENSION_DEMANDED, VERSION_NOT_BUMPED, MAJOR_NOT_BUMPED,
-)  # fmt: skip
+    SURFACE_REMOVED,
+    SURFACE_ADDED,
+    SKILL_REMOVED,
+    SKILL_ADDED,
+    SKILL_ID_CHANGED,
+    STREAMING_CHANGED,
+    MODE_REMOVED,
+    MODE_ADDED,
+    SECURITY_TIGHTENED,
+    SECURITY_LOOSENED,
+    CAPABILITY_WITHDRAWN,
+    CAPABILITY_ADDED,
+    EXTENSION_DEMANDED,
+    VERSION_NOT_BUMPED,
+    MAJOR_NOT_BUMPED,
+)
 
 
 def compare_agents(old: AgentDescription, new: AgentDescription) -> Iterator[SchemaChange]:

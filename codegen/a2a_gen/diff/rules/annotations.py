@@ -36,11 +36,12 @@ PROTO_TYPE_CHANGED = define_rule(
     mirror=ITSELF,
 )
 NOT_RESERVED = define_rule(
-    "A2A093 number-deleted-not-reserved", "proto none E E E",
+    "A2A093 number-deleted-not-reserved",
+    "proto none E E E",
     "{name} was removed without reserving its number {old}",
     'add "x-reserved": {"properties": [name], "numbers": [number]} to the type',
     waiver="a removed reservation is reported by reserve-removed",
-)  # fmt: skip
+)
 RESERVE_REMOVED = define_rule(
     "A2A094 reserve-removed",
     "proto none E E I",
@@ -80,17 +81,30 @@ AFTER_SUNSET = define_rule(
     waiver="a past date stays in the past",
 )
 BEFORE_SUNSET = define_rule(
-    "A2A112 removed-before-sunset", "property narrows E E E", "{name} was removed before its sunset date {old}", "keep it until then",
+    "A2A112 removed-before-sunset",
+    "property narrows E E E",
+    "{name} was removed before its sunset date {old}",
+    "keep it until then",
     waiver="a member that is added back is reported as an addition",
-)  # fmt: skip
+)
 DOC_CHANGED = define_rule(
     "A2A140 doc-changed", "text none I I I", "the description of {name} changed", mirror=ITSELF
 )
 
 RULES = (
-    NUMBER_CHANGED, NUMBER_REUSED, PROTO_TYPE_CHANGED, NOT_RESERVED, RESERVE_REMOVED, ALIAS_REMOVED, ALIAS_ADDED, DEFAULT_CHANGED, DEPRECATED,
-    AFTER_SUNSET, BEFORE_SUNSET, DOC_CHANGED,
-)  # fmt: skip
+    NUMBER_CHANGED,
+    NUMBER_REUSED,
+    PROTO_TYPE_CHANGED,
+    NOT_RESERVED,
+    RESERVE_REMOVED,
+    ALIAS_REMOVED,
+    ALIAS_ADDED,
+    DEFAULT_CHANGED,
+    DEPRECATED,
+    AFTER_SUNSET,
+    BEFORE_SUNSET,
+    DOC_CHANGED,
+)
 
 REMOVALS = frozenset({REMOVED_OPTIONAL, REMOVED_REQUIRED, REMOVED_FROM_CLOSED})
 

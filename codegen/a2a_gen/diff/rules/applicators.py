@@ -30,9 +30,12 @@ REMOVED = define_rule(
     mirror="applicator-added",
 )
 UNDECIDABLE = define_rule(
-    "A2A086 undecidable", "condition both W W I", "{name} changed; the effect on documents cannot be decided",
-    "compare both versions, and accept the change in the ignore file", mirror=ITSELF,
-)  # fmt: skip
+    "A2A086 undecidable",
+    "condition both W W I",
+    "{name} changed; the effect on documents cannot be decided",
+    "compare both versions, and accept the change in the ignore file",
+    mirror=ITSELF,
+)
 
 RULES = (ADDED, REMOVED, UNDECIDABLE)
 

@@ -24,13 +24,17 @@ OPENED = define_rule(
     mirror="additional-closed",
 )
 PATTERN_ADDED = define_rule(
-    "A2A082 pattern-properties-added", "object both E E I", "members that match {name} now have their own schema",
+    "A2A082 pattern-properties-added",
+    "object both E E I",
+    "members that match {name} now have their own schema",
     mirror="pattern-properties-removed",
-)  # fmt: skip
+)
 PATTERN_REMOVED = define_rule(
-    "A2A083 pattern-properties-removed", "object both E E I", "members that match {name} no longer have their own schema",
+    "A2A083 pattern-properties-removed",
+    "object both E E I",
+    "members that match {name} no longer have their own schema",
     mirror="pattern-properties-added",
-)  # fmt: skip
+)
 
 RULES = (CLOSED, OPENED, PATTERN_ADDED, PATTERN_REMOVED)
 

@@ -11,12 +11,16 @@ from a2a_gen.diff.rules.table import TABLE
 
 _HEAD = """# Rules of the breaking-change check
 
-Every kind of change that `a2a-gen diff` reports, with its level for schemas that the agent **reads** (requests, skill inputs, stored state), for
-schemas that it **writes** (responses, events, cards, skill outputs) and for the generated **source**. A definition with both usages gets the higher
-level. E is an error, W a warning, I an information, - not reported. Some rules have another level in special cases. The mirror is the rule of the
+Every kind of change that `a2a-gen diff` reports, with its level for schemas that the agent \
+**reads** (requests, skill inputs, stored state), for
+schemas that it **writes** (responses, events, cards, skill outputs) and for the generated \
+**source**. A definition with both usages gets the higher
+level. E is an error, W a warning, I an information, - not reported. Some rules have another level \
+in special cases. The mirror is the rule of the
 reverse change.
 
-This page is generated from the table in `codegen/a2a_gen/diff/rules`; each rule has an example in `tests/rules/<id>.json`.
+This page is generated from the table in `codegen/a2a_gen/diff/rules`; each rule has an example \
+in `tests/rules/<id>.json`.
 """
 
 

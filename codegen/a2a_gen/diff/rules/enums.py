@@ -18,9 +18,12 @@ VALUE_REMOVED = define_rule(
     mirror="enum-value-added",
 )
 VALUE_ADDED = define_rule(
-    "A2A051 enum-value-added", "enum widens I E I", "the value {name} was added, and readers with the old list reject it",
-    'set "x-extensible-enum": true on an enumeration before it grows', mirror="enum-value-removed",
-)  # fmt: skip
+    "A2A051 enum-value-added",
+    "enum widens I E I",
+    "the value {name} was added, and readers with the old list reject it",
+    'set "x-extensible-enum": true on an enumeration before it grows',
+    mirror="enum-value-removed",
+)
 ENUM_CLOSED = define_rule(
     "A2A052 enum-closed",
     "enum narrows E I W",
@@ -83,7 +86,10 @@ def is_extensible(node: SchemaNode) -> bool:
     return any(value is True for value in node.values("x-extensible-enum"))
 
 
-def _build_extensibility_change(context: RuleContext, is_opened: bool) -> SchemaChange:  # noqa: FBT001 - the direction of the change
+def _build_extensibility_change(
+    context: RuleContext,
+    is_opened: bool,  # noqa: FBT001 - the direction of the change
+) -> SchemaChange:
     """Report that readers treat unknown values differently; the listed values are the same."""
     levels = (
         ChangeLevels(ChangeLevel.INFO, ChangeLevel.WARNING, ChangeLevel.WARNING)

@@ -15,21 +15,32 @@ ADDED_OPTIONAL = define_rule(
     mirror="property-removed-optional",
 )
 ADDED_TO_CLOSED = define_rule(
-    "A2A021 property-added-optional-to-closed", "property widens I E I", "{name} was added to a closed object, and old readers reject it",
+    "A2A021 property-added-optional-to-closed",
+    "property widens I E I",
+    "{name} was added to a closed object, and old readers reject it",
     mirror="property-removed-from-closed",
-)  # fmt: skip
+)
 ADDED_REQUIRED = define_rule(
-    "A2A022 property-added-required", "property narrows E I E", "{name} was added as a required member",
-    "make it optional, or give readers a default in x-a2a-read", mirror="property-removed-required",
-)  # fmt: skip
+    "A2A022 property-added-required",
+    "property narrows E I E",
+    "{name} was added as a required member",
+    "make it optional, or give readers a default in x-a2a-read",
+    mirror="property-removed-required",
+)
 ADDED_WITH_DEFAULT = define_rule(
-    "A2A023 property-added-required-with-default", "property narrows W I W", "{name} was added as a required member; readers fill in a default",
-    "no action needed where readers are lenient; requests are read strictly", mirror="property-removed-required",
-)  # fmt: skip
+    "A2A023 property-added-required-with-default",
+    "property narrows W I W",
+    "{name} was added as a required member; readers fill in a default",
+    "no action needed where readers are lenient; requests are read strictly",
+    mirror="property-removed-required",
+)
 REMOVED_OPTIONAL = define_rule(
-    "A2A024 property-removed-optional", "property none W W E", "{name} was removed; readers ignore it",
-    'mark it "deprecated" first, and reserve its name and number', mirror="property-added-optional",
-)  # fmt: skip
+    "A2A024 property-removed-optional",
+    "property none W W E",
+    "{name} was removed; readers ignore it",
+    'mark it "deprecated" first, and reserve its name and number',
+    mirror="property-added-optional",
+)
 REMOVED_REQUIRED = define_rule(
     "A2A025 property-removed-required",
     "property widens I E E",
@@ -37,9 +48,11 @@ REMOVED_REQUIRED = define_rule(
     mirror="property-added-required",
 )
 REMOVED_FROM_CLOSED = define_rule(
-    "A2A026 property-removed-from-closed", "property narrows E W E", "{name} was removed from a closed object, and is now rejected",
+    "A2A026 property-removed-from-closed",
+    "property narrows E W E",
+    "{name} was removed from a closed object, and is now rejected",
     mirror="property-added-optional-to-closed",
-)  # fmt: skip
+)
 RENAMED = define_rule(
     "A2A027 property-renamed",
     "property both E E E",
@@ -54,9 +67,11 @@ RENAMED_ALIAS = define_rule(
     mirror=ITSELF,
 )
 SHAPED = define_rule(
-    "A2A029 free-object-shaped", "property narrows E I W", "{name} was added to an object without named members, which may have held another value",
+    "A2A029 free-object-shaped",
+    "property narrows E I W",
+    "{name} was added to an object without named members, which may have held another value",
     waiver="removing the last named member is reported by property-removed-optional",
-)  # fmt: skip
+)
 BECAME_REQUIRED = define_rule(
     "A2A030 became-required",
     "property narrows E I E",
@@ -71,9 +86,19 @@ BECAME_OPTIONAL = define_rule(
 )
 
 RULES = (
-    ADDED_OPTIONAL, ADDED_TO_CLOSED, ADDED_REQUIRED, ADDED_WITH_DEFAULT, REMOVED_OPTIONAL, REMOVED_REQUIRED,
-    REMOVED_FROM_CLOSED, RENAMED, RENAMED_ALIAS, SHAPED, BECAME_REQUIRED, BECAME_OPTIONAL,
-)  # fmt: skip
+    ADDED_OPTIONAL,
+    ADDED_TO_CLOSED,
+    ADDED_REQUIRED,
+    ADDED_WITH_DEFAULT,
+    REMOVED_OPTIONAL,
+    REMOVED_REQUIRED,
+    REMOVED_FROM_CLOSED,
+    RENAMED,
+    RENAMED_ALIAS,
+    SHAPED,
+    BECAME_REQUIRED,
+    BECAME_OPTIONAL,
+)
 
 
 def compare_members(context: RuleContext) -> Iterator[ComparisonItem]:

@@ -23,8 +23,22 @@ from a2a_gen.diff.rules.types import RULES as TYPES
 from a2a_gen.diff.rules.unions import RULES as UNIONS
 
 _FAMILIES = (
-    AGENTS, OPERATIONS, DEFINITIONS, PROPERTIES, TYPES, TEXTS, ENUMS, BOUNDS, UNIONS, PRESENCE, CLOSED, APPLICATORS, CONTAINMENT, ANNOTATIONS, PYTHON,
-)  # fmt: skip
+    AGENTS,
+    OPERATIONS,
+    DEFINITIONS,
+    PROPERTIES,
+    TYPES,
+    TEXTS,
+    ENUMS,
+    BOUNDS,
+    UNIONS,
+    PRESENCE,
+    CLOSED,
+    APPLICATORS,
+    CONTAINMENT,
+    ANNOTATIONS,
+    PYTHON,
+)
 
 TABLE: Mapping[str, ChangeRule] = MappingProxyType(
     {

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from a2a_gen.diff.change import Focus, NodePair, RuleContext, SchemaChange
 from a2a_gen.diff.rules.rule import ITSELF, define_rule
 from a2a_gen.diff.tree import value_set
+from a2a_gen.diff.tree.schema_node import KINDS
 from a2a_gen.diff.tree.value_set import ValueSet
 
 BECAME_NULLABLE = define_rule(
@@ -52,7 +53,9 @@ def compare_kinds(pair: NodePair, old: ValueSet, new: ValueSet) -> Iterator[Sche
     elif added == {"null"} and (set(old.alternatives) and not removed):
         found = BECAME_NULLABLE
     else:
-        found = TYPE_CHANGED if removed and added else TYPE_NARROWED if removed else TYPE_WIDENED
+        found = TYPE_WIDENED
+        if removed:
+            found = TYPE_CHANGED if added else TYPE_NARROWED
     yield SchemaChange(
         found,
         pair.old_location,
@@ -75,11 +78,13 @@ def compare_integers(context: RuleContext) -> Iterator[SchemaChange]:
 
 
 def _render_kinds(values: ValueSet) -> str:
-    kinds = [
-        "integer"
-        if kind == "number"
-        and all(value_set.is_integer(alternative.node) for alternative in alternatives)
-        else kind
-        for kind, alternatives in values.alternatives.items()
-    ]
-    return "any value" if len(kinds) == 6 else " or ".join(kinds) or "no value"  # noqa: PLR2004 - there are six kinds
+    kinds: list[str] = []
+    for kind, alternatives in values.alternatives.items():
+        is_number = kind == "number"
+        if is_number and all(value_set.is_integer(each.node) for each in alternatives):
+            kinds.append("integer")
+        else:
+            kinds.append(kind)
+    if len(kinds) == len(KINDS):
+        return "any value"
+    return " or ".join(kinds) or "no value"

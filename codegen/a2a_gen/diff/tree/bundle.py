@@ -4,10 +4,12 @@ that it refers to.
 A schema is written in one of four forms:
 
     AS_WRITTEN   its set of documents
-    SENT         the documents that a sender writes: no member that the schema neither describes nor mentions, as ``required`` does; an
-                 object of which no member is described is free
-    BRANCH       a schema that applies beside others to one value; ``SENT`` closes all of them once, by ``unevaluatedProperties``
-    LENIENT      the documents that a reader takes: defaults of ``x-a2a-read`` are filled in, values of an ``x-extensible-enum`` may be unknown
+    SENT         the documents that a sender writes: no member that the schema neither describes nor
+                 mentions, as ``required`` does; an object of which no member is described is free
+    BRANCH       a schema that applies beside others to one value; ``SENT`` closes all of them once,
+                 by ``unevaluatedProperties``
+    LENIENT      the documents that a reader takes: defaults of ``x-a2a-read`` are filled in, values
+                 of an ``x-extensible-enum`` may be unknown
 
 Below ``not``, ``if``, ``contains`` and ``propertyNames`` a schema stays as written. Keywords of
 drafts before 2020-12 are rewritten, since only later drafts can close an object over its branches.

@@ -244,12 +244,12 @@ KINDS = ("null", "boolean", "number", "string", "array", "object")
 # Do not constrain values; "nullable" is a keyword of OpenAPI 3.0, which JSON Schema does not have.
 # Neither does any keyword that begins with "x-"; rules read some of those.
 ANNOTATION_KEYWORDS = frozenset(
-    {
-        "$anchor", "$comment", "$defs", "$dynamicAnchor", "$id", "$schema", "$vocabulary", "contentMediaType", "contentSchema", "default",
-        "definitions", "deprecated", "description", "discriminator", "example", "examples", "externalDocs", "id", "nullable", "readOnly", "title",
-        "writeOnly", "xml",
-    }
-)  # fmt: skip
+    """
+    $anchor $comment $defs $dynamicAnchor $id $schema $vocabulary contentMediaType contentSchema
+    default definitions deprecated description discriminator example examples externalDocs id
+    nullable readOnly title writeOnly xml
+    """.split()  # noqa: SIM905 - a list would take a line for each
+)
 
 # Combine other schemas; resolved when a node is built.
 STRUCTURAL_KEYWORDS = frozenset({"$ref", "allOf"})
@@ -257,13 +257,13 @@ STRUCTURAL_KEYWORDS = frozenset({"$ref", "allOf"})
 UNION_KEYWORDS = ("anyOf", "oneOf")
 
 COMPARED_KEYWORDS = frozenset(
-    {
-        "additionalItems", "additionalProperties", "anyOf", "const", "contentEncoding", "enum", "exclusiveMaximum", "exclusiveMinimum",
-        "format", "items", "maxItems", "maxLength", "maxProperties", "maximum", "minItems", "minLength", "minProperties", "minimum",
-        "multipleOf", "oneOf", "pattern", "patternProperties", "prefixItems", "properties", "propertyNames", "required",
-        "type", "unevaluatedProperties", "uniqueItems",
-    }
-)  # fmt: skip
+    """
+    additionalItems additionalProperties anyOf const contentEncoding enum exclusiveMaximum
+    exclusiveMinimum format items maxItems maxLength maxProperties maximum minItems minLength
+    minProperties minimum multipleOf oneOf pattern patternProperties prefixItems properties
+    propertyNames required type unevaluatedProperties uniqueItems
+    """.split()  # noqa: SIM905 - a list would take a line for each
+)
 
 # Constrain values, but are only compared as a whole; with the kinds of value that they apply to.
 OPAQUE_KEYWORDS = MappingProxyType(

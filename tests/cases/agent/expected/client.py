@@ -16,7 +16,9 @@ from .types.greeting import (
 class GreeterClient(SkillClient):
     """Greets people."""
 
-    def greet(self, request: GreetingRequest, **options: Unpack[CallOptions]) -> AsyncGenerator[Greeting, None]:
+    def greet(
+        self, request: GreetingRequest, **options: Unpack[CallOptions]
+    ) -> AsyncGenerator[Greeting, None]:
         """Greet somebody."""
         return self._stream(skills.GREET, request, options)
 

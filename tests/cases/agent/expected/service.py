@@ -13,7 +13,10 @@ from .types.greeting import (
 
 
 class GreeterService(ABC):
-    """Implements the skills. A streaming method is an async generator in the subclass: ``async def`` with ``yield``."""
+    """Implements the skills.
+
+    A streaming method is an async generator in the subclass: ``async def`` with ``yield``.
+    """
 
     @abstractmethod
     def greet(self, request: GreetingRequest, ctx: SkillContext) -> AsyncIterator[Greeting]:

@@ -28,10 +28,13 @@ V1_0 = Dialect(
     error_body="status",
     card_paths=("/.well-known/agent-card.json",),
 )
-"""Ends \"\"\" early\"\"\" import os; os.abort() {{ 7 * 7 }} {% raw %} {# gone #} \\ ' " \\u2028    tab \\x00 # noqa"""
+"""Ends \"\"\" early\"\"\" import os; os.abort() {{ 7 * 7 }} {% raw %} {# gone #} \\ ' " \\u2028
+tab \\x00 # noqa
+"""
 
 VERSION = Parameter(
-    ("A2A-Version",), 'Ends """ early"""\nimport os; os.abort()\n{{ 7 * 7 }} {% raw %} {# gone #} \\ \' " \u2028 \r\n\ttab \x00 # noqa'
+    ("A2A-Version",),
+    'Ends """ early"""\nimport os; os.abort()\n{{ 7 * 7 }} {% raw %} {# gone #} \\ \' " \u2028 \r\n\ttab \x00 # noqa',
 )
 
 CANONICAL = V1_0

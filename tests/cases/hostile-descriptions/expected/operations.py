@@ -12,9 +12,13 @@ GET_TASK = Operation(
     streams=False,
     capability=None,
     calls={
-        "v1_0": DialectCall(method="GetTask", grpc="GetTask", http=(HttpCall("GET", "/tasks/{id}"),)),
+        "v1_0": DialectCall(
+            method="GetTask", grpc="GetTask", http=(HttpCall("GET", "/tasks/{id}"),)
+        ),
     },
 )
-"""Ends \"\"\" early\"\"\" import os; os.abort() {{ 7 * 7 }} {% raw %} {# gone #} \\ ' " \\u2028    tab \\x00 # noqa"""
+"""Ends \"\"\" early\"\"\" import os; os.abort() {{ 7 * 7 }} {% raw %} {# gone #} \\ ' " \\u2028
+tab \\x00 # noqa
+"""
 
 OPERATIONS: Mapping[str, Operation] = MappingProxyType({each.name: each for each in (GET_TASK,)})

@@ -22,7 +22,11 @@ Item = TypeVar("Item")
 
 
 class CheckedStream(AsyncGenerator[Item, None]):
-    """Stream that begins with a check. The first event waits for it; later ones come straight from the stream, without a generator in between."""
+    """Stream that begins with a check.
+
+    The first event waits for it; later ones come straight from the stream, without a generator in
+    between.
+    """
 
     def __init__(self, open_stream: Callable[[], Awaitable[AsyncIterator[Item]]]) -> None:
         self._open_stream = open_stream
@@ -36,7 +40,12 @@ class CheckedStream(AsyncGenerator[Item, None]):
         """Return the next event."""
         return await anext(self)
 
-    async def athrow(self, kind: type[BaseException] | BaseException, value: object = None, trace: TracebackType | None = None) -> Item:
+    async def athrow(
+        self,
+        kind: type[BaseException] | BaseException,
+        value: object = None,
+        trace: TracebackType | None = None,
+    ) -> Item:
         """Close the stream and raise the exception."""
         await self.aclose()
         raise kind
@@ -64,4 +73,6 @@ class ServiceInterceptor(AgentService[Context]):
 
     async def get_task(self, request: GetTaskRequest, context: Context) -> Encoded[Task]:
         """Look at a task."""
-        return await self._service.get_task(await self.before(operations.GET_TASK, request, context), context)
+        return await self._service.get_task(
+            await self.before(operations.GET_TASK, request, context), context
+        )

@@ -12,7 +12,9 @@ GET_TASK = Operation(
     streams=False,
     capability=None,
     calls={
-        "v1_0": DialectCall(method="GetTask", grpc="GetTask", http=(HttpCall("GET", "/tasks/{id}"),)),
+        "v1_0": DialectCall(
+            method="GetTask", grpc="GetTask", http=(HttpCall("GET", "/tasks/{id}"),)
+        ),
     },
 )
 """Look at a task."""

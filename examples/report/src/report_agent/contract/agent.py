@@ -54,7 +54,9 @@ def make_agent(service: ReportAgentService) -> Agent:
     return made
 
 
-def make_surfaces(service: ReportAgentService, gates: Mapping[str, Gate] | None = None) -> tuple[Surface, ...]:
+def make_surfaces(
+    service: ReportAgentService, gates: Mapping[str, Gate] | None = None
+) -> tuple[Surface, ...]:
     """Create the surfaces of a2a.toml, ready to be mounted; ``gates`` override the gates of its
     [auth] tables.
     """

@@ -28,7 +28,9 @@ class ReportAgentClient(SkillClient):
         """Summarize a text in a few sentences."""
         return await self._call(skills.SUMMARIZE, request, options)
 
-    def write_report(self, request: ReportRequest, **options: Unpack[CallOptions]) -> AsyncGenerator[Chapter, None]:
+    def write_report(
+        self, request: ReportRequest, **options: Unpack[CallOptions]
+    ) -> AsyncGenerator[Chapter, None]:
         """Write a report on a topic, and give each chapter as soon as it is done."""
         return self._stream(skills.WRITE_REPORT, request, options)
 

@@ -44,7 +44,9 @@ WRITE_REPORT: Final = SkillContract(
 )
 """Write a report on a topic, and give each chapter as soon as it is done."""
 
-PUBLISH_ASKS_APPROVAL: Final = TypedSchema[Approval](Approval, _SCHEMAS / "publish.ask.approval.json")
+PUBLISH_ASKS_APPROVAL: Final = TypedSchema[Approval](
+    Approval, _SCHEMAS / "publish.ask.approval.json"
+)
 PUBLISH: Final = SkillContract(
     id="publish",
     input=TypedSchema[Report](Report, _SCHEMAS / "publish.input.json"),

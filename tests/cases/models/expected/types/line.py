@@ -22,7 +22,9 @@ class LineSizeOption2(CheckedModel):
     weight: Number
 
 
-LineSize = TypeAliasType("LineSize", Annotated[LineSizeOption1 | LineSizeOption2, BranchSelector(__file__, "LineSize")])
+LineSize = TypeAliasType(
+    "LineSize", Annotated[LineSizeOption1 | LineSizeOption2, BranchSelector(__file__, "LineSize")]
+)
 
 
 class Line(ClosedCheckedModel):

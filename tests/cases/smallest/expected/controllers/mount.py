@@ -7,7 +7,8 @@ from litestar import Controller, HttpMethod
 
 from ..service import Endpoints
 
-# Litestar rejects HTTP methods that a handler lacks with an error body of its own, so every handler accepts all methods.
+# Litestar rejects HTTP methods that a handler lacks with an error body of its own, so every handler
+# accepts all methods.
 METHODS = tuple(HttpMethod)
 
 
@@ -20,5 +21,15 @@ class AgentController(Controller):
     def at(cls, path: str, endpoints: Endpoints) -> type[Self]:
         """Create the controller of one agent, below a path."""
         return cast(
-            "type[Self]", type(cls.__name__, (cls,), {"__doc__": cls.__doc__, "__module__": cls.__module__, "path": path, "endpoints": endpoints})
+            "type[Self]",
+            type(
+                cls.__name__,
+                (cls,),
+                {
+                    "__doc__": cls.__doc__,
+                    "__module__": cls.__module__,
+                    "path": path,
+                    "endpoints": endpoints,
+                },
+            ),
         )
