@@ -42,10 +42,10 @@ class Pipeline:
             self._connection = await asyncpg.connect(os.environ["A2A_STORE"])
             await self._connection.execute(CREATE)
         while self._waiting:
-            (waiting, self._waiting), (committed, self._committed) = (
-                (self._waiting, []),
-                (self._committed, None),
-            )
+            waiting = self._waiting
+            committed = self._committed
+            self._waiting = []
+            self._committed = None
             await self._connection.executemany(self._statement, waiting)
             assert committed is not None
             committed.set_result(None)

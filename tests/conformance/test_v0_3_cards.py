@@ -22,9 +22,17 @@ MESSAGE = {
     "parts": [{"kind": "text", "text": "hi"}],
 }
 REQUIRED = {
-    "name", "description", "url", "version", "protocolVersion", "preferredTransport",
-    "capabilities", "defaultInputModes", "defaultOutputModes", "skills",
-}  # fmt: skip
+    "name",
+    "description",
+    "url",
+    "version",
+    "protocolVersion",
+    "preferredTransport",
+    "capabilities",
+    "defaultInputModes",
+    "defaultOutputModes",
+    "skills",
+}
 
 
 def card(client: httpx.Client, path: str = "") -> dict[str, Any]:

@@ -97,8 +97,11 @@ def test_v1_0_8_6_1_a_card_has_cache_headers(agent_place: httpx.Client) -> None:
 def test_v1_0_4_4_3_capabilities_are_declared_as_they_are(agent_place: httpx.Client) -> None:
     """Missing capabilities are false or absent."""
     assert card(agent_place)["capabilities"] | {"extensions": []} == {
-        "streaming": True, "pushNotifications": True, "extendedAgentCard": True, "extensions": [],
-    }  # fmt: skip
+        "streaming": True,
+        "pushNotifications": True,
+        "extendedAgentCard": True,
+        "extensions": [],
+    }
     assert not any(
         card(agent_place, "/plain")["capabilities"].get(name)
         for name in ("streaming", "pushNotifications", "extendedAgentCard")

@@ -194,63 +194,14 @@ class SchemaMaker:
         listed = [part for part in parts if isinstance(part, dict)]
         match kind:
             case "object":
-                members = {
-                    name: value
-                    for part in listed
-                    for name, value in part.get("properties", {}).items()
-                }
-                names = [name for name in members if self.random.random() < 0.6]
-                names += [
-                    name
-                    for part in listed
-                    for name in part.get("required", ())
-                    if self.random.random() < 0.9
-                ]
-                names += [name for name in NAMES if self.random.random() < 0.08]
-                rest = next(
-                    (
-                        part["additionalProperties"]
-                        for part in listed
-                        if "additionalProperties" in part
-                    ),
-                    {},
-                )
-                return {
-                    name: self._follow(members.get(name, rest), root, depth - 1) for name in names
-                }
+                return self._make_members(listed, root, depth)
             case "array":
-                prefix = next((part["prefixItems"] for part in listed if "prefixItems" in part), [])
-                rest = next(
-                    (
-                        part[word]
-                        for part in listed
-                        for word in ("items", "contains", "unevaluatedItems")
-                        if word in part
-                    ),
-                    {},
-                )
-                return [
-                    self._follow(prefix[index] if index < len(prefix) else rest, root, depth - 1)
-                    for index in range(self.random.randint(0, 3))
-                ]
+                return self._make_items(listed, root, depth)
             case "string":
-                sizes = [
-                    part[word]
-                    for part in listed
-                    for word in ("minLength", "maxLength")
-                    if word in part
-                ]
-                return self.random.choice(
-                    (
-                        "a" * self.random.choice([*sizes, 1]),
-                        "b",
-                        "ab",
-                        "xa",
-                        "2025-01-01",
-                        "127.0.0.1",
-                        "",
-                    )
-                )
+                words = ("minLength", "maxLength")
+                sizes = [part[word] for part in listed for word in words if word in part]
+                longest = "a" * self.random.choice([*sizes, 1])
+                return self.random.choice((longest, "b", "ab", "xa", "2025-01-01", "127.0.0.1", ""))
             case "number" | "integer":
                 words = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
                 bounds = [part[word] for part in listed for word in words if word in part]
@@ -259,6 +210,27 @@ class SchemaMaker:
                 return self.random.random() < 0.5
             case _:
                 return None
+
+    def _make_members(self, parts: list[dict[str, Json]], root: Json, depth: int) -> Json:
+        members: dict[str, Json] = {}
+        for part in parts:
+            members |= part.get("properties", {})
+        names = [name for name in members if self.random.random() < 0.6]
+        required = [name for part in parts for name in part.get("required", ())]
+        names += [name for name in required if self.random.random() < 0.9]
+        names += [name for name in NAMES if self.random.random() < 0.08]
+        word = "additionalProperties"
+        rest = next((part[word] for part in parts if word in part), {})
+        return {name: self._follow(members.get(name, rest), root, depth - 1) for name in names}
+
+    def _make_items(self, parts: list[dict[str, Json]], root: Json, depth: int) -> Json:
+        prefix = next((part["prefixItems"] for part in parts if "prefixItems" in part), [])
+        words = ("items", "contains", "unevaluatedItems")
+        rest = next((part[word] for part in parts for word in words if word in part), {})
+        return [
+            self._follow(prefix[index] if index < len(prefix) else rest, root, depth - 1)
+            for index in range(self.random.randint(0, 3))
+        ]
 
     def _any(self, depth: int) -> Json:
         if depth > 0 and self.random.random() < 0.3:

@@ -72,6 +72,21 @@ def test_the_commands_of_the_guide_are_commands(tmp_path: Path) -> None:
         command.make_parser(click.Context(command, **cli.context_settings)).parse_args(words)
 
 
+def build_environment(folder: Path) -> dict[str, str]:
+    """Build the environment of the guide: our commands, Caddy, and no settings of this machine."""
+    caddy = interpreter("deployment-tools").with_name("caddy")
+    (folder / "bin").mkdir()
+    shutil.copy(caddy, folder / "bin" / "caddy")
+    commands = (folder / "bin", Path(sys.executable).parent)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("A2A_")}
+    return environment | {
+        "PATH": os.pathsep.join([*map(str, commands), os.environ["PATH"]]),
+        "XDG_DATA_HOME": str(folder),
+        "XDG_CONFIG_HOME": str(folder),
+        "CADDY_ADMIN": "127.0.0.1:0",
+    }
+
+
 @pytest.mark.soak(share="drills")
 @pytest.mark.peer
 def test_the_guide_runs(tmp_path: Path) -> None:
@@ -91,19 +106,6 @@ def test_the_guide_runs(tmp_path: Path) -> None:
 
         operator = threading.Thread(target=obey, daemon=True)
         operator.start()
-        caddy = interpreter("deployment-tools").with_name("caddy")
-        (tmp_path / "bin").mkdir()
-        shutil.copy(caddy, tmp_path / "bin" / "caddy")
-        folders = (tmp_path / "bin", Path(sys.executable).parent)
-        environment = {
-            name: value for name, value in os.environ.items() if not name.startswith("A2A_")
-        }
-        environment |= {
-            "PATH": os.pathsep.join([*map(str, folders), os.environ["PATH"]]),
-            "XDG_DATA_HOME": str(tmp_path),
-            "XDG_CONFIG_HOME": str(tmp_path),
-            "CADDY_ADMIN": "127.0.0.1:0",
-        }
         release = build_next_release(tmp_path / "release")
         script = PRELUDE.format(control=control, answer=answer, release=release) + replace_ports(
             SCRIPT, postgres.url
@@ -113,7 +115,7 @@ def test_the_guide_runs(tmp_path: Path) -> None:
         process = subprocess.Popen(
             ["/bin/bash", tmp_path / "guide"],
             cwd=tmp_path,
-            env=environment,
+            env=build_environment(tmp_path),
             stdout=log,
             stderr=log,
             start_new_session=True,

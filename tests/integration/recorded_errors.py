@@ -259,6 +259,21 @@ async def guarded_app(settings: Settings) -> AsyncGenerator[Litestar, None]:
 
 async def record_guards(recorder: Recorder) -> None:
     """Record what gates, policies and counts say, in every dialect."""
+    await _record_proofs(recorder)
+    await _record_policies(recorder)
+    await _record_counts(recorder)
+    for path in (
+        "/.well-known/agent-card.json",
+        "/presence/.well-known/agent-card.json",
+        "/mesh/.well-known/agent.json",
+        "/nothing",
+        "/tasks/x",
+    ):
+        await recorder.get(f"without any proof: {path}", path)
+
+
+async def _record_proofs(recorder: Recorder) -> None:
+    """Record calls with every proof of a caller, right and wrong ones."""
     proofs = {
         "nothing": {},
         "a wrong key": {"x_api_key": "wrong"},
@@ -281,6 +296,10 @@ async def record_guards(recorder: Recorder) -> None:
                 await recorder.post(
                     f"{name} at {place or '/'} with {proof}", f"{place}{path}", call, **headers
                 )
+
+
+async def _record_policies(recorder: Recorder) -> None:
+    """Record a skill that needs a scope, a policy that refuses, and a policy that fails."""
     paying = {**MESSAGE, "metadata": {"skillId": "pay"}}
     for proof in ("k", "rich"):
         await recorder.post(
@@ -312,6 +331,10 @@ async def record_guards(recorder: Recorder) -> None:
         await recorder.get(f"policy: list, with key {proof}", "/policy/tasks", x_api_key=proof)
     for name, (path, call) in CALLS.items():
         await recorder.post(f"a policy that fails: {name}", f"/failing{path}", call, x_api_key="k")
+
+
+async def _record_counts(recorder: Recorder) -> None:
+    """Record more calls, and more guesses of a key, than are allowed."""
     for number in range(4):
         for name, (path, call) in CALLS.items():
             await recorder.post(
@@ -323,14 +346,6 @@ async def record_guards(recorder: Recorder) -> None:
                 call,
                 x_api_key=f"guess-{number}",
             )
-    for path in (
-        "/.well-known/agent-card.json",
-        "/presence/.well-known/agent-card.json",
-        "/mesh/.well-known/agent.json",
-        "/nothing",
-        "/tasks/x",
-    ):
-        await recorder.get(f"without any proof: {path}", path)
 
 
 @asynccontextmanager

@@ -272,6 +272,21 @@ async def _listing(talk: Conversation) -> None:
 
 async def _pushes(talk: Conversation) -> None:
     """Push configurations of a task that does nothing meanwhile."""
+    wanted = await _create_pushes(talk)
+    await _read_pushes(talk, wanted.task_id or "")
+    plain = talk.at("/plain")
+    await plain.ask(
+        "push: create where there are none", CREATE_TASK_PUSH_NOTIFICATION_CONFIG, wanted
+    )
+    await plain.ask(
+        "push: list where there are none",
+        LIST_TASK_PUSH_NOTIFICATION_CONFIGS,
+        ListTaskPushNotificationConfigsRequest(task_id=wanted.task_id),
+    )
+
+
+async def _create_pushes(talk: Conversation) -> TaskPushNotificationConfig:
+    """Create and replace configurations, good and refused ones; return the first one."""
     task = (await talk.send("send: with push configurations", "x", skill="ask"))["id"]
     wanted = TaskPushNotificationConfig(
         task_id=task,
@@ -306,6 +321,11 @@ async def _pushes(talk: Conversation) -> None:
         CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
         wanted.model_copy(update={"task_id": UNKNOWN}),
     )
+    return wanted
+
+
+async def _read_pushes(talk: Conversation, task: str) -> None:
+    """Read, list and delete the configurations of a task."""
     await talk.ask(
         "push: get",
         GET_TASK_PUSH_NOTIFICATION_CONFIG,
@@ -331,15 +351,6 @@ async def _pushes(talk: Conversation) -> None:
         await talk.ask(
             f"push: delete {name}, number {number}", DELETE_TASK_PUSH_NOTIFICATION_CONFIG, request
         )
-    plain = talk.at("/plain")
-    await plain.ask(
-        "push: create where there are none", CREATE_TASK_PUSH_NOTIFICATION_CONFIG, wanted
-    )
-    await plain.ask(
-        "push: list where there are none",
-        LIST_TASK_PUSH_NOTIFICATION_CONFIGS,
-        ListTaskPushNotificationConfigsRequest(task_id=task),
-    )
 
 
 async def _headers(talk: Conversation) -> None:

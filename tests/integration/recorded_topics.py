@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -240,11 +241,22 @@ async def mesh_app(settings: Settings) -> AsyncGenerator[Litestar, None]:
 
 async def record_mesh(recorder: Recorder) -> None:
     """Record every operation and error of mesh."""
+    await _record_mesh_tasks(recorder)
+    await _record_mesh_refusals(recorder)
+    for place in ("echo", "report", "guarded", "mixed"):
+        await recorder.get(f"card of {place}", f"/agents/{place}/.well-known/agent.json")
 
-    async def call(name: str, place: str, method: str, params: object, **headers: str) -> None:
-        said = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        await recorder.post(f"{place}: {name}", f"/agents/{place}", said, **headers)
 
+async def _call_mesh(
+    recorder: Recorder, name: str, place: str, method: str, params: object, **headers: str
+) -> None:
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    await recorder.post(f"{place}: {name}", f"/agents/{place}", body, **headers)
+
+
+async def _record_mesh_tasks(recorder: Recorder) -> None:
+    """Record tasks of every skill, the same id twice, and a job that is canceled."""
+    call = partial(_call_mesh, recorder)
     for place, text in (
         ("echo", "hello"),
         ("fails", "x"),
@@ -277,6 +289,11 @@ async def record_mesh(recorder: Recorder) -> None:
     await call("a job, canceled", "report", "tasks/cancel", {"id": "job-1", "reason": "enough"})
     await following
     await call("a job, canceled again", "report", "tasks/cancel", {"id": "job-1"})
+
+
+async def _record_mesh_refusals(recorder: Recorder) -> None:
+    """Record wrong parameters, callers without a proof, and bodies that are not calls."""
+    call = partial(_call_mesh, recorder)
     for method in (
         "tasks/get",
         "tasks/cancel",
@@ -309,8 +326,6 @@ async def record_mesh(recorder: Recorder) -> None:
         b'{"method": "tasks/get"}',
     ):
         await recorder.post(f"no call: {body.decode()}", "/agents/echo", body)
-    for place in ("echo", "report", "guarded", "mixed"):
-        await recorder.get(f"card of {place}", f"/agents/{place}/.well-known/agent.json")
 
 
 @asynccontextmanager

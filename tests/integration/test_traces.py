@@ -150,6 +150,17 @@ def span_id(span: ReadableSpan) -> int:
     return span.context.span_id
 
 
+def expect_client_call(span: ReadableSpan, url: str) -> None:
+    """See that a span is the call of an agent, with its address and dialect."""
+    attributes = dict(span.attributes or {})
+    assert f"http://{attributes.pop('server.address')}:{attributes.pop('server.port')}" == url
+    assert attributes == {
+        "rpc.system.name": "jsonrpc",
+        "rpc.method": "SendMessage",
+        "a2a.dialect": "1.0",
+    }
+
+
 async def test_two_agents_and_a_webhook_are_one_trace(
     urls: dict[str, str], spans: Callable[[], list[ReadableSpan]]
 ) -> None:
@@ -175,15 +186,7 @@ async def test_two_agents_and_a_webhook_are_one_trace(
     sent = next(each for each in requests if parent_id(each) == int(TRACE[36:52], 16))
     outer, passed_on = (find_child(requests, each) for each in (sent, found["invoke_agent first"]))
     inner = find_child(requests, passed_on)
-    of_client = dict(passed_on.attributes or {})
-    assert (
-        f"http://{of_client.pop('server.address')}:{of_client.pop('server.port')}" == urls["second"]
-    )
-    assert of_client == {
-        "rpc.system.name": "jsonrpc",
-        "rpc.method": "SendMessage",
-        "a2a.dialect": "1.0",
-    }
+    expect_client_call(passed_on, urls["second"])
     assert [each.kind for each in (sent, outer, passed_on, inner)] == [
         SpanKind.CLIENT,
         SpanKind.SERVER,

@@ -22,6 +22,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "grow": {},
 }
 GROWN = {"grown": {}}
+SIGN_IN = {"mode": "url", "message": "Sign in", "url": "https://id.example.com/in"}
 
 
 class Server:
@@ -77,32 +78,10 @@ class Server:
                 )
                 return json.dumps(answer.get("error") or answer["result"])
             case "ask-url":
-                answer = await self.ask(
-                    {
-                        "mode": "url",
-                        "message": "Sign in",
-                        "url": "https://id.example.com/in",
-                        "elicitationId": "e-1",
-                    }
-                )
+                answer = await self.ask({**SIGN_IN, "elicitationId": "e-1"})
                 return str(answer["result"]["action"])
             case "needs-url":
-                elicitation = {
-                    "mode": "url",
-                    "message": "Sign in",
-                    "url": "https://id.example.com/in",
-                    "elicitationId": "e-2",
-                }
-                if self.released.is_set():
-                    return "signed in"
-                self.released.set()
-                raise LookupError(
-                    {
-                        "code": -32042,
-                        "message": "URL elicitation required",
-                        "data": {"elicitations": [elicitation]},
-                    }
-                )
+                return self.require_sign_in()
             case "hold":
                 await self.released.wait()
                 return "held"
@@ -125,6 +104,19 @@ class Server:
                 return "grown"
             case _:
                 return json.dumps(arguments)
+
+    def require_sign_in(self) -> str:
+        """Refuse the first call: its user has to sign in at a URL."""
+        if self.released.is_set():
+            return "signed in"
+        self.released.set()
+        raise LookupError(
+            {
+                "code": -32042,
+                "message": "URL elicitation required",
+                "data": {"elicitations": [{**SIGN_IN, "elicitationId": "e-2"}]},
+            }
+        )
 
     def handle(self, body: dict[str, Any]) -> None:
         """Handle a message of the client."""
