@@ -2,10 +2,12 @@
 connections.
 """
 
-from collections.abc import AsyncIterator
+import sys
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from integration.shouting_project import PROJECT, SKILLS
 
 from a2a_runtime.features.postgres import PostgresStore
 from a2a_runtime.features.postgres.pool import Pool
@@ -39,3 +41,13 @@ async def pool(postgres_url: str) -> AsyncIterator[Pool]:
     await pool.open()
     yield pool
     await pool.close()
+
+
+@pytest.fixture
+def shouting_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder of a project whose skill shouts."""
+    (tmp_path / "a2a.toml").write_text(PROJECT)
+    (tmp_path / "shouting.py").write_text(SKILLS)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    yield tmp_path
+    sys.modules.pop("shouting", None)

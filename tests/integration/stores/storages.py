@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from a2a_contract.lifecycle import State
 from a2a_runtime.features.simple_stores import SimpleStore
 from a2a_runtime.features.simple_stores.codec import REQUIRED
 from a2a_runtime.testing.dict_storage import DictStorage
@@ -28,3 +29,10 @@ async def opened(storage: object) -> AsyncIterator[SimpleStore]:
         yield store
     finally:
         await store.close()
+
+
+async def read_stored_state(storage: DictStorage, task_id: str) -> State:
+    """Return the state of a task as the storage has it."""
+    task = await storage.load_task(task_id)
+    assert task is not None
+    return State(task.status.state)

@@ -6,18 +6,17 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any, Literal
+from typing import Any
 
 import httpx2
 import mcp_types as mt
 import pytest
+from integration.bridges.mcp.task_extension import Described, TaskRequest, Tasks
 from integration.bridges.mcp.toolbox import serve_app
 from mcp import Client, MCPError
-from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim
 from mcp.client.streamable_http import streamable_http_client
-from pydantic import SerializeAsAny
 
 from a2a_contract.v1_0 import Artifact, Part
 from a2a_runtime.agent import Agent
@@ -27,7 +26,7 @@ from a2a_runtime.auth.authenticators import ApiKeyAuthenticator
 from a2a_runtime.auth.gate import AuthGate
 from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.features.mcp import mount_mcp
-from a2a_runtime.features.mcp.server.long_tools import TaskParams, UpdateTaskParams
+from a2a_runtime.features.mcp.server.long_tools import TaskParams
 from a2a_runtime.features.mcp.source.connection import describe_error
 from a2a_runtime.features.sources import SkillDescriptor
 from a2a_runtime.skills.context import SkillContext
@@ -179,77 +178,6 @@ class World:
                 extensions=[tasks] if tasks else None,
             ) as client:
                 yield client
-
-
-class Handle(mt.Result):
-    """The handle of a task."""
-
-    result_type: Literal["task"] = "task"
-    task_id: str
-    status: str
-
-
-class Described(mt.Result):
-    """The description of a task."""
-
-    status: str
-    status_message: str | None = None
-    result: mt.CallToolResult | None = None
-    input_requests: dict[str, mt.ElicitRequest] | None = None
-
-
-class TaskRequest(mt.Request[SerializeAsAny[TaskParams], str]):
-    """A request for a task."""
-
-    method: str
-    params: SerializeAsAny[TaskParams]
-
-
-class Tasks(ClientExtension):
-    """The extension of tasks, as its specification describes a client: it polls, and answers
-    questions.
-    """
-
-    identifier = "io.modelcontextprotocol/tasks"
-
-    def __init__(self, *answers: mt.ElicitResult, cancel: bool = False) -> None:
-        self.answers = [*answers]
-        self.cancel = cancel
-        self.seen: list[str] = []
-        self.handle = ""
-
-    def claims(self) -> Sequence[ResultClaim[Any]]:
-        """Take handles."""
-        return [ResultClaim(result_type="task", model=Handle, resolve=self.resolve)]
-
-    async def resolve(self, handle: Handle, context: ClaimContext) -> mt.CallToolResult:
-        """Follow a task to its end."""
-        self.handle = handle.task_id
-        self.seen.append(handle.status)
-        params = TaskParams(task_id=handle.task_id)
-        answered = set[str]()
-        if self.cancel:
-            await context.session.send_request(
-                TaskRequest(method="tasks/cancel", params=params), mt.EmptyResult
-            )
-        while True:
-            found = await context.session.send_request(
-                TaskRequest(method="tasks/get", params=params), Described
-            )
-            self.seen.append(found.status)
-            if found.status in {"completed", "cancelled"}:
-                return found.result or mt.CallToolResult(
-                    is_error=True, content=[mt.TextContent(text=found.status)]
-                )
-            for key in (found.input_requests or {}).keys() - answered:
-                answered.add(key)
-                update = UpdateTaskParams(
-                    task_id=handle.task_id, input_responses={key: self.answers.pop(0)}
-                )
-                await context.session.send_request(
-                    TaskRequest(method="tasks/update", params=update), mt.EmptyResult
-                )
-            await asyncio.sleep(0.01)
 
 
 def text(result: mt.CallToolResult) -> tuple[bool, str]:
