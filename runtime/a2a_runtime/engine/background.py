@@ -151,9 +151,8 @@ async def run_in_thread(function: Callable[[T], object], argument: T) -> object:
     try:
         return await done
     except asyncio.CancelledError:
-        if (
-            done.done() and not done.cancelled() and done.exception() is None
-        ):  # canceled after the result came, before it was taken
+        # The result came before the cancellation, but nobody has taken it.
+        if done.done() and not done.cancelled() and done.exception() is None:
             _close_coroutine(done.result())
         raise
 

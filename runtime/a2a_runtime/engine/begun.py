@@ -147,10 +147,8 @@ class BegunHandler:
             return self._build_message(result)
         except RunStopped:  # it has rejected or failed, which is the state of a task
             return None
-        except (
-            Exception,
-            asyncio.CancelledError,
-        ) as error:  # the edge of a request: any exception of a handler
+        # The edge of a request: any exception of a handler.
+        except (Exception, asyncio.CancelledError) as error:
             log_failure(log, "handler failed: skill %s", self.skill.id, error=error)
             raise InvalidAgentResponseError from error
 

@@ -235,9 +235,8 @@ class Engine:
         if cursor is None:
             if stored.state in TERMINAL:
                 raise TaskTerminalError(f"The task has ended ({stored.state.name})")
-        elif (
-            cursor > stored.last_seq and not mark
-        ):  # with a mark it was an event of the task, before the store fell back
+        # With a mark the cursor was an event of the task, before the store fell back.
+        elif cursor > stored.last_seq and not mark:
             raise InvalidParamsError(
                 fields=(
                     (
@@ -278,9 +277,8 @@ class Engine:
         background, so that no disconnect comes in between.
         """
         self._require_open()
-        skill = self._skills.require(
-            scope.surface, new.skill
-        )  # before there is a task that no handler can run
+        # An unknown skill is refused before there is a task that no handler can run.
+        skill = self._skills.require(scope.surface, new.skill)
         caller = caller or Caller(scope.owner, scope.tenant)
         if (deferral := skill.build_deferral(self._settings.runs_on, scope.surface)) is not None:
             require_queue(self._store)
@@ -342,9 +340,8 @@ class Engine:
         """Run a task that was created just now; one that comes while the engine closes is left to
         other processes.
         """
-        if (
-            created.is_new and not self._is_closing and self.hub.notifier is not None
-        ):  # no reader here knows it yet
+        # No reader here knows it yet.
+        if created.is_new and not self._is_closing and self.hub.notifier is not None:
             self.hub.notify_others((created.stored.key,))
         if created.is_new and not self._is_closing and new.deferral is None:
             call = None if begun is None else begun.attach(created.stored)
@@ -434,9 +431,8 @@ class Engine:
             self.runner.notify_message(stored.key)
             return accepted
         if deferral is None:
-            with suppress(
-                StoreUnavailableError
-            ):  # the answer is recorded: the next orphan scan finds the task
+            # The answer is recorded: the next orphan scan finds the task.
+            with suppress(StoreUnavailableError):
                 await self.runner.resume(stored.key)
         return accepted
 

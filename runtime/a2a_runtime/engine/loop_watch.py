@@ -137,6 +137,5 @@ if sys.version_info >= (3, 12):
 else:
 
     def _find_contexts(task: asyncio.Task[Any]) -> list[Context]:
-        return [
-            each for each in gc.get_referents(task) if isinstance(each, Context)
-        ]  # the task has no other access to its context
+        # The task has no other access to its context.
+        return [each for each in gc.get_referents(task) if isinstance(each, Context)]

@@ -434,9 +434,8 @@ class TaskRun:
                 deferral = self.skill.build_deferral(
                     self._settings.runs_on, self.writer.stored.scope.surface, outcome.delay_seconds
                 )
-                with suppress(
-                    StoreUnavailableError
-                ):  # the lease expires, which has the same effect
+                # The lease expires, which has the same effect.
+                with suppress(StoreUnavailableError):
                     await self.writer.release(deferral, records)
                 return
             await self.writer.finish(outcome.state, outcome.message, outcome.result)
@@ -451,9 +450,8 @@ class TaskRun:
         except RunStopped:
             if self.stop_reason is not StopReason.CANCEL:
                 raise
-            await (
-                self.writer.apply_pending_cancel()
-            )  # the handler has suspended the task at the same moment
+            # The handler has suspended the task at the same moment.
+            await self.writer.apply_pending_cancel()
 
 
 def refuse_restart(skill: Skill, claimed: ClaimedRun, message: Message) -> str | None:

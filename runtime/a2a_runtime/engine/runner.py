@@ -258,9 +258,8 @@ class InProcessRunner:
     async def resume(self, key: str) -> None:
         """Claim a task if no live process runs it, and run it again."""
         current = self._running.get(key)
-        if (
-            current is not None and current.writer.is_open
-        ):  # a run with a closed writer is only cleaning up
+        # A run with a closed writer is only cleaning up.
+        if current is not None and current.writer.is_open:
             return
         if self._is_closing or key in self._resuming:
             return
@@ -311,9 +310,8 @@ class InProcessRunner:
         another process has the task, or this one stops.
         """
         current = self._running.get(key)
-        if (
-            current is None or not current.writer.is_open
-        ):  # one that is only cleaning up is replaced
+        # A run that is only cleaning up is replaced.
+        if current is None or not current.writer.is_open:
             await self.resume(key)
         run = self._running.get(key)
         if run is None or run is current:

@@ -93,12 +93,10 @@ class StoreOptions:
 
     clock: Clock = SystemClock()  # noqa: RUF009 - stateless
     retention_seconds: float | None = 7 * DAY_SECONDS  # of a task, from its end
-    dialect_retention_seconds: Mapping[str, float] = field(
-        default_factory=dict[str, float]
-    )  # of the tasks of a dialect, where that is shorter
-    conversation_retention_seconds: float | None = (
-        30 * DAY_SECONDS
-    )  # of a message, from its creation
+    # Retention of the tasks of a dialect, where that is shorter.
+    dialect_retention_seconds: Mapping[str, float] = field(default_factory=dict[str, float])
+    # Retention of a message, from its creation.
+    conversation_retention_seconds: float | None = 30 * DAY_SECONDS
     max_conversation_messages: int = 100  # messages of a conversation that outlive their tasks
     lease_seconds: float = 15.0  # of a process, from its last renewal
     wire_id_reuse_seconds: float = 300.0  # from the end of the task that has the id

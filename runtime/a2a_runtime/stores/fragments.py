@@ -50,9 +50,8 @@ _ID_FIELDS = {"message_id", "context_id", "task_id"}
 _ALL_PARTS = {"parts": {"__all__"}}
 _EMPTY_PARTS = b'"parts":[]'
 _TIMESTAMP = b',"timestamp":'
-_STATUS_PREFIXES = {
-    state: f'{{"state":"{state}"'.encode() for state in State
-}  # the value of a state is its canonical name
+# The value of a state is its canonical name.
+_STATUS_PREFIXES = {state: f'{{"state":"{state}"'.encode() for state in State}
 
 
 def encode_object(members: Mapping[str, object]) -> bytes:
@@ -106,9 +105,8 @@ def join_ids(wire_id: str, context_id: str) -> bytes:
 
 def encode_message(message: Message, ids: TaskIds) -> bytes:
     """Encode a message with the ids of a task."""
-    rest = _serialize_message(
-        message, exclude_none=True, exclude=_ID_FIELDS
-    )  # never empty: it has a role
+    # Never empty: it has a role.
+    rest = _serialize_message(message, exclude_none=True, exclude=_ID_FIELDS)
     own = b'{"messageId":%b,"contextId":%b,"taskId":%b,' % (
         to_json(message.message_id),
         ids.context_id,
@@ -165,18 +163,16 @@ def encode_text_part(text: str) -> bytes:
     """Encode a part that is a text; the model gives the same bytes in ten times the time
     (measured).
     """
-    return b"".join(
-        (b'{"text":', to_json(text), b"}")
-    )  # a template takes a quarter more memory than its result, until that is cut
+    # A template takes a quarter more memory than its result, until that is cut.
+    return b"".join((b'{"text":', to_json(text), b"}"))
 
 
 def join_chunks(chunks: Sequence[Chunk]) -> Chunk:
     """Join chunks of one artifact: the parts in order, and the other members, where later ones
     win.
     """
-    distinct = [
-        facts for facts, _ in groupby([each.facts for each in chunks if each.facts])
-    ]  # mostly all equal
+    # The facts of the chunks are mostly all equal.
+    distinct = [facts for facts, _ in groupby([each.facts for each in chunks if each.facts])]
     facts = _merge_facts(distinct) if len(distinct) > 1 else b"".join(distinct)
     return Chunk(
         chunks[0].artifact_id, facts, b",".join([each.parts for each in chunks if each.parts])

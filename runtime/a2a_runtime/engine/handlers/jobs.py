@@ -97,9 +97,8 @@ class BackgroundJob:
         """Report the progress, from any thread: a number from 0 to 1, a text, or both."""
         self._progress = JobProgress(fraction, text)
         if self._loop is not None:
-            with suppress(
-                RuntimeError
-            ):  # the event loop is closed: the thread outlives its process
+            # The event loop is closed: the thread outlives its process.
+            with suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(self._has_news.set)
 
     async def next_report(self) -> None:

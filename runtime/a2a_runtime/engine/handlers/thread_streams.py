@@ -62,9 +62,8 @@ def _work(
                     continue
                 return
         finally:
-            close: Callable[[], None] | None = getattr(
-                values, "close", None
-            )  # a plain iterator has none
+            # A plain iterator has none.
+            close: Callable[[], None] | None = getattr(values, "close", None)
             if close is not None:
                 close()
     except SystemExit as error:  # of the handler, which must not end the process

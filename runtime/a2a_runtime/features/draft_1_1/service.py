@@ -143,13 +143,11 @@ class GenerationService(Service):
         for each in filter(is_json_object, tasks):
             with suppress(TaskNotFoundError):  # deleted after it was listed
                 found.append(await self._show(scope, str(each["id"]), length, timeline_length))
-        if not request.include_artifacts:
-            found = [
-                {name: value for name, value in each.items() if name != _ARTIFACTS}
-                for each in found
-            ]
-        else:
-            found = [{**each, _ARTIFACTS: each.get(_ARTIFACTS, [])} for each in found]
+        for each in found:
+            if request.include_artifacts:
+                each.setdefault(_ARTIFACTS, [])
+            else:
+                each.pop(_ARTIFACTS, None)
         return Encoded(ListTasksResponse, render({**page, "tasks": found}))
 
     async def cancel_task(self, request: CancelTaskRequest, context: CallContext) -> Encoded[Task]:

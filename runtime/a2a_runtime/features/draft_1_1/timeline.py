@@ -105,9 +105,8 @@ class TaskRecord:
             self._status = _to_object(update.get(_STATUS))
             if self._status.get(_STATE) in TERMINAL:
                 self._close_spans()
-            if (
-                self._status.get(_STATE) == INITIAL
-            ):  # a task comes back to its first state by an answer of the client only
+            # A task comes back to its first state by an answer of the client only.
+            if self._status.get(_STATE) == INITIAL:
                 self._enter_client_message()
             self._enter(_STATUS, self._status)
             return {_STATUS_UPDATE: {**update, _GENERATION: seq}}
@@ -160,13 +159,17 @@ class TaskRecord:
             )
         if span is None:  # it begins in a part of the log that is no longer kept
             return
-        span.newest, span.is_complete = self.generation, bool(update.get(_LAST_CHUNK))
+        span.newest = self.generation
+        span.is_complete = bool(update.get(_LAST_CHUNK))
 
     def _show_artifact(self, artifact: Mapping[str, object]) -> JsonMembers:
         span = self._spans.get(str(artifact.get(_ARTIFACT_ID)))
         if span is None:
             return {**artifact}
-        return {**artifact, _START: span.start, **({_END: span.newest} if span.is_complete else {})}
+        shown = {**artifact, _START: span.start}
+        if span.is_complete:
+            shown[_END] = span.newest
+        return shown
 
 
 def limit_newest(entries: Sequence[object], length: int | None) -> list[object]:
@@ -181,12 +184,12 @@ def limit_history(task: JsonMembers, length: int | None) -> JsonMembers:
     history = task.get(_HISTORY)
     if length is None or not is_json_array(history):
         return task
-    limited = limit_newest(history, length)
-    return {
-        name: limited if name == _HISTORY else value
-        for name, value in task.items()
-        if name != _HISTORY or limited
-    }
+    limited = {**task}
+    if newest := limit_newest(history, length):
+        limited[_HISTORY] = newest
+    else:
+        del limited[_HISTORY]
+    return limited
 
 
 def read_history(task: bytes) -> Sequence[object]:

@@ -201,7 +201,8 @@ class UnknownMethods(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # as ab
     """
 
     def __init__(self, dispatcher: Dispatcher, services: Sequence[str]) -> None:
-        self._dispatcher, self._services = dispatcher, ", ".join(services)
+        self._dispatcher = dispatcher
+        self._services = ", ".join(services)
 
     # A handler of any types.
     def service(self, handler_call_details: grpc.HandlerCallDetails) -> Any:  # noqa: ANN401 - so
@@ -230,10 +231,8 @@ class UnknownMethods(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # as ab
 async def _record_failure(request: HttpRequest, error: Exception) -> None:
     if isinstance(request, CallRequest):
         protocol_error = to_protocol_error(error)
-        request.error, request.failure = (
-            type(protocol_error),
-            render_status(protocol_error, request.dialect, request.profile),
-        )
+        request.error = type(protocol_error)
+        request.failure = render_status(protocol_error, request.dialect, request.profile)
 
 
 def _parse(method: Method, data: bytes, *, is_doubled: bool) -> WireModel:

@@ -168,10 +168,12 @@ def encode_message(name: str, document: Mapping[str, object]) -> bytes:
 
 def encode_status(code: int, message: str, details: Iterable[Mapping[str, object]]) -> bytes:
     """Encode a status with its details, each with the URL of its type."""
-    listed = [
-        {**each, **({"metadata": _list_entries(each["metadata"])} if "metadata" in each else {})}
-        for each in details
-    ]
+    listed: list[dict[str, object]] = []
+    for each in details:
+        detail = {**each}
+        if "metadata" in each:
+            detail["metadata"] = _list_entries(each["metadata"])
+        listed.append(detail)
     return encode_message(_STATUS, {"code": code, "message": message, "details": listed})
 
 

@@ -146,17 +146,13 @@ class GrpcOptions:
         """Return the address for clients of 0.3; with ``url_on_card`` as a URL."""
         if not self.url_on_card:
             return self.card_address(url)
-        match = _PUBLIC_ADDRESS.fullmatch(self.public_address)
-        scheme = (
-            match["scheme"]
-            if match and match["scheme"]
-            else "http"
-            if self.certificate is None
-            else "https"
-        )
         address = self.card_address(url)
         if address.startswith("unix:"):
             return address
+        scheme = "http" if self.certificate is None else "https"
+        match = _PUBLIC_ADDRESS.fullmatch(self.public_address)
+        if match and match["scheme"]:
+            scheme = match["scheme"]
         return f"{scheme}://{address}"
 
 

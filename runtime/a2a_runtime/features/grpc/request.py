@@ -136,16 +136,17 @@ def _build_scope(
 ) -> HTTPScope:
     metadata = context.invocation_metadata() or ()
     certificate_name = _read_certificate_name(context.auth_context()) if has_certificates else None
+    headers: list[tuple[bytes, bytes]] = []
+    for key, value in metadata:
+        encoded = value if isinstance(value, bytes) else value.encode()
+        headers.append((key.encode(), encoded))
     scope: Any = {  # the members of a request that is routed already
         "type": "http",
         "http_version": "2",
         "method": "POST",
         "path": path,
         "query_string": b"",
-        "headers": [
-            (key.encode(), value if isinstance(value, bytes) else value.encode())
-            for key, value in metadata
-        ],
+        "headers": headers,
         "client": _parse_peer(context.peer()),
         "extensions": {GRPC_EXTENSION: {}, "tls": {"client_cert_name": certificate_name}},
     }

@@ -43,9 +43,8 @@ async def serve_surface(dispatcher: Dispatcher, options: GrpcOptions) -> AsyncGe
     server.add_generic_rpc_handlers((endpoint, *((health,) if options.health else ())))
     if options.reflection:
         server.add_generic_rpc_handlers((ReflectionService(endpoint.services),))
-    server.add_generic_rpc_handlers(
-        (UnknownMethods(dispatcher, endpoint.services),)
-    )  # the last one, because gRPC asks them in their order
+    # This is the last one, because gRPC asks them in their order.
+    server.add_generic_rpc_handlers((UnknownMethods(dispatcher, endpoint.services),))
     _bind(server, options)
     await server.start()
     log.info(
@@ -73,9 +72,8 @@ def _list_channel_arguments(options: GrpcOptions, body_bytes: int) -> dict[str, 
         "grpc.max_metadata_size": options.metadata_bytes,
         "grpc.absolute_max_metadata_size": options.metadata_bytes,
         "grpc.max_concurrent_streams": options.calls_per_connection,
-        "grpc.so_reuseport": int(
-            options.reuse_port
-        ),  # else a second server would take half of the connections, silently
+        # With it, a second server would take half of the connections, silently.
+        "grpc.so_reuseport": int(options.reuse_port),
         # Without a bound, silent connections take all descriptors of the process, those of HTTP
         # too.
         "grpc.max_allowed_incoming_connections": options.connections

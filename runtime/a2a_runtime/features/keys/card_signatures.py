@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from inspect import isawaitable
+from itertools import product
 
 from jwt import PyJWK, PyJWS
 from jwt.exceptions import PyJWTError
@@ -71,7 +72,7 @@ class CardSigner:
     ) -> list[AgentCardSignature]:
         """Sign the members of a card, as a dialect defines them."""
         forms = list(_build_forms(select_signed_members(card, dialect), dialect))
-        return [_sign_payload(form.payload, key) for key in self._keys for form in forms]
+        return [_sign_payload(form.payload, key) for key, form in product(self._keys, forms)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,22 +110,17 @@ async def verify_card(
         raise UnsignedCardError("the card is not signed")
     try:
         forms = [*_build_forms(select_signed_members(card, dialect), dialect)]
-        all_members = {
-            name: value for name, value in card.items() if name != _SIGNATURES
-        }  # a newer version may sign members unknown here
+        # A newer version may sign members unknown here.
+        all_members = {name: value for name, value in card.items() if name != _SIGNATURES}
         forms += _build_forms(all_members, dialect)
     except CanonicalizationError as error:
         raise InvalidSignatureError(f"the card has no canonical form: {error}") from error
-    headers = [
-        (signature, header)
-        for signature in signatures[:_MAX_SIGNATURES]
-        if (header := parse_header(signature)) is not None
-    ]
-    trusted = [
-        (signature, key)
-        for signature, header in headers
-        if (key := await trust.find(header)) is not None
-    ]
+    trusted: list[tuple[object, PyJWK]] = []
+    for signature in signatures[:_MAX_SIGNATURES]:
+        header = parse_header(signature)
+        key = None if header is None else await trust.find(header)
+        if key is not None:
+            trusted.append((signature, key))
     for form in sorted(forms, key=lambda form: form.omits_empty):
         if any(_is_signature_of(signature, form.payload, key) for signature, key in trusted):
             return form.covered_card
@@ -206,11 +202,11 @@ def restore_required_members(card: object, dialect: str) -> dict[str, object]:
 def drop_empty(value: object) -> object:
     """Drop empty members at every depth; ``None`` if nothing remains."""
     if is_json_object(value):
-        return {
-            name: kept for name, each in value.items() if (kept := drop_empty(each)) is not None
-        } or None
+        members = {name: drop_empty(each) for name, each in value.items()}
+        return {name: each for name, each in members.items() if each is not None} or None
     if is_json_array(value):
-        return [kept for each in value if (kept := drop_empty(each)) is not None] or None
+        items = map(drop_empty, value)
+        return [each for each in items if each is not None] or None
     if value == "":
         return None
     return value

@@ -67,9 +67,8 @@ def serialize_number(value: float) -> str:
     whole, _, fraction = mantissa.partition(".")
     fraction = "" if fraction == "0" else fraction
     significant = (whole + fraction).lstrip("0")
-    point = (
-        int(exponent or 0) + len(significant) - len(fraction)
-    )  # the position of the point in the significant digits
+    # The position of the point in the significant digits.
+    point = int(exponent or 0) + len(significant) - len(fraction)
     return ("-" if value < 0 else "") + _place_point(significant.rstrip("0"), point)
 
 

@@ -66,11 +66,9 @@ class JwksKeys:
         clock: Clock | None = None,
         fetch: FetchDocument | None = None,
     ) -> None:
-        self._url, self._policy, self._clock = (
-            url,
-            policy or KeyCachePolicy(),
-            clock or SystemClock(),
-        )
+        self._url = url
+        self._policy = policy or KeyCachePolicy()
+        self._clock = clock or SystemClock()
         self._fetch = fetch or fetch_document
         self._keys = KeySet()
         self._refreshed_at = self._attempted_at = float("-inf")

@@ -135,13 +135,13 @@ def keys_from_pem(pem: str | bytes, algorithm: str, key_id: str | None = None) -
 
 def keys_from_jwks(documents: Iterable[object]) -> KeySet:
     """Parse the members of a key set; those that cannot be used are ignored."""
-    found = (each for each in documents if is_json_object(each))
-    return KeySet(
-        (_parse_key_id(each), key)
-        for each in found
-        for name in _list_algorithms(each)
-        if (key := _parse_key(each, name)) is not None
-    )
+    found: list[tuple[str | None, PyJWK]] = []
+    for each in filter(is_json_object, documents):
+        for name in _list_algorithms(each):
+            key = _parse_key(each, name)
+            if key is not None:
+                found.append((_parse_key_id(each), key))
+    return KeySet(found)
 
 
 def parse_jwks(text: bytes) -> KeySet:

@@ -31,7 +31,9 @@ class WebhookSigner:
     """Signs notifications with the key of an agent."""
 
     def __init__(self, key: SigningKey, issuer: str, clock: Clock | None = None) -> None:
-        self._key, self._issuer, self._clock = key, issuer, clock or SystemClock()
+        self._key = key
+        self._issuer = issuer
+        self._clock = clock or SystemClock()
 
     def __call__(self, url: str, headers: Mapping[str, str], body: bytes) -> Mapping[str, str]:
         """Return the signature headers of a notification to a webhook."""

@@ -27,9 +27,7 @@ from a2a_contract.operations import (
     SUBSCRIBE_TO_TASK,
 )
 from a2a_contract.routes.cards import CARDS
-from a2a_contract.translate.v0_3 import (
-    write_security_scheme,
-)  # the security schemes of 0.3 are those of OpenAPI
+from a2a_contract.translate.v0_3 import write_security_scheme  # 0.3 has those of OpenAPI
 from a2a_runtime.features.openapi.components import Json, header_parameter, skill_operation
 from a2a_runtime.http.asgi import IDEMPOTENCY_KEY, LAST_EVENT_ID
 from a2a_runtime.http.negotiation import expand_dialects
@@ -56,9 +54,8 @@ def extend_openapi(app: Litestar, surfaces: Sequence[Surface]) -> None:
     plugin: Any = app.plugins.get(OpenAPIPlugin)
     # The document that the plugin keeps has what a source had offered before.
     plugin._openapi = plugin._openapi_schema = None  # noqa: SLF001
-    document: Any = (
-        app.openapi_schema
-    )  # its classes know no paths that are plain JSON, but serialize them unchanged
+    # Its classes know no paths that are plain JSON, but serialize them unchanged.
+    document: Any = app.openapi_schema
     surfaces = select_documented(surfaces)
     prefix = app.path.rstrip("/")
     paths = {

@@ -35,10 +35,11 @@ _MAX_EXTRA_PIPELINES = 2  # beside one that is stuck
 _STUCK_SECONDS = 0.05
 _FULL_BATCH_CALLS = 16
 _MAX_BATCH_CALLS = 256
+# The server or the driver raises these for an invalid value.
 _STATEMENT_ERRORS = (
     asyncpg.PostgresError,
     asyncpg.InterfaceError,
-)  # of an invalid value: from the server or from the driver
+)
 
 
 @dataclass(frozen=True, slots=True)

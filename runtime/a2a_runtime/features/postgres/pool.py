@@ -154,9 +154,8 @@ class Pool:
             stays = False
             try:
                 yield connection
-                stays = (
-                    not self._waiting_count and self._pool is pool
-                )  # whatever failed or was canceled goes back to the driver
+                # Whatever failed or was canceled goes back to the driver.
+                stays = not self._waiting_count and self._pool is pool
                 if self._outages.is_open:
                     self._outages.on_success()
             except (*_UNAVAILABLE_ERRORS, *_DRIVER_ERRORS) as error:

@@ -95,8 +95,11 @@ class PushSender:
     def __init__(
         self, store: PushStores, poster: HttpPoster, options: SenderOptions | None = None
     ) -> None:
-        self._store, self._poster, self._options = store, poster, options or SenderOptions()
-        self._settings, self._clock = self._options.settings, self._options.clock
+        self._store = store
+        self._poster = poster
+        self._options = options or SenderOptions()
+        self._settings = self._options.settings
+        self._clock = self._options.clock
         self._deliveries: set[asyncio.Task[None]] = set()
         self._wakeup = asyncio.Event()
         self._is_stopping = False
@@ -153,9 +156,8 @@ class PushSender:
                     log.warning("push sender: failed, retrying", exc_info=error)
                 count = 0
             if not count:
-                await self._clock.sleep(
-                    _IDLE_SECONDS
-                )  # a busy agent without webhooks notifies all the time; this limits the queries
+                # A busy agent without webhooks notifies all the time; this limits the queries.
+                await self._clock.sleep(_IDLE_SECONDS)
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._settings.push_poll_interval):
                     await self._wakeup.wait()
@@ -216,9 +218,8 @@ class PushSender:
                     response = await self._poster.post(
                         notification.url, {**headers, **traced}, notification.body
                     )
-        except (
-            Exception
-        ) as error:  # the edge of a background task: a bug must not be retried forever
+        # The edge of a background task: a bug must not be retried forever.
+        except Exception as error:
             if not isinstance(error, OutboundError | InvalidParamsError):
                 log.exception("delivery %s: failed", build_delivery_id(delivery))
             return retry_policy.outcome_from_error(error, attempt, self._settings)

@@ -147,9 +147,8 @@ class SimpleTasks(MemoryStore):
 
     async def _adopt(self, scope: TaskScope, new: NewTask, task: Task) -> CreateResult:
         """Write the owner of a new task to the storage, and put the task into memory."""
-        self._created_at = created = max(
-            self._created_at + 1, self._index.now_millis()
-        )  # the order of tasks, also within a millisecond
+        # The order of tasks, also within a millisecond.
+        self._created_at = created = max(self._created_at + 1, self._index.now_millis())
         facts = reserved.encode_facts(
             scope, new, created, sorted({*(task.metadata or {})} - {*new.metadata})
         )
@@ -157,18 +156,16 @@ class SimpleTasks(MemoryStore):
         try:
             version = await self._call("update_task", task.id, task_metadata={**facts, **progress})
         except A2AError:
-            if (
-                new.idempotency_key is None
-            ):  # a message under a key adopts the task when it is sent again
+            # A message under a key adopts the task when it is sent again.
+            if new.idempotency_key is None:
                 self._abandoned[task.id] = None
                 with suppress(StoreUnavailableError):
                     await self._remove_abandoned()
             raise
         try:
             result = await super().create_task(scope, replace(new, wire_id=task.id))
-        except (
-            A2AError
-        ):  # no room in memory: the caller gets the error, and the task is none of its tasks
+        # No room in memory: the caller gets the error, and the task is none of its tasks.
+        except A2AError:
             with suppress(A2AError):
                 await self._call(
                     "update_task",

@@ -243,9 +243,8 @@ class TaskWorker:
                 delay = 0.0 if self._is_stopping else self._settings.lease_duration / _BUSY_SHARE
                 await self._store_end(lambda: self._jobs.come_back(job, delay))
             self.state.finished += 1
-        except (
-            Exception
-        ):  # the edge of a background task: the job comes back when this worker has ended
+        # The edge of a background task: the job comes back when this worker has ended.
+        except Exception:
             log.exception("job failed: %d, task %s", job.id, job.key)
         finally:
             self.state.running -= 1

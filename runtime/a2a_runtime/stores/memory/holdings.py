@@ -59,9 +59,8 @@ class Holding:
         self.weight = 0
         self.task_count = 0
         self.open_bytes = self.open_count = 0
-        self.ended: deque[MemoryTask] = (
-            deque()
-        )  # in the order in which they ended, some deleted since then
+        # In the order in which they ended, some deleted since then.
+        self.ended: deque[MemoryTask] = deque()
         self.conversations: dict[ConversationKey, None] = {}  # the least recently used one first
         self.lower = self.upper = (
             # of the level: the next weights that are not in it are below the one, and the other

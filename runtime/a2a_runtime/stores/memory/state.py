@@ -153,9 +153,8 @@ class MemoryBase:
 
     def _enqueue_events(self, task: MemoryTask, events: Sequence[LoggedEvent]) -> None:
         for config_id, queue in self._push_queues.get(task.key, {}).items():
-            if (
-                queue.failure is not None or not events
-            ):  # a queue in `_pending_queues` is never empty
+            # A queue in `_pending_queues` is never empty.
+            if queue.failure is not None or not events:
                 continue
             for event in events:
                 self._last_delivery_id += 1

@@ -184,7 +184,6 @@ def _apply_migrations(
             for statement in migration.statements:
                 connection.execute(statement)
             version = migration.version
-            connection.execute(
-                f"{SQL['schema_version']} = {version}"
-            )  # a pragma takes no parameter
+            # A pragma takes no parameter.
+            connection.execute(f"{SQL['schema_version']} = {version}")
     return version

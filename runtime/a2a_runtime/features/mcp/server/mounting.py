@@ -243,9 +243,8 @@ class McpEndpoint(Endpoint):
             raise MCPError(code=mt.INVALID_PARAMS, message=str(error)) from error
         except MCPError:
             raise
-        except (
-            Exception
-        ) as error:  # the edge: the library would send the text of any exception to older clients
+        # The edge: the library would send the text of any exception to older clients.
+        except Exception as error:
             log.exception("request failed: %s", context.method)
             raise MCPError(code=mt.INTERNAL_ERROR, message="Internal error") from error
 

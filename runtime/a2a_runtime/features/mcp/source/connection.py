@@ -130,9 +130,8 @@ class McpConnection:
                     self._drop()
                 if error.message in SESSION_LOST:
                     raise NotConnectedError(error.message) from error
-                if (
-                    error.code == mt.HEADER_MISMATCH
-                ):  # the server has refused a call with the schema that it had before
+                # The server has refused a call with the schema that it had before.
+                if error.code == mt.HEADER_MISMATCH:
                     await self.list_tools()
                     return await self._send(client, call, request)
                 raise
@@ -144,9 +143,8 @@ class McpConnection:
         return await (await self._wait_connected()).read_resource(uri)
 
     async def _send(self, client: Client, call: ToolCall, request: ToolRequest) -> ToolResult:
-        meta: Any = (
-            dict(request.trace) if request.trace else None
-        )  # a trace has members that the type does not name
+        # A trace has members that the type does not name.
+        meta: Any = dict(request.trace) if request.trace else None
         return await client.session.call_tool(
             request.name,
             dict(request.arguments),
