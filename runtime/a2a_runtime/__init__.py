@@ -142,7 +142,8 @@ _MODULES = {
     "surface": ("Limits", "RouteOptions", "Surface"),
 }
 
-if not TYPE_CHECKING:  # type checkers would take any name for an attribute of this module
+# type checkers would take any name for an attribute of this module
+if not TYPE_CHECKING:
     __getattr__ = names_by_module(__name__, _MODULES)
 
 

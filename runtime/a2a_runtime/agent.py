@@ -383,7 +383,8 @@ class Agent:
         """Return the handler with its contract, given or read from its annotations, and whether it
         asks; ``None``: its code tells.
         """
-        from a2a_runtime.skills.annotations import build_typed_function, find_input  # noqa: PLC0415 - clients of a surface declare no skills
+        # not loaded before: clients of a surface declare no skills
+        from a2a_runtime.skills.annotations import build_typed_function, find_input  # noqa: PLC0415
 
         contract = options.get("contract")
         asks = options.get("asks")
@@ -436,7 +437,8 @@ class Agent:
         """Build the dependencies of a process, or raise ``ValueError`` if they do not fit each
         other.
         """
-        from a2a_runtime.skills.parameters import check_members  # noqa: PLC0415 - clients of a surface declare no skills
+        # not loaded before: clients of a surface declare no skills
+        from a2a_runtime.skills.parameters import check_members  # noqa: PLC0415
 
         for skill_id, members in self._members.items():
             check_members(f"skill {skill_id!r}", members, self._providers)

@@ -1,7 +1,8 @@
 """An app with agents and nothing else, and the app of a project.
 
-    app = create_app(agent, store="sqlite:///tasks.db")          in your own module
-    litestar --app a2a_runtime.app:app run                       the agent of this folder's a2a.toml, with settings of the environment
+    app = create_app(agent, store="sqlite:///tasks.db")    in your own module
+    litestar --app a2a_runtime.app:app run                 the agent of this folder's a2a.toml,
+                                                           with settings of the environment
 
 ``app`` is built on first access; importing this module reads and opens nothing.
 """
@@ -57,9 +58,8 @@ def create_app(
     )
     install_shortcut(app, agents.exact_paths)
     if settings.hsts_seconds:
-        app.asgi_handler = HstsMiddleware(
-            app.asgi_handler, settings.hsts_seconds
-        )  # a Litestar middleware does not see errors of the router
+        # outside of Litestar, whose middleware does not see errors of the router
+        app.asgi_handler = HstsMiddleware(app.asgi_handler, settings.hsts_seconds)
     return app
 
 

@@ -78,7 +78,8 @@ class AgentsInFront:
         """The app of the agents, e.g. for ``local.connect``."""
         self._host, self._mounted, self._path = host, BelowPath(agents, path), path
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - of any framework
+    # typed as Any, here and below: frameworks have types of their own
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401
         """Run the lifespan of both, or pass a request on."""
         if scope["type"] == "lifespan":
             await self._run_lifespan(scope, receive, send)
@@ -87,7 +88,7 @@ class AgentsInFront:
         app = self._mounted if f"{below}/".startswith(f"{self._path}/") else self._host
         await app(scope, receive, send)
 
-    async def _run_lifespan(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - as above
+    async def _run_lifespan(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401
         await receive()
         try:
             async with _run_host(self._host, scope), self.agents.lifespan():
@@ -109,7 +110,7 @@ class BelowPath:
         self._app = app
         self._path = path
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - as above
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401
         """Call the app."""
         root = f"{scope.get('root_path', '')}{self._path}"
         path = scope["path"] if scope["path"].startswith(f"{root}/") else f"{root}/"
@@ -117,7 +118,7 @@ class BelowPath:
 
 
 @asynccontextmanager
-async def _run_host(host: AnyApp, scope: Any) -> AsyncGenerator[None, None]:  # noqa: ANN401 - as above
+async def _run_host(host: AnyApp, scope: Any) -> AsyncGenerator[None, None]:  # noqa: ANN401
     """Run the lifespan of an app; one that does not know this protocol raises at once, as ASGI
     allows.
     """
@@ -126,7 +127,8 @@ async def _run_host(host: AnyApp, scope: Any) -> AsyncGenerator[None, None]:  # 
     await events.put({"type": "lifespan.startup"})
     task: asyncio.Future[object] = asyncio.ensure_future(host(scope, events.get, replies.put))
     if await _await_reply(task, replies) is None:
-        task.exception()  # it has no lifespan
+        # it has no lifespan: reading the exception keeps asyncio from logging it
+        task.exception()
         yield
         return
     yield

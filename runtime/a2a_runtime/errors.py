@@ -24,7 +24,7 @@ class of the contract.
          └─ ConfigurationError                the configuration cannot be used
              ├─ SkillSourceError              a source whose skills cannot be offered
              ├─ UnsupportedStoreError         not a store that the runtime can use
-             └─ WorkerConfigError             a worker without anything to run, or with contradictory queues
+             └─ WorkerConfigError             a worker with nothing to run, or contradictory queues
 """
 
 from __future__ import annotations

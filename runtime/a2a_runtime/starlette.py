@@ -52,11 +52,18 @@ class HostApp(Protocol):
         """The router, which runs the lifespan."""
         ...
 
-    def mount(self, path: str, app: Any) -> None:  # noqa: ANN401 - an ASGI app by the types of Starlette
+    # typed as Any: an ASGI app by the types of Starlette
+    def mount(self, path: str, app: Any) -> None:  # noqa: ANN401
         """Mount an app below a path."""
         ...
 
-    def add_route(self, path: str, route: Any, *, include_in_schema: bool = True) -> None:  # noqa: ANN401 - as above
+    def add_route(
+        self,
+        path: str,
+        route: Any,  # noqa: ANN401 - as above
+        *,
+        include_in_schema: bool = True,
+    ) -> None:
         """Add a route of exactly one path."""
         ...
 
@@ -86,7 +93,8 @@ def mount_agents(
         async with host_lifespan(app) as state, agents.lifespan():
             yield state
 
-    lifespan.agent_paths = taken | {path}  # type: ignore[attr-defined]  # the router keeps it with the lifespan
+    # the router keeps it with the lifespan
+    lifespan.agent_paths = taken | {path}  # type: ignore[attr-defined]
     router.lifespan_context = lifespan
     if dependencies or getattr(router, "dependencies", ()):
         _add_routes(host, path, agents, dependencies)
@@ -122,7 +130,8 @@ def _check_free(path: str, taken: frozenset[str]) -> None:
 
 def _add_routes(host: HostApp, path: str, agents: Litestar, dependencies: Sequence[object]) -> None:
     """Add routes of FastAPI, which run its dependencies and then the agents."""
-    from starlette.responses import Response  # noqa: PLC0415 - of the host; this package does not need it
+    # a package of the host, which this one does not need
+    from starlette.responses import Response  # noqa: PLC0415
 
     add_api_route = getattr(host, "add_api_route", None)
     if add_api_route is None:
@@ -131,9 +140,8 @@ def _add_routes(host: HostApp, path: str, agents: Litestar, dependencies: Sequen
             "to the app"
         )
     app = BelowPath(agents, path)
-    for probe in agents.plugins.get(
-        A2APlugin
-    ).list_health_checks():  # a platform that watches a process has no credentials
+    # a platform that watches a process has no credentials
+    for probe in agents.plugins.get(A2APlugin).list_health_checks():
         host.add_route(f"{path}{probe}", app, include_in_schema=False)
 
     class AgentResponse(Response):
@@ -141,7 +149,8 @@ def _add_routes(host: HostApp, path: str, agents: Litestar, dependencies: Sequen
         tasks.
         """
 
-        async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - types of Starlette
+        # typed as Any: types of Starlette
+        async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401
             """Respond."""
 
             async def send_with_headers(message: Message) -> None:
@@ -158,9 +167,8 @@ def _add_routes(host: HostApp, path: str, agents: Litestar, dependencies: Sequen
         agent_response.raw_headers = response.raw_headers
         return agent_response
 
-    respond.__annotations__["response"] = (
-        Response  # FastAPI resolves annotations among the names of this module
-    )
+    # FastAPI resolves annotations among the names of this module
+    respond.__annotations__["response"] = Response
     for route in (path, path + "/{rest:path}"):
         add_api_route(
             route,

@@ -1,6 +1,7 @@
 """Authentication of callers, and limits on how often they call.
 
-    gate ──────────── Gate.admit: Credentials ──► Caller; open, by a platform, presence, or by authenticators
+    gate ──────────── Gate.admit: Credentials ──► Caller;
+      │               open, by a platform, presence, or by authenticators
       ├─ host ─────── callers that the application authenticates in which the agent is mounted
       ├─ rate_limit ─ requests per caller; failed attempts per address
       └─ authentication ── the Authenticator port, Identity, Credentials

@@ -120,13 +120,13 @@ class Credentials(Mapping[str, str]):
     def __init__(self, scope: HTTPScope) -> None:
         self._scope = scope
 
-    def get(self, key: str, default: str | None = None) -> str | None:  # type: ignore[override]  # the default is a text here
+    # the default is a text here
+    def get(self, key: str, default: str | None = None) -> str | None:  # type: ignore[override]
         """Return the value of a header, or the default."""
         name = key.lower().encode("latin-1")
         found = None
-        for each, value in self._scope[
-            "headers"
-        ]:  # a loop: every request passes here, and a list costs more
+        # a loop on purpose: every request passes here, and a list costs more
+        for each, value in self._scope["headers"]:
             if each == name:
                 if found is not None:
                     raise _duplicate_error("header", key)
@@ -186,14 +186,16 @@ class Credentials(Mapping[str, str]):
     def _extensions(self) -> Mapping[str, Mapping[object, object]]:
         try:
             return self._scope["extensions"] or {}
-        except KeyError:  # servers may leave them out
+        except KeyError:
+            # servers may leave them out
             return {}
 
     @property
     def _client(self) -> tuple[str, int | None]:
         try:
             return self._scope["client"] or ("", None)
-        except KeyError:  # servers may leave it out
+        except KeyError:
+            # servers may leave it out
             return "", None
 
     @cached_property
@@ -221,7 +223,8 @@ class Credentials(Mapping[str, str]):
         return len({key for key, _ in self._scope["headers"]})
 
     def __repr__(self) -> str:
-        return "Credentials(…)"  # never logged with its content
+        # its content must never reach a log
+        return "Credentials(…)"
 
 
 def parse_authorization(headers: Mapping[str, str], scheme: str) -> str | None:

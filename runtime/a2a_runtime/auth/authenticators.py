@@ -85,7 +85,8 @@ class ApiKeyAuthenticator:
     ) -> None:
         wrong = [number for number, each in enumerate(keys, 1) if not _DIGEST.fullmatch(each)]
         if wrong:
-            numbers = ", ".join(map(str, wrong))  # never the text itself: it may be a key
+            # never the text itself: it may be a key
+            numbers = ", ".join(map(str, wrong))
             raise ValueError(
                 f"ApiKeyAuthenticator: key number {numbers} is not a digest of 64 "
                 "hexadecimal digits; run a2a-gen auth digest"
@@ -213,9 +214,8 @@ class BasicAuthenticator:
             return None
         name, password = _parse_basic(encoded)
         user = self._users.get(name)
-        password_hash = (
-            self._dummy_hash if user is None else user.password_hash
-        )  # an unknown name takes as long as a known one
+        # an unknown name takes as long as a known one, so that time tells nothing
+        password_hash = self._dummy_hash if user is None else user.password_hash
         text = f"{name}\0{password_hash}\0{password}"
         fingerprint = blake2b(text.encode(errors="surrogatepass"), key=self._digest_secret).digest()
         if user is not None and self._is_verified(name, fingerprint):
@@ -235,9 +235,8 @@ class BasicAuthenticator:
     ) -> Identity:
         user = self._users.get(name)
         async with self._slots:
-            self._failed_attempts.check(
-                headers, name, fingerprint
-            )  # inside: attempts that wait here count the failures of those before them
+            # inside of the slots: attempts that wait here count the failures of those before them
+            self._failed_attempts.check(headers, name, fingerprint)
             is_correct = await asyncio.to_thread(
                 _is_password_of, password, self._dummy_hash if user is None else user.password_hash
             )
@@ -284,8 +283,10 @@ class MtlsAuthenticator:
     """Client certificates (mutual TLS), verified by the server itself, or by a proxy that reports
     them in headers.
 
-        MtlsAuthenticator()                     a2a-gen serve --ssl-certfile … --ssl-ca-certs …, or the ASGI extension tls of another server
-        MtlsAuthenticator(["10.0.0.0/28"])      nginx: X-SSL-Client-Verify: SUCCESS, X-SSL-Client-S-DN: CN=ada,O=Acme
+        MtlsAuthenticator()                   a2a-gen serve --ssl-certfile … --ssl-ca-certs …,
+                                              or the ASGI extension tls of another server
+        MtlsAuthenticator(["10.0.0.0/28"])    nginx: X-SSL-Client-Verify: SUCCESS,
+                                              X-SSL-Client-S-DN: CN=ada,O=Acme
 
     Any client can send such headers. They are accepted from the addresses of the proxy only, and
     the proxy must overwrite those of its clients. From another address they are rejected, not

@@ -179,10 +179,14 @@ class AuthGate:
     """Admits callers whose credentials satisfy one of several requirements; by default, any one
     scheme.
 
-        AuthGate(tokens, keys)                                            a token or a key
-        AuthGate(tokens, require=[{"bearer": ["tasks"]}])                 a token with the scope (or role) tasks
-        AuthGate(tokens, certificates, require=[{"mtls": [], "bearer": []}])   both; the first one names the caller
-        AuthGate(tokens, require=[{"bearer": []}, {}])                    a token, or anonymous
+        AuthGate(tokens, keys)
+            a token or a key
+        AuthGate(tokens, require=[{"bearer": ["tasks"]}])
+            a token with the scope (or role) tasks
+        AuthGate(tokens, certificates, require=[{"mtls": [], "bearer": []}])
+            both; the first one names the caller
+        AuthGate(tokens, require=[{"bearer": []}, {}])
+            a token, or anonymous
 
     The first satisfied requirement counts. The empty one is tried last, and only without any
     credentials: invalid ones are always rejected.

@@ -1,8 +1,10 @@
 """Callers whom the host of an agent has authenticated, with its own middleware.
 
-    Surface(agent, "/agent", caller=host_user())             the user in the scope: Litestar's, Starlette's, FastAPI's
-    Surface(agent, "/agent", caller=host_user("email"))      a member of the user, or a claim, by its name
-    Surface(agent, "/agent", caller=read_my_session)         a function of the connection that returns an ``Identity``, or ``None``
+    Surface(agent, "/agent", caller=host_user())           the user in the scope: Litestar's,
+                                                           Starlette's, FastAPI's
+    Surface(agent, "/agent", caller=host_user("email"))    a member of the user, or a claim, by name
+    Surface(agent, "/agent", caller=read_my_session)       a function of the connection that returns
+                                                           an ``Identity``, or ``None``
 
 Nothing is guessed: a request without an authenticated user is refused (401), and so is a user
 without a name. What a run of a handler knows of its caller is the ``Caller``; it does not see the
@@ -110,7 +112,8 @@ class HostAuthenticator(NamedTuple):
         self, headers: Mapping[str, str]
     ) -> Identity | Awaitable[Identity | None] | None:
         """Ask the host."""
-        assert isinstance(headers, Credentials), "a gate passes these"  # noqa: S101 - a fact of AuthGate
+        # asserted for the types: a fact of AuthGate
+        assert isinstance(headers, Credentials), "a gate passes these"  # noqa: S101
         return self.identify(headers)
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
@@ -146,7 +149,8 @@ def _read_member(source: object, name: str, *, default: object = None) -> object
         return source.get(name, default)
     try:
         return getattr(source, name, default)
-    except NotImplementedError:  # abstract users of Starlette
+    except NotImplementedError:
+        # Starlette's abstract user raises this
         return default
 
 

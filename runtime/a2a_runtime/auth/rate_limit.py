@@ -1,8 +1,11 @@
 """Rate limits per caller and operation, and a limit on failed authentication attempts.
 
-    RateLimiter({"SendMessage": RateLimit(10, 60), ANY_OPERATION: RateLimit(600, 60)})   counted in this process
-    RateLimiter({"SendMessage": RateLimit(10, 60)}, shared=True)                         counted in the agent's store, by all processes together
-    RateLimiter({"SendMessage": RateLimit(10, 60)}, count)                               counted by a function of your own, e.g. one INCR in Redis
+    RateLimiter({"SendMessage": RateLimit(10, 60), ANY_OPERATION: RateLimit(600, 60)})
+        counted in this process
+    RateLimiter({"SendMessage": RateLimit(10, 60)}, shared=True)
+        counted in the agent's store, by all processes together
+    RateLimiter({"SendMessage": RateLimit(10, 60)}, count)
+        counted by a function of your own, e.g. one INCR in Redis
 
 An operation without a limit counts for ``ANY_OPERATION``. Anonymous callers are counted by their
 address. Before a body is read, each process also counts all requests of a caller, and rejects those
@@ -141,9 +144,11 @@ def build_counter_key(*names: str) -> str:
 class FailedAttemptLimiter:
     """Blocks an address after too many invalid API keys or passwords, per name and in total.
 
-        FailedAttemptLimiter()                                    10 per minute and name, 50 per minute for all names
+        FailedAttemptLimiter()
+            10 per minute and name, 50 per minute for all names
         FailedAttemptLimiter(per_name=RateLimit(5, 300), per_address=RateLimit(20, 300))
-        FailedAttemptLimiter(per_name=None, per_address=None)     no limit
+        FailedAttemptLimiter(per_name=None, per_address=None)
+            no limit
 
     Only the address that fails is blocked, so no caller can lock out one at another address.
     Callers behind one proxy may share an address: valid credentials that were accepted from it
@@ -175,9 +180,8 @@ class FailedAttemptLimiter:
 
     def check(self, headers: Mapping[str, str], name: str, fingerprint: bytes) -> None:
         """Raise ``TooManyFailedAttemptsError`` if the address of a request is blocked."""
-        if (
-            self._clock.monotonic() >= self._counting_until
-        ):  # the common case: no attempt failed lately
+        # the common case first: no attempt failed lately
+        if self._clock.monotonic() >= self._counting_until:
             return
         host = _get_client_host(headers)
         if (host, fingerprint) in self._accepted:

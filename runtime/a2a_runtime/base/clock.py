@@ -54,7 +54,8 @@ class SystemClock:
 
 def to_datetime(millis: int) -> datetime:
     """Convert milliseconds since 1970 to a ``datetime`` in UTC."""
-    return _EPOCH + timedelta(0, 0, 0, millis)  # positional arguments: keywords take twice as long
+    # positional arguments, because keywords take twice as long
+    return _EPOCH + timedelta(0, 0, 0, millis)
 
 
 def to_millis(at: datetime) -> int:

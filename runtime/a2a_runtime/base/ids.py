@@ -50,7 +50,8 @@ class IdGenerator:
             self._millis = tick >> _COUNTER_BITS
             self._prefix = f"{self._millis >> 16:08x}-{self._millis & 0xFFFF:04x}-7"
         try:
-            end = self._pool.pop()  # one step of C, so that no two threads get the same one
+            # one step of C, so that no two threads get the same one
+            end = self._pool.pop()
         except IndexError:
             end = self._fill_pool()
         return f"{self._prefix}{tick & _COUNTER:03x}-{end}"

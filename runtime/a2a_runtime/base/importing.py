@@ -86,7 +86,8 @@ def import_from_string(name: str) -> object:
             found = getattr(found, attribute)
         except AttributeError as error:
             if error.obj is not found:
-                raise  # from a property or a module's __getattr__
+                # a property or a module's __getattr__ raised it
+                raise
             similar = get_close_matches(attribute, dir(found), 1)
             raise ImportFromStringError(
                 f"there is no {attribute} in "
@@ -103,7 +104,8 @@ def load_module(name: str) -> ModuleType:
         return import_module(name)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-            raise  # of an import inside of the module
+            # an import inside of the module failed
+            raise
         raise ImportFromStringError(f"there is no module {error.name}") from None
 
 

@@ -1,20 +1,24 @@
 """Log output: formatters for text and JSON with the request of each line, the request log, the
 audit log, and the log of outages.
 
-    handler.setFormatter(build_formatter("json"))                     each line names its request and its trace
-    handler.addFilter(add_origin)                                     the same for a formatter of your own: %(request_id)s, %(trace_id)s
+    handler.setFormatter(build_formatter("json"))    each line names its request and its trace
+    handler.addFilter(add_origin)                    the same for a formatter of your own:
+                                                     %(request_id)s, %(trace_id)s
     logging.getLogger("uvicorn.access").addFilter(strip_query)
 
 ``a2a-gen serve`` sets the first up (``configure_logging``); a host with handlers of its own can do
 the same.
 
-    logging.getLogger("a2a_runtime.calls").setLevel("DEBUG")          the operation of every request and the end of every task
-    logging.getLogger("a2a_runtime.access")                           every request of ``a2a-gen serve``, at INFO
-    logging.getLogger("a2a_runtime.audit").addHandler(…)              security events, one line of JSON each
+    logging.getLogger("a2a_runtime.calls").setLevel("DEBUG")
+        the operation of every request and the end of every task
+    logging.getLogger("a2a_runtime.access")
+        every request of ``a2a-gen serve``, at INFO
+    logging.getLogger("a2a_runtime.audit").addHandler(…)
+        security events, one line of JSON each
 
 | audit event | |
 |---|---|
-| ``refused`` ``denied`` ``limited`` | a caller was not authenticated, not permitted, or over a rate limit |
+| ``refused`` ``denied`` ``limited`` | a caller: not authenticated, not permitted, over a limit |
 | ``cancel`` | a caller cancels a task |
 | ``keys-changed`` ``keys-unreadable`` | the keys of an issuer have changed, or cannot be read |
 | ``signing-keys`` | the keys with which this process signs |
@@ -87,7 +91,8 @@ class SanitizingFormatter(logging.Formatter):
 
     def formatException(self, ei: object) -> str:  # noqa: N802 - as above
         """Format a traceback, each of its lines truncated."""
-        lines = super().formatException(ei).splitlines()  # type: ignore[arg-type]  # what logging itself passes
+        # the argument is what logging itself passes
+        lines = super().formatException(ei).splitlines()  # type: ignore[arg-type]
         return "\n".join(sanitize(line) for line in lines)
 
 
@@ -166,10 +171,8 @@ def configure_logging(level: str, log_format: str) -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(build_formatter(log_format))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
-    for name in (
-        "a2a_runtime",
-        "uvicorn",
-    ):  # with a handler of their own: an app may replace those of the root
+    # these loggers get a handler of their own: an app may replace those of the root
+    for name in ("a2a_runtime", "uvicorn"):
         logger = logging.getLogger(name)
         logger.handlers = [handler]
         logger.propagate = False

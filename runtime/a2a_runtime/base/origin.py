@@ -1,8 +1,8 @@
 """Origin of a request: its id and trace, the agents that have led to it, and the time that its
 caller waits.
 
-    headers or metadata ──► HttpRequest ──► Origin ──► current_origin, in the request and in every run that it starts
-                                                            │
+    headers or metadata ──► HttpRequest ──► Origin ──► current_origin, in the request
+                                                            │        and in every run that it starts
     headers or metadata ◄── client of a handler ◄───────────┤
     log lines           ◄── logs.add_origin     ◄───────────┘
 

@@ -29,7 +29,8 @@ Examples:
   a2a-gen card keygen card.pem > keys.json
   a2a-gen card sign card.json --key card.pem > signed.json
   a2a-gen card verify signed.json --keys keys.json
-  a2a-gen card verify https://agent.example/.well-known/agent-card.json --keys https://agent.example/keys.json
+  a2a-gen card verify https://agent.example/.well-known/agent-card.json \\
+    --keys https://agent.example/keys.json
 
 \b
 Exit codes: 0 success, 1 the card is not signed by a trusted key, 2 usage
@@ -55,7 +56,8 @@ class CardGroup(click.Group):
                 found: object = getattr(import_module(module), cmd_name)
         except MissingLibraryError as error:
             return _build_placeholder(cmd_name, error)
-        assert isinstance(found, click.Command), "of our own module"  # noqa: S101 - a fact of this package
+        # asserted for the types: a fact of this package
+        assert isinstance(found, click.Command), "of our own module"  # noqa: S101
         return found
 
     def resolve_command(

@@ -86,7 +86,8 @@ def sign(card: click.File, keys: tuple[Path, ...], **options: str | None) -> Non
         raise click.UsageError(
             f"{_KEY_VARIABLE}{FILE_SUFFIX}: {_KEY_VARIABLE} is set too; set one of them"
         )
-    document = _parse_object(card.read(), "the card")  # type: ignore[attr-defined]  # click passes an open file
+    # click passes an open file
+    document = _parse_object(card.read(), "the card")  # type: ignore[attr-defined]
     try:
         signer = CardSigner(_load_keys(keys, options["key_pem"], options["kid"], options["jku"]))
         signatures = signer.sign(document, _VERSIONS[options["version"] or ""])

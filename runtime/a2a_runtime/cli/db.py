@@ -36,11 +36,11 @@ _PAGE_SIZE = 100
 _EXAMPLES = """\b
 Examples:
   a2a-gen db upgrade --store postgresql://agent@db/agent
-  a2a-gen db upgrade --sql > upgrade.sql          statements for an operator who runs them
+  a2a-gen db upgrade --sql > upgrade.sql    statements for an operator who runs them
   a2a-gen db check --store sqlite:///tasks.db
   a2a-gen db tasks list --owner ada --state working
   a2a-gen db tasks delete --owner ada --all
-  a2a-gen db forget --owner ada                   erase a person, also from the free space of the file"""
+  a2a-gen db forget --owner ada             erase a person, also from the free space of the file"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,8 @@ def upgrade(url: str, *, dry_run: bool, sql: bool) -> None:
             if applied:
                 return f"applied {', '.join(applied)}"
             return "up to date"
-        store = create_store(url)  # opening a file upgrades it
+        # opening a file upgrades it
+        store = create_store(url)
         await store.open()
         await store.close()
         return "up to date"
@@ -247,7 +248,8 @@ def _is_postgres(url: str) -> bool:
 
 def _import_postgres() -> ModuleType:
     with explain_missing("store"):
-        from a2a_runtime.features import postgres  # noqa: PLC0415 - the driver is loaded only if it is needed
+        # imported only here: the driver is loaded only if it is needed
+        from a2a_runtime.features import postgres  # noqa: PLC0415
     return postgres
 
 
@@ -375,9 +377,16 @@ def list_tasks(
     for task in _run(list_all()):
         scope = task.scope
         updated_at = to_rfc3339(task.status_at)
-        click.echo(
-            f"{task.wire_id}\t{task.state.name.lower()}\t{task.skill}\t{updated_at}\t{scope.surface}\t{scope.tenant}\t{scope.owner}"
+        cells = (
+            task.wire_id,
+            task.state.name.lower(),
+            task.skill,
+            updated_at,
+            scope.surface,
+            scope.tenant,
+            scope.owner,
         )
+        click.echo("\t".join(map(str, cells)))
 
 
 @tasks.command()

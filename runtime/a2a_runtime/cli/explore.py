@@ -138,9 +138,9 @@ def _explore_url(target: Target, token: str) -> StandaloneExplorer:
         options = complete_options(target.url, target.timeout, target.options)
     except ValueError as error:
         raise CommandUsageError(str(error)) from error
-    agent = ExploredAgent(
-        "0", urlsplit(target.url).netloc, target.url, options, target.auth, tuple(_list_secrets(target)), target.timeout
-    )  # fmt: skip
+    name = urlsplit(target.url).netloc
+    secrets = tuple(_list_secrets(target))
+    agent = ExploredAgent("0", name, target.url, options, target.auth, secrets, target.timeout)
     return StandaloneExplorer([agent], token)
 
 
@@ -166,9 +166,8 @@ def _explore_app(name: str, token: str) -> Any:  # noqa: ANN401 - an app of Lite
             )
     os.environ[to_variable("explorer")] = "on"
     os.environ[LISTENING_HOST] = LOOPBACK
-    os.environ.setdefault(
-        f"{PREFIX}STANDALONE", "true"
-    )  # the registry of a mesh would send calls here
+    # the registry of a mesh would send calls here
+    os.environ.setdefault(f"{PREFIX}STANDALONE", "true")
     app = load_app(name)
     plugin = (
         next((each for each in app.plugins if isinstance(each, A2APlugin)), None)

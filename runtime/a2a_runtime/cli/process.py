@@ -153,5 +153,6 @@ def load_app(name: str) -> Any:  # noqa: ANN401 - any object that a command can 
         ) from error
     except ProjectConfigError as error:
         raise InvalidConfigurationError(str(error)) from error
-    except Exception as error:  # imported code may raise anything
+    except Exception as error:
+        # imported code may raise anything
         raise report_import_error(name, error) from error

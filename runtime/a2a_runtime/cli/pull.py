@@ -30,7 +30,8 @@ Examples:
   cd contract && a2a-gen build                     a typed client in Python
 
 \b
-Exit codes: 0 success, 1 the files are stale or a configuration cannot be used, 2 usage error or a source that cannot be read."""
+Exit codes: 0 success, 1 the files are stale or a configuration cannot be used, \
+2 usage error or a source that cannot be read."""
 
 
 @click.command(epilog=_EXAMPLES)

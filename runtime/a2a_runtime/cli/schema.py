@@ -103,7 +103,8 @@ def write_contract(
 
 def import_argument(name: str) -> object:
     """Import what an argument names, or raise a usage error."""
-    sys.path.insert(0, str(Path.cwd()))  # as Python does for the folder of a script
+    # Python does the same for the folder of a script
+    sys.path.insert(0, str(Path.cwd()))
     try:
         return import_from_string(name)
     except ImportFromStringError as error:

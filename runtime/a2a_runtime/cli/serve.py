@@ -155,9 +155,8 @@ def command(
         raise InvalidConfigurationError(
             "--ssl-ca-certs: cryptography is not installed; run pip install 'a2a-gen[auth]'"
         )
-    stale_log.disabled = options.pop(
-        "built_by_dev"
-    )  # it builds after each edit, also one during a start
+    # it builds after each edit, also after one during a start
+    stale_log.disabled = options.pop("built_by_dev")
     if options.pop("show_settings"):
         click.echo(describe_settings(os.environ))
         return
@@ -172,7 +171,8 @@ def command(
         return
     processes = options.pop("workers")
     is_reloading = options.pop("reload")
-    os.environ[LISTENING_PORT] = str(port)  # registered at a mesh unless a setting names another
+    # this port is registered at a mesh unless a setting names another
+    os.environ[LISTENING_PORT] = str(port)
     os.environ[LISTENING_HOST] = host
     inherited = InheritedFiles.from_environment()
     if extensions is not None and (processes > 1 or is_reloading):
@@ -199,7 +199,14 @@ def command(
         raise report_start_error(failure)
 
 
-def _build_config(app: Any, host: str, port: int, proxies: str, **options: Any) -> uvicorn.Config:  # noqa: ANN401 - any ASGI app, and options
+# typed as Any: the app is any of ASGI, the options are those of uvicorn
+def _build_config(
+    app: Any,  # noqa: ANN401
+    host: str,
+    port: int,
+    proxies: str,
+    **options: Any,  # noqa: ANN401
+) -> uvicorn.Config:
     if (max_connections := options.pop("max_connections")) is not None:
         BoundedHttpProtocol.max_connections = max_connections
     if (send_timeout := options.pop("send_timeout")) is not None:
@@ -220,7 +227,8 @@ def _build_config(app: Any, host: str, port: int, proxies: str, **options: Any) 
     )
     try:
         config.load()
-    except OSError as error:  # of TLS
+    except OSError as error:
+        # a file of TLS cannot be read
         raise InvalidConfigurationError(
             f"--ssl-certfile: {error}; give files with a certificate and its private key"
         ) from None

@@ -131,7 +131,8 @@ def build_server_source(
             f"--mcp-env: {missing} is not set in this environment; set it, or remove the option"
         )
     with explain_missing("MCP servers", "mcp"):
-        from a2a_runtime.features.mcp.source.source import McpSource, is_url  # noqa: PLC0415 - an extra
+        # an extra, imported only here
+        from a2a_runtime.features.mcp.source.source import McpSource, is_url  # noqa: PLC0415
 
     env = {name: os.environ[name] for name in variables}
     try:
@@ -142,7 +143,8 @@ def build_server_source(
         raise InvalidConfigurationError(f"{subject}: {error}") from error
 
 
-def find_modules(folder: Path, subject: str = "--extensions-dir") -> Any:  # noqa: ANN401 - of a library that is an extra
+# typed as Any: the library is an extra
+def find_modules(folder: Path, subject: str = "--extensions-dir") -> Any:  # noqa: ANN401
     """Find the apcore modules of a folder, as a registry; modules and their registry may raise
     anything. Errors begin with ``subject``.
     """
@@ -166,8 +168,9 @@ def build_extensions_app(options: dict[str, Any]) -> Litestar:
             "--auth-issuer URL"
         )
     registry = find_modules(Path(options[FOLDER]))
-    from a2a_runtime.features.apcore.auth import JWTAuthenticator  # noqa: PLC0415 - an extra, which other apps do not need
-    from a2a_runtime.features.apcore.server import DEFAULT_NAME, async_serve  # noqa: PLC0415 - as above
+    # an extra, imported only here, which other apps do not need
+    from a2a_runtime.features.apcore.auth import JWTAuthenticator  # noqa: PLC0415
+    from a2a_runtime.features.apcore.server import DEFAULT_NAME, async_serve  # noqa: PLC0415
 
     served = {name: options[name] for name in _SERVED if options[name]}
     try:

@@ -74,19 +74,21 @@ def _to_default(facts: Mapping[str, Any]) -> object:
 
 
 def _render(value: object, *, is_masked: bool) -> str:
-    if is_masked:  # of an address, the kind may be shown
-        scheme, separator, _ = (
-            str(value).partition("://") if isinstance(value, str) else ("", "", "")
-        )
-        if separator:
-            return f"{scheme}{separator}{_MASK}"
-        return _MASK
+    if is_masked:
+        return _mask(value)
     if isinstance(value, bool):
-        if value:
-            return "on"
-        return "off"
+        return "on" if value else "off"
     if isinstance(value, tuple):
         return ",".join(map(str, cast("tuple[object, ...]", value)))
     if isinstance(value, float):
         return f"{value:g}"
     return str(value)
+
+
+def _mask(value: object) -> str:
+    if isinstance(value, str):
+        scheme, separator, _ = value.partition("://")
+        # of an address, the kind may be shown
+        if separator:
+            return f"{scheme}{separator}{_MASK}"
+    return _MASK

@@ -1,8 +1,10 @@
 """Starts of ``a2a-gen serve`` that fail: the problem in one line, and an exit code.
 
 0   stopped
-1   the configuration cannot be used: an option, ``a2a.toml``, the environment, an import, the URL or the schema version of the store
-2   the start failed, or the server crashed: the port is taken, the store cannot be opened, the app's own code raises
+1   the configuration cannot be used: an option, ``a2a.toml``, the environment, an import,
+    the URL or the schema version of the store
+2   the start failed, or the server crashed: the port is taken, the store cannot be opened,
+    the app's own code raises
 """
 
 from __future__ import annotations
@@ -79,9 +81,8 @@ def _format_traceback(error: BaseException) -> str:
     error is one that this package does not expect.
     """
     foreign = list(dropwhile(_is_own, traceback.extract_tb(error.__traceback__)))
-    if foreign and (foreign[-1].line or "").startswith(
-        "raise "
-    ):  # on purpose: the message says what to do, and our steps to it say nothing
+    # raised on purpose: the message says what to do, and our steps to it say nothing
+    if foreign and (foreign[-1].line or "").startswith("raise "):
         foreign = list(dropwhile(_is_own, reversed(foreign)))[::-1]
     return "".join(
         [*traceback.format_list(foreign), *traceback.format_exception_only(error)]

@@ -19,7 +19,7 @@ with explain_missing("a2a-gen stream", "client"):
 
 _EXAMPLES = f"""\b
 Examples:
-  a2a-gen stream https://agent.example write --data '{{"topic": "tea"}}'   chunks of the result as they come
+  a2a-gen stream https://agent.example write --data '{{"topic": "tea"}}'   chunks as they come
   a2a-gen stream https://agent.example --auto "Tell me more" --json      one event in each line
 
 With --json, each line is an event (task, message, statusUpdate or

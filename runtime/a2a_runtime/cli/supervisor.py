@@ -2,7 +2,8 @@
 code changes.
 
     parent   binds the port, starts the processes, replaces one that has ended
-    child    the same command; ``INHERITED`` in its environment names the socket, and the pipe to which it writes when it has started
+    child    the same command; ``INHERITED`` in its environment names the socket,
+             and the pipe to which it writes when it has started
 
 A process that ends before it has started ends the parent too, with its exit code: the configuration
 is wrong, and the next one would do the same. With ``--reload`` the parent waits for the next change
@@ -165,13 +166,17 @@ class Supervisor:
 
 def watch_files(folder: Path, on_change: Callable[[], None], stop: threading.Event) -> None:
     """Watch the code and the configuration below a folder, in a thread."""
-    from watchfiles import DefaultFilter, watch  # noqa: PLC0415 - comes with the extra, for development only
+    # imported only here: it comes with the extra, for development only
+    from watchfiles import DefaultFilter, watch  # noqa: PLC0415
 
     class Watched(DefaultFilter):
         """Files of code and configuration, outside of caches and environments."""
 
         def __call__(self, change: object, path: str) -> bool:
-            return path.endswith(_WATCHED) and super().__call__(change, path)  # type: ignore[arg-type]  # its own enum
+            if not path.endswith(_WATCHED):
+                return False
+            # the type of a change is an enum of its own
+            return super().__call__(change, path)  # type: ignore[arg-type]
 
     def run() -> None:
         for _ in watch(folder, watch_filter=Watched(), stop_event=stop, raise_interrupt=False):

@@ -190,7 +190,8 @@ async def _follow_running(
     """Print the events of a task until it ends or asks, and return the task then."""
     limit = asyncio.timeout(target.timeout)
     try:
-        with suppress(UnsupportedOperationError, InvalidParamsError):  # it has ended meanwhile
+        # the task may have ended meanwhile
+        with suppress(UnsupportedOperationError, InvalidParamsError):
             async with limit, client.subscribe(task_id) as stream:
                 async for event in stream:
                     report.print_event(event)

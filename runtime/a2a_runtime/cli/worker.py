@@ -28,9 +28,9 @@ from a2a_runtime.surface import Surface
 
 _EXAMPLES = """\b
 Examples:
-  a2a-gen worker                                  the skills on workers of the a2a.toml in this folder or above
-  a2a-gen worker agent:app --concurrency 4        those of an app; or name a Surface, an Agent or an A2APlugin
-  a2a-gen worker --queue reports --port 8081      one queue only, with probes at /livez and /ready
+  a2a-gen worker                              of the a2a.toml in this folder or above
+  a2a-gen worker agent:app --concurrency 4    of an app; or name a Surface, an Agent or an A2APlugin
+  a2a-gen worker --queue reports --port 8081  one queue only, with probes at /livez and /ready
 
 \b
 Exit codes: 0 stopped, 1 invalid configuration, 2 failed to start or crashed."""
@@ -81,7 +81,8 @@ def command(
         asyncio.run(
             _run(plugin.build_worker_runtime, WorkerConfig(queues, concurrency, host, port))
         )
-    except Exception as error:  # the edge of the process
+    except Exception as error:
+        # this is the edge of the process: whatever the code raises is reported
         raise report_start_error(error) from error
 
 
@@ -91,9 +92,8 @@ def find_plugin(name: str, app: object) -> A2APlugin:
         return app
     if isinstance(app, Surface):
         return A2APlugin(app)
-    if isinstance(
-        app, Agent
-    ):  # where apps mount one without a surface: that of agents alone, and that of a host
+    # apps mount one without a surface at two places: for agents alone, and for a host
+    if isinstance(app, Agent):
         return A2APlugin(Surface(app), Surface(app, path=AGENT_PATH))
     mounted = (getattr(route, "app", None) for route in getattr(app, "routes", ()))
     for each in (app, *mounted):

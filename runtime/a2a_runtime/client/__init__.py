@@ -2,11 +2,12 @@
 
 It does not import Litestar.
 
-client ──► connection ──► interface (choice) ──► protocols (encoding) ──► transport (HTTP, limits, retries) ──► grpc (calls)
-             │
+client ──► connection ──► interface (choice)
+             │               └──► protocols (encoding)
+             │                       └──► transport (HTTP, limits, retries) ──► grpc (calls)
              ├──► card_resolver (discovery, cache) ──► signatures (verification)
              ├──► stream (resumable events) ──► sse (parser)
-             └──► auth (credentials, chosen by the card)                                                        errors: the tree
+             └──► auth (credentials, chosen by the card)              errors: the tree
 """
 
 from typing import TYPE_CHECKING
@@ -113,5 +114,6 @@ __all__ = [
     "read_catalog",
 ]
 
-if not TYPE_CHECKING:  # verification of signatures needs the ``auth`` extra
+# verification of signatures needs the ``auth`` extra: it is imported on first use
+if not TYPE_CHECKING:
     __getattr__ = lazy_names(__name__, ("CardNotTrustedError", "CardVerifier"), "signatures")

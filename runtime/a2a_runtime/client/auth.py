@@ -1,11 +1,16 @@
 """Client authentication: credentials, and their choice by the agent's card.
 
-    A2AClient(url, auth="eyJ…")                                                           a bearer token
+    A2AClient(url, auth="eyJ…")
+        a bearer token
     A2AClient(url, auth=ApiKeyAuth("k-123", "X-API-Key"))
-    A2AClient(url, auth=ClientCredentials("https://id.example/token", "me", secret))      tokens of an OAuth 2.0 server
-    A2AClient(url, auth=ClientCredentials.from_issuer("https://id.example", "me", secret))    the same, through OpenID Connect discovery
-    A2AClient(url, auth=TrustedIssuers({"https://id.example": ("me", secret)}))           of the issuer that the agent names, if it is one of these
-    A2AClient(url, auth={"bearer": "eyJ…", "apiKey": "k-123", "basic": ("ada", "…"), "mtls": ssl_context})     chosen by the card
+    A2AClient(url, auth=ClientCredentials("https://id.example/token", "me", secret))
+        tokens of an OAuth 2.0 server
+    A2AClient(url, auth=ClientCredentials.from_issuer("https://id.example", "me", secret))
+        the same, through OpenID Connect discovery
+    A2AClient(url, auth=TrustedIssuers({"https://id.example": ("me", secret)}))
+        of the issuer that the agent names, if it is one of these
+    A2AClient(url, auth={"bearer": "eyJ…", "apiKey": "k-123", "basic": ("ada", "…"), "mtls": …})
+        chosen by the card
 
 Each is an ``httpx.Auth``; any other one works too. The caller decides which server receives
 secrets: a card chooses among the given credentials by the names of its schemes, and its token URLs
@@ -134,9 +139,8 @@ def choose_auth(card: AgentCard, credentials: Mapping[str, Credential]) -> httpx
     if not requirements:
         return None
     schemes = card.security_schemes or {}
-    for names in sorted(
-        requirements, key=lambda each: not each
-    ):  # anonymous only if nothing else matches
+    # anonymous calls count only if nothing else matches
+    for names in sorted(requirements, key=lambda each: not each):
         if all(name in credentials and name in schemes for name in names):
             auths = [
                 auth

@@ -213,7 +213,8 @@ def is_http_url(url: str) -> bool:
     """Return whether a text is a URL that a client can call."""
     try:
         parsed = httpx.URL(url)
-        _ = urlsplit(url).port  # refuses a bracket that is not closed, and a port above 65535
+        # reading the port refuses a bracket that is not closed, and a port above 65535
+        _ = urlsplit(url).port
     except (httpx.InvalidURL, ValueError):
         return False
     return parsed.scheme in {"http", "https"} and bool(parsed.host)

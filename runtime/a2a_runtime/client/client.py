@@ -165,9 +165,8 @@ def _complete_message(
     return message.model_copy(update=missing)
 
 
-_POOL_LIMITS = httpx.Limits(
-    max_connections=None, max_keepalive_connections=20
-)  # a stream holds its connection while the task runs
+# a stream holds its connection while the task runs
+_POOL_LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=20)
 
 
 class A2AClient:
@@ -210,7 +209,9 @@ class A2AClient:
     def over(cls, connection: ClientConnection) -> Self:
         """Build a client over another connection than HTTP."""
         client = cls.__new__(cls)
-        client._connection, client.push_configs = connection, PushConfigs(connection)  # noqa: SLF001 - of this class
+        # a member of this class
+        client._connection = connection  # noqa: SLF001
+        client.push_configs = PushConfigs(connection)
         return client
 
     async def __aenter__(self) -> Self:
@@ -362,7 +363,8 @@ def complete_options(url: str, timeout: float | None, options: ClientOptions) ->
                 "http://, followed by a host"
             )
     if is_grpc_url(url) and options.interface_url is None:
-        options = replace(options, interface_url=url)  # such an address has no card
+        # such an address has no card
+        options = replace(options, interface_url=url)
     if timeout is not None and not timeout > 0:
         raise ValueError(
             f"A2AClient: timeout: {timeout} is not above 0; give seconds, or None to wait as "
@@ -372,7 +374,8 @@ def complete_options(url: str, timeout: float | None, options: ClientOptions) ->
         return options
     if options.card_verifier is not None:
         raise ValueError("A2AClient: both card_keys and card_verifier are set; give one of them")
-    from a2a_runtime.client.signatures import build_card_verifier  # noqa: PLC0415 - an extra: imported only to verify
+    # an extra, imported only to verify
+    from a2a_runtime.client.signatures import build_card_verifier  # noqa: PLC0415
 
     return replace(options, card_verifier=build_card_verifier(options.card_keys))
 

@@ -231,7 +231,8 @@ class AgentConnection(ClientConnection):
         better than those that were tried.
         """
         tried.append(failed)
-        if failed is self._protocols[0]:  # else another request has found out before
+        # if it is not the first one, another request has found out before
+        if failed is self._protocols[0]:
             origin = to_origin(failed.interface.url) if isinstance(error, ConnectError) else None
             left = (
                 each
@@ -359,9 +360,8 @@ class AgentConnection(ClientConnection):
                 is_first = True
                 async for event in events:
                     if span is not None and (is_first or event.name == _ERROR_EVENT):
-                        await self.decode_event(
-                            operation, event
-                        )  # its reader would raise an error outside of the span
+                        # its reader would raise an error outside of the span
+                        await self.decode_event(operation, event)
                     is_first = False
                     yield event
 

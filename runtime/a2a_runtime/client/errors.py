@@ -9,7 +9,7 @@ An agent that understood the request and rejects it raises one of the contract's
      │   ├─ InvalidCardError         the document is not a card
      │   ├─ CardNotTrustedError      no signature by a trusted key (``client.signatures``)
      │   ├─ MissingCredentialsError  the card requires credentials that were not given
-     │   ├─ UntrustedOriginError     the card leads to another origin, which would receive the credentials
+     │   ├─ UntrustedOriginError     the card leads to another origin, which would get credentials
      │   └─ NoInterfaceError         the card lists no interface that this client can use
      ├─ TokenError                   an authorization server returned no token
      ├─ TransportError               the connection; also a ConnectionError

@@ -1,6 +1,7 @@
 """gRPC as a transport of httpx: the JSON of a dialect in, a result, an error or events as JSON out.
 
-    POST grpc://host:port/{package}.A2AService/{Method}    (grpcs:// with TLS)     the request in the JSON of its dialect
+    POST grpc://host:port/{package}.A2AService/{Method}    (grpcs:// with TLS)
+        the request in the JSON of its dialect
         200           the result, or server-sent events of a streaming method
         any other     {"error": {"status", "message", "details"}}, as in HTTP+JSON
 
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
 
     from a2a_contract.protobuf_values import Codec, Method
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
 # The stubs of grpcio leave the types of messages open.
 
 PLAIN = "grpc"
@@ -88,7 +90,8 @@ class GrpcCapableClient(httpx.AsyncClient):
     because they name a host, and then tries HTTP.
     """
 
-    def __init__(self, calls: GrpcTransport | None, **options: Any) -> None:  # noqa: ANN401 - those of httpx
+    # typed as Any: the options are those of httpx
+    def __init__(self, calls: GrpcTransport | None, **options: Any) -> None:  # noqa: ANN401
         super().__init__(**options)
         self._calls = calls
 
@@ -118,7 +121,8 @@ class GrpcTransport(httpx.AsyncBaseTransport):
 
         method = protobuf.find_method(request.url.path, request.headers.get(VERSION.headers[0]))
         url = str(request.url)
-        assert method is not None, "the protocol makes the path"  # noqa: S101 - a fact of the caller
+        # asserted for the types: a fact of the caller
+        assert method is not None, "the protocol makes the path"  # noqa: S101
         data = _write(method.request, await request.aread())
         metadata = [
             (name, value) for name, value in _decode_headers(request) if name not in _HTTP_HEADERS
@@ -185,9 +189,11 @@ async def _open_stream(
     seconds: float | None,
 ) -> httpx.Response:
     """Open a stream; it is open when the agent has sent metadata or a message."""
-    from grpc.aio import EOF, AioRpcError  # type: ignore[attr-defined]  # noqa: PLC0415 - an extra; the stubs lack EOF
+    # an extra, imported only here; its stubs lack EOF
+    from grpc.aio import EOF, AioRpcError  # type: ignore[attr-defined]  # noqa: PLC0415
 
-    from a2a_runtime.features.grpc.messages import EVENT_NUMBERS  # noqa: PLC0415 - for this binding only
+    # imported for this binding only
+    from a2a_runtime.features.grpc.messages import EVENT_NUMBERS  # noqa: PLC0415
 
     sent = [*metadata, (EVENT_NUMBERS.decode(), "1")]
     call: Any = channel.unary_stream(method.path, None, None)(data, metadata=sent)
@@ -233,7 +239,8 @@ class _EventStream(httpx.AsyncByteStream):
         await self._events.aclose()
 
 
-async def _wait(seconds: float | None, path: str, awaitable: Any) -> Any:  # noqa: ANN401 - what a call awaits
+# typed as Any: what a call awaits
+async def _wait(seconds: float | None, path: str, awaitable: Any) -> Any:  # noqa: ANN401
     try:
         async with asyncio.timeout(seconds):
             return await awaitable
@@ -242,7 +249,8 @@ async def _wait(seconds: float | None, path: str, awaitable: Any) -> Any:  # noq
 
 
 def _encode_event(codec: Codec, message: bytes) -> bytes:
-    from a2a_runtime.features.grpc.messages import read_event_cursor  # noqa: PLC0415 - for this binding only
+    # imported for this binding only
+    from a2a_runtime.features.grpc.messages import read_event_cursor  # noqa: PLC0415
 
     cursor = read_event_cursor(message)
     data = b"data: %b\n\n" % _read(codec, message)
@@ -253,7 +261,8 @@ def _encode_event(codec: Codec, message: bytes) -> bytes:
 
 def _write(codec: Codec, document: bytes) -> bytes:
     """Write a request; refuse what a message cannot carry."""
-    from a2a_contract.protobuf_values import UnwritableError, write_message  # noqa: PLC0415 - for this binding only
+    # imported for this binding only
+    from a2a_contract.protobuf_values import UnwritableError, write_message  # noqa: PLC0415
 
     try:
         return write_message(codec, document)
@@ -266,12 +275,13 @@ def _write(codec: Codec, document: bytes) -> bytes:
 
 def _read(codec: Codec, message: bytes) -> bytes:
     """Read a result as JSON."""
-    from a2a_contract.protobuf_values import UnreadableError  # noqa: PLC0415 - for this binding only
-    from a2a_runtime.features.grpc.messages import MalformedMessageError, parse_message  # noqa: PLC0415 - for this binding only
+    # imported for this binding only
+    from a2a_contract.protobuf_values import UnreadableError  # noqa: PLC0415
+    from a2a_runtime.features.grpc import messages  # noqa: PLC0415
 
     try:
-        return parse_message(codec, message)
-    except (MalformedMessageError, UnreadableError) as error:
+        return messages.parse_message(codec, message)
+    except (messages.MalformedMessageError, UnreadableError) as error:
         raise InvalidResponseError(f"{codec.name}: cannot be read ({error})") from error
 
 
@@ -279,7 +289,8 @@ def _to_response(error: AioRpcError, operation: Operation, url: str) -> httpx.Re
     """Build the response of an error of the agent; raise an error of the connection as one of
     httpx.
     """
-    from a2a_runtime.features.grpc.messages import STATUS_TRAILER, decode_details  # noqa: PLC0415 - for this binding only
+    # imported for this binding only
+    from a2a_runtime.features.grpc.messages import STATUS_TRAILER, decode_details  # noqa: PLC0415
 
     name = error.code().name
     text = error.details() or ""

@@ -154,7 +154,9 @@ def _to_grpc_url(address: str, card_url: str) -> str:
         return ""
     is_tls = scheme in (_HTTPS, TLS)
     host = rest.rstrip("/")
-    return f"{TLS if is_tls else PLAIN}://{host if _PORT.search(host) else f'{host}:{443 if is_tls else 80}'}"
+    if not _PORT.search(host):
+        host += ":443" if is_tls else ":80"
+    return f"{TLS if is_tls else PLAIN}://{host}"
 
 
 def _is_supported(dialect: Dialect, transport: TransportProtocol) -> bool:

@@ -1,16 +1,21 @@
 """OAuth 2.0: tokens that a client requests for itself, or for the caller of the run that it works
 in.
 
-    ClientCredentials(token_url, "me", secret)                            its own (RFC 6749, section 4.4)
-    JwtAssertion(token_url, FileToken(path))                              its own, for an assertion that it has (RFC 7523, section 2.1)
-    OnBehalfOf(issuer, audience, "me", secret).for_caller(ctx.caller)     the caller's, exchanged for one of this audience (RFC 8693)
+    ClientCredentials(token_url, "me", secret)
+        its own (RFC 6749, section 4.4)
+    JwtAssertion(token_url, FileToken(path))
+        its own, for an assertion that it has (RFC 7523, section 2.1)
+    OnBehalfOf(issuer, audience, "me", secret).for_caller(ctx.caller)
+        the caller's, exchanged for one of this audience (RFC 8693)
 
 A client proves its identity to the authorization server by one of these, in the place of
 ``secret``:
 
     "a text"               a secret, with HTTP Basic
-    PrivateKeyJwt(key)     an assertion signed with its own key (``private_key_jwt``, RFC 7523, section 2.2)
-    FileToken(path)        an assertion that the platform keeps in a file (workload identity of Kubernetes, SPIFFE and clouds)
+    PrivateKeyJwt(key)     an assertion signed with its own key (``private_key_jwt``, RFC 7523,
+                           section 2.2)
+    FileToken(path)        an assertion that the platform keeps in a file (workload identity of
+                           Kubernetes, SPIFFE and clouds)
 
 The caller decides which server gets secrets: the issuer, and with it the token endpoint of its
 discovery document.
@@ -48,7 +53,7 @@ _JSON_HEADERS = {"Accept": "application/json"}
 _LOCAL_HOSTS = frozenset(("localhost", "127.0.0.1", "::1"))
 _GRANT = "urn:ietf:params:oauth:grant-type:"
 _ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
-_ACCESS_TOKEN = "urn:ietf:params:oauth:token-type:access_token"
+_ACCESS = "urn:ietf:params:oauth:token-type:access_token"
 _JWT = "urn:ietf:params:oauth:token-type:jwt"
 
 
@@ -260,7 +265,8 @@ class TokenAuth(httpx.Auth):
             )
         lifetime = _DEFAULT_LIFETIME_SECONDS
         if isinstance(seconds, int | float):
-            if not abs(seconds) <= _MAX_LIFETIME_SECONDS:  # also what is no number
+            # the form of the comparison refuses also what is no number
+            if not abs(seconds) <= _MAX_LIFETIME_SECONDS:
                 raise TokenError(
                     f"{self._url.host}: expires_in of its token is no time; report it to the "
                     "operator of the server"
@@ -401,8 +407,8 @@ class _ExchangedToken(TokenAuth):
         form = {
             "grant_type": f"{_GRANT}token-exchange",
             "subject_token": subject_token,
-            "subject_token_type": _ACCESS_TOKEN,
-            "requested_token_type": _ACCESS_TOKEN,
+            "subject_token_type": _ACCESS,
+            "requested_token_type": _ACCESS,
             "audience": settings.audience,
         }
         client = _TokenClient(settings.client_id, settings.client_secret)

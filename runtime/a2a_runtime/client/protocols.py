@@ -67,11 +67,11 @@ class ClientProtocol(ABC):
         """Encode a canonical request in the dialect."""
 
     def encode_differently(
-        self,
-        operation: Operation,
-        request: WireModel,  # noqa: ARG002 - for those that have one
+        self, operation: Operation, request: WireModel
     ) -> OutgoingRequest | None:
         """Encode a request in the other form that some servers want; ``None`` if there is none."""
+        # encodings that have such a form override this
+        del operation, request
         return None
 
     @abstractmethod

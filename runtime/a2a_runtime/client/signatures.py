@@ -1,9 +1,13 @@
 """Verification of card signatures by a client.
 
-    A2AClient(url, options=ClientOptions(card_keys=("https://agent.example/.well-known/jwks.json", pem)))     keys of a URL, and a pinned one
-    trusted = TrustStore(JwksKeys("https://agent.example/.well-known/jwks.json"))
-    A2AClient(url, options=ClientOptions(card_verifier=CardVerifier(trusted)))            a card without a trusted signature is an error
-    A2AClient(url, options=ClientOptions(card_verifier=CardVerifier(trusted, required=False)))   … is used, with a warning
+    key_url = "https://agent.example/.well-known/jwks.json"
+    A2AClient(url, options=ClientOptions(card_keys=(key_url, pem)))
+        keys of a URL, and a pinned one
+    trusted = TrustStore(JwksKeys(key_url))
+    A2AClient(url, options=ClientOptions(card_verifier=CardVerifier(trusted)))
+        a card without a trusted signature is an error
+    A2AClient(url, options=ClientOptions(card_verifier=CardVerifier(trusted, required=False)))
+        … is used, with a warning
 
 Only the signed content of a verified card is used.
 """
@@ -116,7 +120,8 @@ class _PinnedKey:
                 "https:// URL of a key set, or a key in PEM"
             )
 
-    def find(self, key_id: str | None, algorithm: str) -> PyJWK:  # noqa: ARG002 - a pinned key has any id
+    # the argument is unused: a pinned key has any id
+    def find(self, key_id: str | None, algorithm: str) -> PyJWK:  # noqa: ARG002
         """Find the key if it fits the algorithm."""
         if algorithm not in self._keys:
             raise UnknownKeyError

@@ -3,8 +3,10 @@
 Elsewhere nothing is imported for them.
 
     run of a handler            invoke_agent office
-      single request            SendMessage, with its retries          ──► traceparent ──► span of the server
-      connection of a stream    SendStreamingMessage, until it ends    ──► traceparent ──► span of the server
+      single request            SendMessage, with its retries          ─┐
+      connection of a stream    SendStreamingMessage, until it ends    ─┴► traceparent
+                                                                              │
+                                                                        span of the server
 
 The reader of a stream has the events in between, so the span of a stream is the current one only
 while its request is built.
@@ -39,7 +41,8 @@ def trace_connection(operation: Operation, interface: Interface) -> Generator[Cl
     if "opentelemetry.trace" not in sys.modules:
         yield None
         return
-    from a2a_runtime.features.telemetry.tracing import ClientSpan, has_provider  # noqa: PLC0415 - an extra, imported only where the process uses it
+    # an extra, imported only where the process uses it
+    from a2a_runtime.features.telemetry.tracing import ClientSpan, has_provider  # noqa: PLC0415
 
     if not has_provider():
         yield None

@@ -3,7 +3,7 @@
     send ──► events ──► terminal event, or a question: end
               │ connection lost, idle for too long, or closed early
               ▼
-            subscribe from the cursor ──► events …          without a cursor: from a snapshot of the task
+            subscribe from the cursor ──► events …    without a cursor: from a snapshot of the task
               │ rejected: the task has ended
               ▼
             get the task ──► its final state, as the last event         also before giving up
@@ -145,9 +145,8 @@ class TaskStream:
         iteration = self._iteration() if self._iteration else None
         if iteration is not None:
             await iteration.aclose()
-        await (
-            self._idle.wait()
-        )  # the event loop may still be closing an iteration that was left before
+        # the event loop may still be closing an iteration that was left before
+        await self._idle.wait()
 
     async def _iterate(self) -> AsyncGenerator[TaskEvent, None]:
         if self.is_over:
@@ -219,9 +218,8 @@ class TaskStream:
                     await self._decode(self._operation, event)
         finally:
             reading.cancel()
-            while (
-                not reading.done()
-            ):  # the connection can be closed only when nothing reads from it
+            # the connection can be closed only when nothing reads from it
+            while not reading.done():
                 with suppress(asyncio.CancelledError):
                     await asyncio.wait({reading})
 
@@ -233,7 +231,8 @@ class TaskStream:
         event = (
             response.task or response.message or response.status_update or response.artifact_update
         )
-        assert event is not None, "the contract allows no empty event"  # noqa: S101 - a fact of the contract
+        # asserted for the types: a fact of the contract
+        assert event is not None, "the contract allows no empty event"  # noqa: S101
         arrival = self._generations.classify(event)
         if arrival is Arrival.AFTER_GAP:
             event = await self._connection.get_task(self.task_id or "")
@@ -266,14 +265,13 @@ class TaskStream:
             except UnexpectedStatusError as error:
                 if not self._has_started or not is_retryable_status(RetrySafety.READ, error.status):
                     raise
-                problem = error  # of a proxy, in front of an agent that restarts
-            if problem is None and (
-                self.is_over or str(self.state) in INTERRUPTED_STATES
-            ):  # 0.3 ends a subscription too when the task waits
+                # the response may come from a proxy in front of an agent that restarts
+                problem = error
+            # 0.3 ends a subscription too when the task waits
+            if problem is None and (self.is_over or str(self.state) in INTERRUPTED_STATES):
                 return
-            self._has_started = self._has_started or (
-                problem is None and self.task_id is not None
-            )  # the task exists, without events
+            # without a problem the task exists, though it has no events
+            self._has_started = self._has_started or (problem is None and self.task_id is not None)
             is_refusal = problem is None or isinstance(problem, _ResumptionRefusedError)
             lost_at = outage.lost_at if outage.failures else self._connection.monotonic()
             outage = Outage(lost_at, outage.failures + 1, outage.refusals + is_refusal)
@@ -315,13 +313,13 @@ class TaskStream:
         except UnauthenticatedError as error:
             if is_resuming or self.task_id is None:
                 raise
+            # an httpx.Auth may renew them
             raise _ResumptionRefusedError(
                 "Stream: the agent no longer accepts the credentials"
-            ) from error  # an httpx.Auth may renew them
+            ) from error
         except UnavailableError:
-            self.cursor = (
-                None if is_resuming else self.cursor
-            )  # the agent's event log may no longer reach back to the cursor
+            # the agent's event log may no longer reach back to the cursor
+            self.cursor = None if is_resuming else self.cursor
             raise
         except A2AError:
             if not is_resuming:
@@ -347,9 +345,10 @@ class TaskStream:
                 if event is None:
                     continue
                 yield event
+                # a subscription begins with the task as it was, perhaps before the message
                 if self.is_over or (
                     self._is_question(event) and (is_resuming or not isinstance(event, Task))
-                ):  # not the task before the message
+                ):
                     return
 
     async def _poll(self, *, is_resuming: bool) -> AsyncGenerator[TaskEvent, None]:
@@ -427,10 +426,10 @@ class TaskStream:
         """Read the task a last time before giving up: some agents break the connection when the
         task ends.
         """
-        try:
-            if self._has_started:
-                return await self._fetch_final_task()
+        if not self._has_started:
             return None
+        try:
+            return await self._fetch_final_task()
         except (A2AClientError, A2AError):
             return None
 

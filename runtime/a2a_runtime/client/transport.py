@@ -143,7 +143,9 @@ def get_resume_delay(
 def parse_retry_after(header: str | None) -> float | None:
     """Parse the seconds of a Retry-After header; dates are ignored."""
     text = (header or "").strip()
-    return float(text) if text.isascii() and text.isdigit() and len(text) < 10 else None  # noqa: PLR2004 - more digits mean decades
+    # more digits mean decades
+    is_number = text.isascii() and text.isdigit() and len(text) < 10  # noqa: PLR2004
+    return float(text) if is_number else None
 
 
 _CONNECT_TIMEOUT = 10.0
@@ -251,7 +253,9 @@ class HttpTransport:
         """Wait before the next attempt; ``False`` if there is none, or if it would begin after the
         seconds of the call.
         """
-        delay = get_retry_delay(self._options.retry_policy, attempt, random.random(), retry_after)  # noqa: S311 - jitter, no secret
+        # jitter is no secret
+        fraction = random.random()  # noqa: S311
+        delay = get_retry_delay(self._options.retry_policy, attempt, fraction, retry_after)
         if delay is None or (
             seconds is not None and self._options.clock.monotonic() + delay >= began_at + seconds
         ):
@@ -360,9 +364,8 @@ class HttpTransport:
         if self._http.is_closed:
             raise ClosedError("Client: already closed; create a new one")
         headers = {**headers, "content-type": request.media_type} if request.media_type else headers
-        raw = [
-            (name.encode(), text.encode()) for name, text in headers.items()
-        ]  # httpx would refuse a cursor that is not ASCII
+        # as bytes, because httpx would refuse a cursor that is not ASCII
+        raw = [(name.encode(), text.encode()) for name, text in headers.items()]
         async with _translate_errors(request.url, seconds):
             outgoing = self._http.build_request(
                 request.method,
@@ -394,7 +397,8 @@ async def _translate_errors(
         async with limit:
             yield
     except TimeoutError as error:
-        if not limit.expired():  # raised inside, not by this limit
+        # the error was raised inside, not by this limit
+        if not limit.expired():
             raise
         raise ResponseTimeoutError(
             f"No complete response in {whole_seconds or seconds:g} s ({url})"

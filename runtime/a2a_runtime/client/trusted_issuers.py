@@ -2,7 +2,9 @@
 
     A2AClient(url, auth=TrustedIssuers({"https://id.example": ("me", secret)}))
 
-    request ──► 401 with resource_metadata="…" ──► metadata of the agent ──► an issuer of both ──► its token ──► request
+    request ──► 401 with resource_metadata="…" ──► metadata of the agent
+                                                        │
+    request ◄── its token ◄── an issuer of both ◄───────┘
 
 The agent selects from the given issuers and names the scopes. It never decides where a secret goes:
 an issuer that is not given gets none. A token is requested for one resource (RFC 8707) and sent to
@@ -66,7 +68,8 @@ class TrustedIssuers(httpx.Auth):
             metadata_url = _find_metadata_url(response)
             if metadata_url is None:
                 return
-            async with self._lock:  # concurrent requests share the metadata
+            # concurrent requests share the metadata
+            async with self._lock:
                 if (auth := self._find(request.url)) is None:
                     response = yield httpx.Request(
                         "GET",
@@ -84,9 +87,8 @@ class TrustedIssuers(httpx.Auth):
                     outgoing = await flow.asend(response)
                 except StopAsyncIteration:
                     break
-        if (
-            response.status_code == HTTPStatus.UNAUTHORIZED
-        ):  # the agent may have another issuer by now
+        # the agent may have another issuer by now
+        if response.status_code == HTTPStatus.UNAUTHORIZED:
             self._auths = {
                 resource: each for resource, each in self._auths.items() if each is not auth
             }

@@ -68,7 +68,8 @@ class StreamingAsgiTransport(httpx.AsyncBaseTransport):
         try:
             await self._app(scope, receive, send)
             messages.put_nowait(None)
-        except Exception as error:  # noqa: BLE001 - whatever the app raises is raised where it was called
+        # broad: whatever the app raises is raised where it was called
+        except Exception as error:  # noqa: BLE001
             messages.put_nowait(error)
 
 

@@ -10,7 +10,8 @@ The host vouches for the caller: no gate is asked, and limits of requests do not
 else is as over HTTP: a task belongs to its caller, and the policy and the requirements of skills
 apply.
 
-    await release(request.app, authorization)        a task that waits for an authorization goes on, see ``ctx.require_auth``
+    await release(request.app, authorization)
+        a task that waits for an authorization goes on, see ``ctx.require_auth``
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def connect(app: Litestar, caller: Caller, path: str | None = None) -> A2AClient
     """Connect to the agent at a path of an app, for a caller; without a path, to the only agent of
     the app.
     """
-    from a2a_runtime.client.client import A2AClient  # noqa: PLC0415 - loads httpx, which agents without clients do not need
+    # imported only here: it loads httpx, which agents without clients do not need
+    from a2a_runtime.client.client import A2AClient  # noqa: PLC0415
     from a2a_runtime.local.connection import LocalConnection  # noqa: PLC0415 - as above
 
     plugin = _find_plugin(app, "connect")

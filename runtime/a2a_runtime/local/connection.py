@@ -49,7 +49,8 @@ class LocalConnection(ClientConnection):
             return None
         return result.model
 
-    async def get_card(self, *, refresh: bool = False) -> AgentCard:  # noqa: ARG002 - it is always the present one
+    # the argument is unused: it is always the present one
+    async def get_card(self, *, refresh: bool = False) -> AgentCard:  # noqa: ARG002
         """Build the card; without a configured address its URL is the path."""
         return build_card(self._surface, self._surface.path)
 
@@ -81,10 +82,9 @@ class LocalConnection(ClientConnection):
         context = self._build_context(idempotency_key, cursor)
         async with aclosing(self._get_method(operation)(request, context)) as events:
             while True:
+                # for the run that the first event begins; not while the reader has it
                 outer = current_origin.get()
-                current_origin.set(
-                    self._find_origin(context)
-                )  # for the run that the first event begins; not while the reader has it
+                current_origin.set(self._find_origin(context))
                 try:
                     event = await anext(events, None)
                 finally:
@@ -93,16 +93,21 @@ class LocalConnection(ClientConnection):
                     return
                 yield ServerEvent(MESSAGE, event.data.json, event.cursor or None)
 
-    async def decode_event(self, operation: Operation, event: ServerEvent) -> StreamResponse:  # noqa: ARG002 - the port of all connections
+    # the port of all connections gives the arguments that are deleted below
+
+    async def decode_event(self, operation: Operation, event: ServerEvent) -> StreamResponse:
         """Decode an event."""
+        del operation
         return StreamResponse.model_validate_json(event.data)
 
-    async def wait_before_retry(self, failures: int, began_at: float) -> bool:  # noqa: ARG002 - as above
+    async def wait_before_retry(self, failures: int, began_at: float) -> bool:
         """Give up: nothing between the two can fail."""
+        del failures, began_at
         return False
 
-    async def wait_before_resuming(self, outage: Outage) -> bool:  # noqa: ARG002 - as above
+    async def wait_before_resuming(self, outage: Outage) -> bool:
         """Give up, for the same reason."""
+        del outage
         return False
 
     def monotonic(self) -> float:
@@ -110,12 +115,10 @@ class LocalConnection(ClientConnection):
         return 0.0
 
     def can_retry(
-        self,
-        operation: Operation,
-        error: Exception,
-        idempotency_key: str | None = None,  # noqa: ARG002 - as above
+        self, operation: Operation, error: Exception, idempotency_key: str | None = None
     ) -> bool:
         """Never repeat a request."""
+        del operation, error, idempotency_key
         return False
 
     def can_continue(self) -> bool:
@@ -125,7 +128,8 @@ class LocalConnection(ClientConnection):
     async def aclose(self) -> None:
         """Do nothing: there is no connection."""
 
-    def _get_method(self, operation: Operation):  # type: ignore[no-untyped-def]  # noqa: ANN202 - the type of each operation is another one
+    # the type of each operation is another one
+    def _get_method(self, operation: Operation):  # type: ignore[no-untyped-def]  # noqa: ANN202
         runtime = self._plugin.runtime
         if runtime is None or self._surface not in self._plugin.surfaces:
             raise UnavailableError(

@@ -1,6 +1,7 @@
 """Outbound HTTP to URLs chosen by clients: webhooks, and files that messages refer to.
 
-    client ──── GET and POST with time and size limits; connection pool; connects to checked addresses, not to names
+    client ──── GET and POST with time and size limits; connection pool;
+      │         connects to checked addresses, not to names
       │
     target ──── URL checks and errors
       │

@@ -207,9 +207,8 @@ class ConnectionPool:
     def __init__(self, backend: httpcore.AsyncNetworkBackend, ssl_context: SSLContext) -> None:
         self._backend = backend
         self._ssl_context = ssl_context
-        self._idle: OrderedDict[httpcore.AsyncHTTPConnection, httpcore.Origin] = (
-            OrderedDict()
-        )  # most recently used last
+        # the most recently used one is the last
+        self._idle: OrderedDict[httpcore.AsyncHTTPConnection, httpcore.Origin] = OrderedDict()
 
     @asynccontextmanager
     async def acquire(
@@ -297,7 +296,8 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         self._encrypted = encrypted
         # Type checkers see the class that replaces this one if anyio is missing; httpx requires
         # anyio.
-        self._tcp: httpcore.AsyncNetworkBackend = httpcore.AnyIOBackend()  # pyright: ignore[reportAttributeAccessIssue]
+        backend = httpcore.AnyIOBackend()  # pyright: ignore[reportAttributeAccessIssue]
+        self._tcp: httpcore.AsyncNetworkBackend = backend
 
     async def connect_tcp(
         self,

@@ -131,10 +131,9 @@ def check_address(
     if kind in _NEVER_ALLOWED:
         return f"{address} is {kind}; {_NO_FIX}"
     if kind is AddressKind.LOOPBACK:
-        if policy.allow_loopback:
-            return None
-        return f"{address} is {kind}; {LOOPBACK_FIX}"
-    if port not in policy.ports:  # only now, because the switch for this machine covers every port
+        return None if policy.allow_loopback else f"{address} is {kind}; {LOOPBACK_FIX}"
+    # only now, because the switch for this machine covers every port
+    if port not in policy.ports:
         return f"port {port} of {address}; to allow it, add it to {PREFIX}OUTBOUND_PORTS"
     if not is_encrypted:
         return f"{address} is another machine, and http is not encrypted; use https"

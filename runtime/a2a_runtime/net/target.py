@@ -125,9 +125,8 @@ def parse_target(url: str, policy: OutboundPolicy) -> OutboundTarget:
             "URL with a user or password", "A URL must not have a user or a password in it"
         )
     port = parsed.port or _DEFAULT_PORTS[scheme]
-    if (
-        port not in policy.ports and not policy.allow_loopback
-    ):  # with the switch, the address of the connection decides
+    # with the switch, the address of the connection decides
+    if port not in policy.ports and not policy.allow_loopback:
         raise UrlRefusedError(
             f"port {port}: not allowed; add it to {PREFIX}OUTBOUND_PORTS",
             f"Port {port} is not called from here",

@@ -1,6 +1,7 @@
 """Typed skills: methods with typed input and output on top of the untyped handler of the engine.
 
-    handlers ─── a typed method as a handler: parses the input, checks the output; checks replies to questions
+    handlers ─── a typed method as a handler: parses the input, checks the output;
+      │          checks replies to questions
       │
     context ──── the task as a typed method sees it; questions with typed replies
       │
@@ -43,7 +44,8 @@ __all__ = [
     "TypedSchema",
     "UnaryHandler",
 ]
-if not TYPE_CHECKING:  # clients do not need the engine, and agents without schemas no models
+# loaded late: clients do not need the engine, and agents without schemas no models
+if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__, __all__, "schema", "model", "contract", "context", "handlers"
     )

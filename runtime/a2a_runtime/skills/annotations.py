@@ -6,7 +6,8 @@ those from files.
     async def add(a: int, b: int) -> int: …
 
 parameter       is
-the first       the input, if it is annotated with data; a function whose first parameter is a context, or has no annotation, is untyped
+the first       the input, if it is annotated with data; a function whose first parameter is a
+                context, or has no annotation, is untyped
 ctx             the typed context, or the untyped one if it is annotated so; it may be missing
 any other       a dependency, or a member of the input (see ``parameters``)
 """
@@ -163,7 +164,8 @@ def find_input(skill_id: str, function: Callable[..., object]) -> object:
     """Return the type of the input of a typed function; ``None`` for an untyped one."""
     try:
         first = next(iter(inspect.signature(function).parameters.values()), None)
-    except (TypeError, ValueError):  # no function, or one in C without a signature
+    except (TypeError, ValueError):
+        # no function, or one in C without a signature
         return None
     if (
         first is None
@@ -349,7 +351,9 @@ def _adapt(function: Callable[..., Any], signature: _Signature) -> Callable[...,
         inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         for name in ("request", CONTEXT)
     ]
-    adapted.__signature__ = inspect.Signature([*positional, *signature.others])  # type: ignore[attr-defined]  # as functools sets it
+    # functools sets it in the same way
+    shown = inspect.Signature([*positional, *signature.others])
+    adapted.__signature__ = shown  # type: ignore[attr-defined]
     return adapted
 
 
@@ -362,7 +366,8 @@ def _build_schema(
 ) -> TypedSchema[Any]:
     if python_type is str:
         return TEXT
-    if inspect.isroutine(python_type):  # of whose parameters Pydantic would make a schema
+    # Pydantic would make a schema of the parameters of a function
+    if inspect.isroutine(python_type):
         raise HandlerMismatchError(
             f"skill {skill_id!r}: the annotation of its {use} is a function, "
             f"{python_type!r}; write a type"
@@ -433,6 +438,8 @@ def _resolve(function: Callable[..., object], name: str, annotation: object) -> 
     with suppress(NameError, TypeError, AttributeError):
         return typing.get_type_hints(plain, include_extras=True).get(name, annotation)
     if isinstance(annotation, str):
-        with suppress(Exception):  # of whatever the text says
-            return eval(annotation, getattr(plain, "__globals__", {}))  # noqa: S307 - the code of the application itself
+        # the text may say anything, so that anything may be raised
+        with suppress(Exception):
+            # the code of the application itself
+            return eval(annotation, getattr(plain, "__globals__", {}))  # noqa: S307
     return annotation

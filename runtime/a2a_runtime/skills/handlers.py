@@ -1,6 +1,7 @@
 """Typed methods as handlers of the engine, and checks of replies to questions.
 
-    agent.add("generate-report", UnaryHandler(GENERATE_REPORT, service.generate_report), contract=GENERATE_REPORT)
+    handler = UnaryHandler(GENERATE_REPORT, service.generate_report)
+    agent.add("generate-report", handler, contract=GENERATE_REPORT)
 
 The input is parsed before the method runs, and the output is checked before it is sent. An output
 that does not match fails the task: the reason is logged and not sent, because the agent broke its
@@ -66,7 +67,9 @@ class _TypedHandler(Generic[I, O]):
         try:
             document = self._contract.output.serialize(output)
         except SchemaMismatchError as error:
-            log.error("skill %s: output does not match its schema: %s", self._contract.id, error)  # noqa: TRY400 - the traceback adds nothing
+            # without the traceback, which adds nothing
+            text = "skill %s: output does not match its schema: %s"
+            log.error(text, self._contract.id, error)  # noqa: TRY400
             context.fail(HANDLER_FAILED)
         return wrap_payload(document, self._contract.output.validator)
 
@@ -107,7 +110,8 @@ class StreamingHandler(_TypedHandler[I, O]):
         """Run the method."""
         request, typed = self._parse_call(context)
         chunks: Any = self._method(request, typed, **dependencies)
-        if isinstance(chunks, Generator):  # a plain one: its code has not begun
+        # the code of a plain generator has not begun yet: a thread runs it
+        if isinstance(chunks, Generator):
             chunks = iterate_in_thread(partial(iter, chunks))
         try:
             async for chunk in chunks:

@@ -4,9 +4,11 @@
 
 parameter                                         is
 the first, a model, dataclass or dict             the whole input, alone
-the first, any other data                         a member, if another parameter is one too; else the whole input
+the first, any other data                         a member, if another parameter is one too;
+                                                  else the whole input
 annotated with data, no dependency by its name    a member; required if it has no default
-any other                                         a dependency, which must be declared when the app starts
+any other                                         a dependency, which must be declared when the app
+                                                  starts
 
 A dependency that is data, such as settings, is declared before the skill; a later one of the same
 name, or of nearly the same one, is refused.
@@ -57,9 +59,8 @@ def build_members(skill_id: str, parameters: Sequence[tuple[inspect.Parameter, o
     for parameter, annotation in parameters:
         if parameter.default is parameter.empty:
             fields.append((parameter.name, annotation))
-        elif (
-            type(parameter.default).__hash__ is None
-        ):  # a list or the like, which every call gets as its own
+        elif type(parameter.default).__hash__ is None:
+            # every call gets a list or the like as its own
             fields.append(
                 (
                     parameter.name,

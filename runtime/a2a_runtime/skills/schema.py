@@ -4,7 +4,8 @@ The payload of a message is the first part that can hold it; other parts are for
 handler, which sees the whole message:
 
     data part     the value
-    text part     the text for a schema of texts; else the JSON in it, or the text if only that matches, such as a typed word
+    text part     the text for a schema of texts; else the JSON in it, or the text if only that
+                  matches, such as a typed word
     neither       rejected: files are no input of a typed skill
 
 A wrapped payload is never read as something else: a text becomes a text part for a schema of texts,

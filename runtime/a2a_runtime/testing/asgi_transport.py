@@ -25,9 +25,8 @@ async def run_app(app: Litestar) -> AsyncGenerator[httpx.AsyncBaseTransport, Non
     try:
         yield StreamingAsgiTransport(app, _build_scope)
     finally:
-        await running.__aexit__(
-            None, None, None
-        )  # without the test's exception: the app would turn it into an exception group
+        # without the test's exception: the app would turn it into an exception group
+        await running.__aexit__(None, None, None)
 
 
 def _build_scope(request: httpx.Request) -> HTTPScope:

@@ -26,7 +26,8 @@ def postgres_databases() -> Iterator[DatabaseFactory]:
         databases = DatabaseFactory(url, _create_tables, keeps_released=True)
         yield databases
         asyncio.run(databases.drop_all())
-    else:  # its databases go with the server
+    else:
+        # The databases go with the server.
         # A process that dies loses nothing without fsync, only a machine does: tests kill
         # processes.
         with PostgresServer({"fsync": "off", "max_wal_size": "256MB"}, in_memory=True) as server:

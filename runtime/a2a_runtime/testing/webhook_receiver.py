@@ -87,7 +87,8 @@ class WebhookReceiver:
         self._is_closed.set()
         for connection in self._connections:
             connection.transport.abort()
-        while self._connections:  # noqa: ASYNC110  # closing takes a few iterations of the event loop
+        # closing takes a few iterations of the event loop
+        while self._connections:  # noqa: ASYNC110
             await asyncio.sleep(0)
         await self._server.wait_closed()
 
@@ -109,7 +110,8 @@ class WebhookReceiver:
             while await self._handle_request(reader, writer):
                 pass
         except (asyncio.IncompleteReadError, OSError):
-            pass  # the client disconnected
+            # the client disconnected
+            pass
         finally:
             self._connections.discard(writer)
             writer.close()

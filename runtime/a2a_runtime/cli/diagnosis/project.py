@@ -29,7 +29,8 @@ def load_plugin(name: str) -> tuple[A2APlugin | None, list[Diagnosis]]:
         app = load_app(name)
     except click.ClickException as error:
         return None, [report_error("app", error.format_message())]
-    except Exception as error:  # noqa: BLE001 - code of the user runs here, and the other checks go on
+    # broad: code of the user runs here, and the other checks go on
+    except Exception as error:  # noqa: BLE001
         return None, [
             report_error(
                 "app",

@@ -1,8 +1,10 @@
 """Exit codes and errors of the commands that talk to agents.
 
 0     success: the task is completed, or the agent answered with a message
-1     usage or configuration: an argument, a file, credentials that the card requires, an extra that is not installed
-2     the agent cannot be reached, refuses the call, or its task failed, was rejected or canceled, or waits for an answer
+1     usage or configuration: an argument, a file, credentials that the card requires,
+      an extra that is not installed
+2     the agent cannot be reached, refuses the call, or its task failed, was rejected or canceled,
+      or waits for an answer
 130   interrupted
 """
 
@@ -36,7 +38,9 @@ _CURES: dict[type[Exception], str] = {
     UntrustedOriginError: "pass --trust with that origin if the agent runs there",
     MissingCredentialsError: "pass --auth NAME=@FILE for a scheme of the card, or --token",
     UnauthenticatedError: "pass --token @FILE, --auth NAME=@FILE or --header @FILE",
-    VersionNotSupportedError: "pass --dialect; cards of mesh producers look like those of 0.3, they need --dialect mesh",
+    VersionNotSupportedError: (
+        "pass --dialect; cards of mesh producers look like those of 0.3, they need --dialect mesh"
+    ),
     NoInterfaceError: "pass another --dialect or --binding, or none",
 }
 

@@ -37,7 +37,8 @@ def _describe_alternatives(card: AgentCard) -> Iterator[str]:
     schemes = card.security_schemes or {}
     for requirement in card.security_requirements or ():
         options = [_describe_option(name, schemes.get(name)) for name in requirement.schemes or {}]
-        is_mixed = len(options) > 1 and _NAME_AND_PASSWORD in options  # refused beside --auth
+        # this pair is refused beside --auth
+        is_mixed = len(options) > 1 and _NAME_AND_PASSWORD in options
         if options and all(options) and not is_mixed:
             yield " ".join(options)
 

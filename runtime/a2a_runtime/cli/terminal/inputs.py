@@ -14,7 +14,7 @@ _MAX_DEPTH = 4
 
 
 def describe_input(schema: object) -> Iterator[str]:
-    """Describe each member as ``name*: type = default  description``; the star marks a required one."""
+    """Describe each member as ``name*: type = default  description``; a star: it is required."""
     if not is_json_object(schema):
         return
     root = schema

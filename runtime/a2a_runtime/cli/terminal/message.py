@@ -131,7 +131,8 @@ async def _list_skills(client: A2AClient, wanted: str) -> tuple[list[str], bool]
         return known, True
     try:
         extended = await client.get_extended_card()
-    except (A2AError, A2AClientError):  # other credentials may be needed for it than for a call
+    except (A2AError, A2AClientError):
+        # it may need other credentials than a call
         return known, False
     return [each.id for each in extended.skills], True
 
@@ -145,7 +146,8 @@ def order_options(function: Callable[..., None]) -> Callable[..., None]:
     """Add the options of a message, and pass it as ``order``."""
 
     @wraps(function)
-    def build(target: Target, words: tuple[str, ...], **options: Any) -> None:  # noqa: ANN401 - values of click
+    # typed as Any: values of click
+    def build(target: Target, words: tuple[str, ...], **options: Any) -> None:  # noqa: ANN401
         names = (
             "is_auto",
             "data",

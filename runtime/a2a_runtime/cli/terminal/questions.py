@@ -47,9 +47,9 @@ class Answers:
 def describe_question(question: PendingQuestion) -> str:
     """Describe a question as text for a terminal."""
     kind = "needs an authorization" if question.is_for_auth else "asks"
-    lines = [
-        f"task {to_safe_line(question.task.id)}: the agent {kind}: {to_safe_text(question.text)}".rstrip()
-    ]
+    task_id = to_safe_line(question.task.id)
+    text = to_safe_text(question.text)
+    lines = [f"task {task_id}: the agent {kind}: {text}".rstrip()]
     if question.detail is not None:
         lines.append(to_safe_json(to_json(question.detail, indent=2)))
     return "\n".join(lines)

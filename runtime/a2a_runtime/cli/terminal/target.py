@@ -91,7 +91,8 @@ class Target:
             return
         try:
             card = await client.get_card()
-        except (A2AError, A2AClientError):  # it needs credentials itself
+        except (A2AError, A2AClientError):
+            # it needs credentials itself
             return
         if not (options := describe_options(card)):
             return

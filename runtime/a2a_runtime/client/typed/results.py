@@ -142,7 +142,8 @@ class StreamedOutput(Generic[O]):
                 continue
             self._given = self._seen
             is_file = part.text is None and part.data is None
-            if not (is_text and is_file):  # a skill of plain text may yield files between its texts
+            # a skill of plain text may yield files between its texts
+            if not (is_text and is_file):
                 yield _parse_parts(self._schema, [part], None, are_chunks=True)
 
     def _parse_end(self, task: Task) -> Iterator[O]:
@@ -151,9 +152,8 @@ class StreamedOutput(Generic[O]):
         if not is_completed(task):
             raise build_error(task)
         if not self._given and task.artifacts and self._schema.validator.is_text:
-            yield parse_output(
-                self._schema, task
-            )  # a skill of plain text may yield artifacts of any name
+            # a skill of plain text may yield artifacts of any name
+            yield parse_output(self._schema, task)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +239,8 @@ async def with_deadline(
                 async with limit:
                     event = await anext(events, None)
             except TimeoutError as error:
-                if not limit.expired():  # raised inside, not by this limit
+                # the error was raised inside, not by this limit
+                if not limit.expired():
                     raise
                 raise DeadlineError(
                     f"call: took longer than {seconds} s; raise its timeout"

@@ -76,7 +76,8 @@ class AgentApp:
             async with self.litestar.lifespan():
                 started.set_result(None)
                 await asyncio.Event().wait()
-        except Exception as error:  # the edge of a background task: whatever the start raises
+        except Exception as error:
+            # this is the edge of a background task: the start may raise anything
             if started.done():
                 raise
             started.set_exception(error)

@@ -1,9 +1,10 @@
 """Approvals of calls: a question to the caller, which may stay open for as long as it takes.
 
-    the executor has a handler   it gives the pending approval an id; the answer calls the module again with this id and the same input, and the
-                                 handler decides
+    the executor has a handler   it gives the pending approval an id; the answer calls the module
+                                 again with this id and the same input, and the handler decides
     it has none                  the caller is asked before the call, and its answer decides
-    a module raises it itself    the answer calls the module again; members of the answer that the input has are taken into it
+    a module raises it itself    the answer calls the module again; members of the answer that the
+                                 input has are taken into it
 
 What a call waits for is recorded before the caller is asked: the run that the answer begins does
 not ask the executor a second time.
@@ -101,25 +102,25 @@ class Approvals:
         question = f"Approval required for module {self._skill.id}"
         if pending.reason:
             question = f"{question}: {pending.reason}"
-        assert isinstance(self._context.untyped, TaskContext), "skills of sources answer with tasks"  # noqa: S101 - as declared
+        context = self._context.untyped
+        # asserted for the types: the skill is declared so
+        assert isinstance(context, TaskContext), "skills of sources answer with tasks"  # noqa: S101
         schema = _DECISION if pending.decides else None
-        answer = (
-            await self._context.untyped.ask(question, schema, key=f"{_KEY}/{self._number}")
-        ).message
+        reply = await context.ask(question, schema, key=f"{_KEY}/{self._number}")
+        answer = reply.message
         self._number += 1
         if pending.decides:
             _require_approval(answer)
         inputs = call.inputs
-        if (
-            pending.id is not None
-        ):  # what was approved is what runs: the answer changes nothing of it
+        if pending.id is not None:
+            # what was approved is what runs: the answer changes nothing of it
             inputs = {**inputs, TOKEN: pending.id}
         elif not pending.decides:
             inputs = self._merge(inputs, answer)
         members: dict[str, object] = {"answer": write_message(answer.to_dict())}
-        if (
-            pending.id is not None
-        ):  # later releases take the token out of the input before a module that asks itself can read it
+        if pending.id is not None:
+            # later releases take the token out of the input before a module
+            # that asks itself can read it
             members["approval_id"] = pending.id
         data = {key: {**value, **members} for key, value in call.data.items()}
         return replace(call, inputs=inputs, data=data)

@@ -2,7 +2,8 @@
 gate.
 
 serve(registry, auth=JWTAuthenticator(key="…", issuer="https://id.example", audience="my-agent"))
-serve(registry, auth=MyAuthenticator())        any object with authenticate(headers), which returns an identity or None
+serve(registry, auth=MyAuthenticator())
+    any object with authenticate(headers), which returns an identity or None
 """
 
 from __future__ import annotations

@@ -132,7 +132,8 @@ class ModuleCaller:
             )
         try:
             result = await self._validate(*arguments)
-        except Exception as error:  # the edge of other code
+        except Exception as error:
+            # this is the edge of other code, which may raise anything
             raise errors.to_protocol_error(error, call.module_id) from error
         if result is not None and not result.valid:
             raise _to_refusal(result, call, schema)
@@ -143,7 +144,8 @@ class ModuleCaller:
         if acl is None:
             return True
         context = self._build_context(call, apcore.CancelToken())
-        if hasattr(acl, "check_access"):  # a rule may ask for an approval, which is no denial
+        # a rule may ask for an approval, which is no denial
+        if hasattr(acl, "check_access"):
             return bool(acl.check_access(None, call.module_id, context).access != _DENY)
         return bool(acl.check(None, call.module_id, context))
 
@@ -186,7 +188,8 @@ class ModuleCaller:
                     raise errors.build_timeout_error() from None
                 raise
             finally:
-                token.cancel()  # before the chunks are closed, so that the module can see it
+                # before the chunks are closed, so that the module can see it
+                token.cancel()
 
     def _build_context(self, call: ModuleCall, token: Any) -> Any:
         values = {
@@ -266,9 +269,8 @@ def _to_refusal(result: Any, call: ModuleCall, schema: Mapping[str, Any]) -> A2A
         return errors.build_input_error(
             [*errors.list_problems(invalid.get("details"), required, call.inputs)]
         )
-    if not any(
-        errors.is_known_code(code) for code in by_code
-    ):  # of the first releases: the errors themselves
+    # the first releases raise the errors themselves
+    if not any(errors.is_known_code(code) for code in by_code):
         return errors.build_input_error([*errors.list_problems(found, required, call.inputs)])
     code, other = next(iter(by_code.items()))
     return errors.to_protocol_error(

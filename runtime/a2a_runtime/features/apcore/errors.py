@@ -3,15 +3,17 @@
 Releases of the framework differ in classes and constructors; each error has a ``code``, by which it
 is known here. What a caller reads:
 
-    code                                   error                 text
-    MODULE_NOT_FOUND                       method not found      Skill not found: …
-    SCHEMA_VALIDATION_ERROR of the input   invalid parameters    with ``errors``: field, code, message
-    GENERAL_INVALID_INPUT                  invalid parameters    its own
-    ACL_DENIED                             task not found        Task not found; the log has the truth
-    MODULE_TIMEOUT                         internal error        Execution timed out
-    limits of calls                        internal error        Safety limit exceeded
-    MODULE_EXECUTE_ERROR                   internal error        its own, if the module has raised it itself and it names no path
-    any other                              internal error        Internal error; the log has the traceback
+    code                      error                 text
+    MODULE_NOT_FOUND          method not found      Skill not found: …
+    SCHEMA_VALIDATION_ERROR   invalid parameters    with ``errors``: field, code, message
+      of the input
+    GENERAL_INVALID_INPUT     invalid parameters    its own
+    ACL_DENIED                task not found        Task not found; the log has the truth
+    MODULE_TIMEOUT            internal error        Execution timed out
+    limits of calls           internal error        Safety limit exceeded
+    MODULE_EXECUTE_ERROR      internal error        its own, if the module has raised it itself and
+                                                    it names no path
+    any other                 internal error        Internal error; the log has the traceback
 
 ``data.type`` names the class. Before there is a task an error is the response. In a task it is its
 end: failed, with the text in the status and the error object in ``metadata.error`` of the status
@@ -125,9 +127,8 @@ def to_protocol_error(
     if code == _NOT_FOUND:
         return _build_not_found(module_id)
     cause = getattr(error, "cause", None)
-    if code not in {DENIED, _EXECUTE, *_FIXED_TEXTS} or (
-        code == _EXECUTE and cause is not None
-    ):  # the framework wraps unknown exceptions
+    # the framework wraps unknown exceptions
+    if code not in {DENIED, _EXECUTE, *_FIXED_TEXTS} or (code == _EXECUTE and cause is not None):
         log.error("module failed: %s", module_id, exc_info=cause or error)
         return InternalError(details={_TYPE: _INTERNAL_TYPE})
     log.warning(

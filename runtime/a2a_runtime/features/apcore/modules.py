@@ -1,10 +1,11 @@
 """Modules of a registry as descriptors of skills.
 
     module_id                     id, and in words the name
-    description, tags             the same; a module without a description is skipped, with a warning
+    description, tags             the same; a module without a description is skipped, and warned of
     examples                      the inputs of the first ten as JSON
     input_schema, output_schema   the schemas, and from them the media types
-    annotations                   ``extensions.apcore.annotations`` of the skill on cards of 0.3; whether a call may be repeated
+    annotations                   ``extensions.apcore.annotations`` of the skill on cards of 0.3;
+                                  whether a call may be repeated
 
 Nothing here imports the framework: releases differ in their classes, not in the names that are
 read.

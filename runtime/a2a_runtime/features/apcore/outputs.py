@@ -33,6 +33,7 @@ _SIGNATURES = (
     (b"ID3", "audio/mpeg"),
 )
 """First bytes of files, by media type."""
+_RIFF_KINDS = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
 _TYPE_NAMES = ("media_type", "mediaType", "mime_type", "mimeType", "content_type", "contentType")
 _FILE_NAMES = ("filename", "file_name", "name")
 
@@ -116,29 +117,30 @@ def _drop_bytes(value: object) -> object:
 
 
 def _find_text(beside: JsonObject, names: tuple[str, ...]) -> str | None:
-    return next(
-        (text for name in names if isinstance(text := beside.get(name), str) and text), None
-    )
+    for name in names:
+        text = beside.get(name)
+        if isinstance(text, str) and text:
+            return text
+    return None
 
 
 def detect_media_type(data: bytes, filename: str = "") -> str:
     """Detect the media type of bytes by their name, or by how they begin."""
     if (by_name := mimetypes.guess_type(filename)[0]) is not None:
         return by_name
-    if data[:4] == b"RIFF" and data[8:12] in {b"WEBP", b"WAVE"}:
-        if data[8:12] == b"WEBP":
-            return "image/webp"
-        return "audio/wav"
-    if (
-        found := next((kind for signature, kind in _SIGNATURES if data.startswith(signature)), None)
-    ) is not None:
-        return found
+    if data[:4] == b"RIFF" and (kind := _RIFF_KINDS.get(data[8:12])) is not None:
+        return kind
+    for signature, kind in _SIGNATURES:
+        if data.startswith(signature):
+            return kind
+    return "text/plain" if _is_text(data) else BYTES
+
+
+def _is_text(data: bytes) -> bool:
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        return BYTES
-    if text.isprintable() or not any(
-        ord(each) < ord(" ") and each not in "\t\n\r" for each in text
-    ):
-        return "text/plain"
-    return BYTES
+        return False
+    if text.isprintable():
+        return True
+    return not any(ord(each) < ord(" ") and each not in "\t\n\r" for each in text)

@@ -1,8 +1,10 @@
 """An agent of a registry: on a port, or as an ASGI app.
 
-    serve(registry, port=9000)                       until the process is stopped
-    app = async_serve(registry)                      for any ASGI server; ``await async_serve(registry)`` is the same
-    app.mount("/tools", async_serve(registry))       inside another app, whose lifespan need not know of it
+    serve(registry, port=9000)                    until the process is stopped
+    app = async_serve(registry)                   for any ASGI server;
+                                                  ``await async_serve(registry)`` is the same
+    app.mount("/tools", async_serve(registry))    inside another app, whose lifespan need not know
+                                                  of it
 
 Both take the options of ``ServeOptions``. Settings of the environment (``A2A_…``) apply where no
 option says otherwise.
@@ -41,7 +43,8 @@ from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.settings import Settings
 from a2a_runtime.surface import Surface
 
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
+# pyright: reportUnknownArgumentType=false
 # Litestar's own types leave the parameters of its responses open.
 
 DEFAULT_NAME = "apcore-agent"
@@ -51,7 +54,9 @@ MAX_PUSH_ATTEMPTS = 4
 MAX_PUSH_DELAY = 4.0
 """The first attempt and three more, after 1, 2 and 4 seconds."""
 
-_ALL_ADDRESSES, _LOOPBACK = "0.0.0.0", "127.0.0.1"  # noqa: S104 - the first one with authentication only
+# only apps with authentication listen on all addresses
+_ALL_ADDRESSES = "0.0.0.0"  # noqa: S104
+_LOOPBACK = "127.0.0.1"
 _SHUTDOWN_SECONDS = 30.0
 _CLOSING_SECONDS = 2
 """Time that responses get after the last task has ended."""

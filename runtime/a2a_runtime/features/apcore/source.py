@@ -93,7 +93,8 @@ class ApcoreSource(SkillSource):
             for event in _EVENTS:
                 self.registry.on(event, self._on_change)
         if self._watch:
-            from a2a_runtime.features.apcore.watch import find_roots, watch_files  # noqa: PLC0415 - only where files are watched
+            # imported only where files are watched
+            from a2a_runtime.features.apcore.watch import find_roots, watch_files  # noqa: PLC0415
 
             self._watcher = asyncio.create_task(
                 watch_files(self.registry, find_roots(self.registry))
@@ -148,9 +149,8 @@ class ApcoreSource(SkillSource):
 
     async def check(self, skill: SkillDescriptor, value: object, caller: Caller) -> None:
         """Let the executor validate the input and the access, without running anything."""
-        if (
-            is_json_object(value) and TOKEN in value
-        ):  # it would run another input than the approved one
+        # it would run another input than the approved one
+        if is_json_object(value) and TOKEN in value:
             raise errors.build_input_error(
                 [
                     errors.FieldProblem(
@@ -197,7 +197,8 @@ class ApcoreSource(SkillSource):
             call = await approvals.restore(call)
             await _mark_working(skill, context)
             yield call, approvals
-        except Exception as error:  # the edge of other code
+        except Exception as error:
+            # this is the edge of other code, which may raise anything
             raise _end_task(error, skill, context) from error
 
     def _asks_first(self, skill: SkillDescriptor) -> bool:
@@ -207,7 +208,8 @@ class ApcoreSource(SkillSource):
         self, skill: SkillDescriptor, value: object, context: SkillContext
     ) -> ModuleCall:
         message = context.message
-        assert isinstance(skill.parse, InputReader), "a skill of this source"  # noqa: S101 - made by describe
+        # asserted for the types: made by describe
+        assert isinstance(skill.parse, InputReader), "a skill of this source"  # noqa: S101
         selected = skill.parse.select(message.parts)
         data: dict[str, object] = {
             "task_id": context.task_id,

@@ -17,7 +17,8 @@ from a2a_runtime.base.importing import explain_missing
 from a2a_runtime.errors import SkillSourceError
 
 with explain_missing(__name__, "apcore"):
-    from watchfiles import Change, awatch  # pyright: ignore[reportUnknownVariableType]  # of its watch filters
+    # types of its watch filters are open
+    from watchfiles import Change, awatch  # pyright: ignore[reportUnknownVariableType]
 
 _DEBOUNCE_MILLIS = 200
 _STEP_MILLIS = 50
@@ -46,10 +47,12 @@ async def watch_files(registry: Any, roots: Sequence[str]) -> None:
         for change, path in sorted(changes):
             try:
                 if change is Change.deleted:
-                    await asyncio.to_thread(registry._handle_file_deletion, path)  # noqa: SLF001 - as its own watcher does
+                    # as its own watcher does
+                    await asyncio.to_thread(registry._handle_file_deletion, path)  # noqa: SLF001
                 else:
-                    await asyncio.to_thread(registry._handle_file_change, path)  # noqa: SLF001 - as above
-            except Exception:  # the edge of a background task: imported code may raise anything
+                    await asyncio.to_thread(registry._handle_file_change, path)  # noqa: SLF001
+            except Exception:
+                # this is the edge of a background task: imported code may raise anything
                 log.exception("module not reloaded: %s", path)
 
 

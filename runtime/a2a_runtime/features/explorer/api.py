@@ -82,7 +82,8 @@ class ExplorerApi:
             return
         except (A2AError, A2AClientError) as error:
             await self._send_error(request, error, recorder)
-        except Exception:  # the edge of a request
+        except Exception:
+            # this is the edge of a request
             log.exception("explorer: %s %s failed", request.scope["method"], path)
             await self._send_error(request, InternalError(), recorder)
 

@@ -1,8 +1,10 @@
 """The description of a card for the page: the card in canonical form, findings with their places,
 interfaces, skills with schemas, security.
 
-findings     the schema of the card's dialect, unknown members, and what no schema can say       level: error, warning or info
-skills       with the JSON Schemas that the card names, read from origins that the agent is trusted at, if their hash fits
+findings     the schema of the card's dialect, unknown members, and what no schema can say;
+             level: error, warning or info
+skills       with the JSON Schemas that the card names, read from origins that the agent is
+             trusted at, if their hash fits
 """
 
 from __future__ import annotations

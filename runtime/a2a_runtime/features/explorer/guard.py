@@ -1,8 +1,10 @@
 """Guards of the explorer: a request comes from its own page, at a host that is its own.
 
-X-A2A-Explorer: token      a page of another origin cannot send the header without a permission that is never given
+X-A2A-Explorer: token      a page of another origin cannot send the header without a permission
+                           that is never given
 Sec-Fetch-Site, Origin     a browser says which page makes it send a request
-Host                       a name that another party controls may lead to this machine (DNS rebinding)
+Host                       a name that another party controls may lead to this machine
+                           (DNS rebinding)
 """
 
 from __future__ import annotations

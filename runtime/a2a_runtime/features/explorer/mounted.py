@@ -1,7 +1,9 @@
 """The explorer in an app: its routes, and its agents, which are called in this process.
 
-    GET /explorer, GET /explorer/     free, also of the authentication of a host: by these two routes, not by a prefix
-    /explorer/api/…                   behind the middleware of the host; each call of an agent passes its gate with the credentials of the visitor
+    GET /explorer, GET /explorer/     free, also of the authentication of a host: by these two
+                                      routes, not by a prefix
+    /explorer/api/…                   behind the middleware of the host; each call of an agent
+                                      passes its gate with the credentials of the visitor
 
 A call runs through the whole app again, with the headers, the address and the certificate of the
 visitor's own request, and with the credentials that the visitor has entered. Of these, only what a
@@ -48,7 +50,8 @@ from a2a_runtime.service.cards.builder import resolve_url
 from a2a_runtime.service.context import ProtocolBinding
 from a2a_runtime.surface import Surface
 
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
 # Litestar's own types leave the members of its scopes open.
 
 EXPLORER_PATH = "/explorer"
@@ -82,10 +85,11 @@ def build_explorer_routes(
     directory = MountedDirectory(get_surfaces, allowed_hosts, get_token)
     api = ExplorerApi(directory, max(each.limits.body_bytes for each in get_surfaces()))
 
-    async def respond_page(scope: Any, receive: Receive, send: Send) -> None:  # noqa: ANN401 - of HTTP: the routes are for nothing else
+    # the scope is of HTTP: the routes are for nothing else
+    async def respond_page(scope: Any, receive: Receive, send: Send) -> None:  # noqa: ANN401
         await _send_page(HttpRequest(scope, receive, send, ProtocolBinding.HTTP))
 
-    async def respond_api(scope: Any, receive: Receive, send: Send) -> None:  # noqa: ANN401 - as above
+    async def respond_api(scope: Any, receive: Receive, send: Send) -> None:  # noqa: ANN401
         await api.handle(
             HttpRequest(scope, receive, send, ProtocolBinding.HTTP),
             scope["path"].rpartition(_API)[2],

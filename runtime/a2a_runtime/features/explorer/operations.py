@@ -158,7 +158,8 @@ def _complete(operation: Operation, given: Mapping[str, object]) -> Mapping[str,
     if operation not in _SENDS or not is_json_object(message):
         return given
     configuration = given.get("configuration", {})
-    if is_json_object(configuration):  # agents of 0.3 do not agree on what is meant by none
+    if is_json_object(configuration):
+        # a value is always sent: agents of 0.3 do not agree on what is meant by none
         configuration = {"returnImmediately": False, **configuration}
     return {
         **given,

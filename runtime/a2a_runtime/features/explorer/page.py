@@ -5,7 +5,8 @@ The file is made by the build of the project and lies beside this module. An ins
 gets a plain page that says so.
 
     GET explorer/                       the page
-    GET explorer/?state=…&code=…        the return of a sign-in: tells the page that has opened it, and closes
+    GET explorer/?state=…&code=…        the return of a sign-in: tells the page that has opened it,
+                                        and closes
     GET explorer                        leads to explorer/, below which the page finds its API
 """
 
@@ -33,8 +34,13 @@ _MISSING = (
 )
 _RETURN_SCRIPT = """
 const given = new URLSearchParams(location.search);
-const message = {type: "a2a-explorer-sign-in", state: given.get("state"), code: given.get("code"), error: given.get("error"),
-  description: given.get("error_description")};
+const message = {
+  type: "a2a-explorer-sign-in",
+  state: given.get("state"),
+  code: given.get("code"),
+  error: given.get("error"),
+  description: given.get("error_description"),
+};
 history.replaceState(null, "", location.pathname);
 if (window.opener) window.opener.postMessage(message, location.origin);
 const channel = new BroadcastChannel("a2a-explorer-sign-in");
@@ -68,7 +74,8 @@ async def send_page(request: HttpRequest) -> None:
         return
     query = request.scope["query_string"]
     # The router removes the slash from the decoded path; servers may leave this one out.
-    path: bytes = request.scope.get("raw_path", b"/")  # pyright: ignore[reportUnknownMemberType]  # its other members have open types
+    # its other members have open types
+    path: bytes = request.scope.get("raw_path", b"/")  # pyright: ignore[reportUnknownMemberType]
     if not path.endswith(b"/"):
         location = path.rpartition(b"/")[2] + b"/" + (b"?" + query if query else b"")
         await send_empty_response(

@@ -4,7 +4,8 @@ client for it.
     AgentSession(agent, visitor)
         read_card ──► CardReading      also of a card that cannot be used: its bytes, and the reason
         list_interfaces                each interface of the card, and why one is not used
-        connect(interface) ──► AgentConnection     exactly this interface, over the connection of the client that others use
+        connect(interface) ──► AgentConnection     exactly this interface, over the connection of
+                                                   the client that others use
 
 The trust of the client holds: credentials go to the origin of the agent, and to others only if they
 are trusted by an option.
@@ -177,7 +178,8 @@ class AgentSession:
     ) -> tuple[AgentConnection, Interface]:
         """Connect to an interface of a card, and to no other one."""
         chosen = self.choose_interface(resolved, interface_id)
-        assert chosen.usable is not None, "choose_interface returns no other"  # noqa: S101 - a fact of this class
+        # asserted for the types: a fact of this class
+        assert chosen.usable is not None, "choose_interface returns no other"  # noqa: S101
         only = replace(
             resolved,
             card=resolved.card.model_copy(update={"supported_interfaces": [chosen.listed]}),
@@ -208,7 +210,8 @@ class _FixedResolver(CardResolver):
         super().__init__(url, transport, options, options.headers)
         self._resolved = resolved
 
-    async def get(self, *, refresh: bool = False) -> ResolvedCard:  # noqa: ARG002 - it does not change within a request
+    # the argument is unused: it does not change within a request
+    async def get(self, *, refresh: bool = False) -> ResolvedCard:  # noqa: ARG002
         """Return the card."""
         return self._resolved
 
@@ -229,7 +232,8 @@ def _list_interface(
     pin: Pin,
     agent: ExploredAgent,
 ) -> ListedInterface:
-    if not resolved.body:  # no card was read: the address is that of the interface
+    # no card was read: the address is that of the interface
+    if not resolved.body:
         return ListedInterface(interface_id, listed, interface_from_pin(listed.url, pin))
     ways = list(list_usable(listed, resolved.dialect, resolved.url))
     if not ways:
@@ -268,9 +272,13 @@ def _build_empty_card(agent: ExploredAgent, interface: Interface) -> AgentCard:
         tenant=interface.tenant,
     )
     return AgentCard(
-        name=agent.name, supported_interfaces=[listed], capabilities=AgentCapabilities(streaming=True), skills=[],
-        default_input_modes=[], default_output_modes=[],
-    )  # fmt: skip
+        name=agent.name,
+        supported_interfaces=[listed],
+        capabilities=AgentCapabilities(streaming=True),
+        skills=[],
+        default_input_modes=[],
+        default_output_modes=[],
+    )
 
 
 def is_same_origin(url: str, others: Sequence[str]) -> bool:

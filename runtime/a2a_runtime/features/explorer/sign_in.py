@@ -85,8 +85,14 @@ class SignInRequest:
             tuple(each for each in listed if isinstance(each, str)) if is_json_array(listed) else ()
         )
         return cls(
-            texts["scheme"], texts["clientId"], texts["redirectUri"], scopes, texts["code"], texts["verifier"], texts["clientSecret"]
-        )  # fmt: skip
+            texts["scheme"],
+            texts["clientId"],
+            texts["redirectUri"],
+            scopes,
+            texts["code"],
+            texts["verifier"],
+            texts["clientSecret"],
+        )
 
 
 async def build_sign_in(

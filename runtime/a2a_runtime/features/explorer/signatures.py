@@ -2,9 +2,11 @@
 that the agent publishes at its own origin.
 
 valid         a key of --card-key signed this card
-own-key       a key signed it that the agent itself publishes at its origin, which proves no more than TLS does
+own-key       a key signed it that the agent itself publishes at its origin, which proves no more
+              than TLS does
 invalid       the key did not sign it
-unknown-key   no key was found: none is published, it is at another origin, or the library for signatures is not installed
+unknown-key   no key was found: none is published, it is at another origin, or the library for
+              signatures is not installed
 """
 
 from __future__ import annotations
@@ -40,8 +42,9 @@ async def describe_signatures(
     if not is_json_object(document) or not is_json_array(listed):
         return []
     try:
-        from a2a_runtime.client.signatures import build_card_verifier  # noqa: PLC0415 - an extra
-        from a2a_runtime.features.keys.card_signatures import parse_header  # noqa: PLC0415 - as above
+        # an extra, imported only here
+        from a2a_runtime.client.signatures import build_card_verifier  # noqa: PLC0415
+        from a2a_runtime.features.keys.card_signatures import parse_header  # noqa: PLC0415
     except ModuleNotFoundError:
         text = "not verified: pip install 'a2a-gen[auth]'"
         return [

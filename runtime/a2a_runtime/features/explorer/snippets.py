@@ -150,7 +150,8 @@ def _build_raw(
             continue
         try:
             outgoing = build_protocol(interface).encode(operation, _with_tenant(request, interface))
-        except A2AError:  # the dialect has no such operation, or cannot express the request
+        except A2AError:
+            # the dialect has no such operation, or cannot express the request
             continue
         title = (
             f"{_name_binding(binding)} "

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pprint import pformat
 from shlex import quote
+from textwrap import indent
 
 from a2a_contract.base import WireModel
 from a2a_contract.binding import Operation
@@ -40,7 +41,7 @@ from a2a_runtime.features.explorer.directory import ExploredAgent
 from a2a_runtime.features.explorer.security import API_KEY, BASIC, describe_scheme
 from a2a_runtime.features.explorer.visitor import VisitorCredentials
 
-TOKEN_VARIABLE = "A2A_CALL_TOKEN"
+BEARER_VARIABLE = "A2A_CALL_TOKEN"
 KEY_VARIABLE = "A2A_KEY"
 USER_VARIABLE = "A2A_USER"
 _BINDING_OPTIONS = {JSONRPC: "jsonrpc", HTTP_JSON: "http+json", GRPC: "grpc"}
@@ -71,44 +72,46 @@ class Placeholders:
             query = tuple((name, f"${KEY_VARIABLE}") for name, _ in visitor.query)
             return cls(_AUTHORIZATION in headers and not is_basic, is_basic, others, query)
         requirements = [list(each.schemes or ()) for each in card.security_requirements or ()]
+        # an empty alternative permits anonymous calls: such a request needs no credentials
         names = requirements[0] if requirements and all(requirements) else []
         known = card.security_schemes or {}
         schemes = [describe_scheme(known[name]) for name in names if name in known]
-        keys = [each for each in schemes if each["kind"] == API_KEY]
         kinds = {each["kind"] for each in schemes}
-        return cls(
-            bool(kinds - {API_KEY, BASIC}),
-            BASIC in kinds,
-            tuple(str(each["parameter"]) for each in keys if each["location"] == "header"),
-            tuple(
-                (str(each["parameter"]), f"${KEY_VARIABLE}")
-                for each in keys
-                if each["location"] == "query"
-            ),
-        )
+        in_headers: list[str] = []
+        in_query: list[tuple[str, str]] = []
+        for scheme in schemes:
+            if scheme["kind"] != API_KEY:
+                continue
+            parameter = str(scheme["parameter"])
+            if scheme["location"] == "header":
+                in_headers.append(parameter)
+            elif scheme["location"] == "query":
+                in_query.append((parameter, f"${KEY_VARIABLE}"))
+        has_token = bool(kinds - {API_KEY, BASIC})
+        return cls(has_token, BASIC in kinds, tuple(in_headers), tuple(in_query))
 
     def to_curl(self) -> list[str]:
         """Return options of curl."""
-        lines = [f'--header "Authorization: Bearer ${TOKEN_VARIABLE}"'] if self.has_token else []
-        lines += [f'--user "${USER_VARIABLE}"'] if self.has_user else []
-        return [*lines, *(f'--header "{name}: ${KEY_VARIABLE}"' for name in self.headers)]
+        options = []
+        if self.has_token:
+            options.append(f'--header "Authorization: Bearer ${BEARER_VARIABLE}"')
+        return [*options, *self.to_command()]
 
     def to_command(self) -> list[str]:
         """Return options of ``a2a-gen``, which reads the token from the environment by itself."""
-        return [
-            *([f'--user "${USER_VARIABLE}"'] if self.has_user else []),
-            *(f'--header "{name}: ${KEY_VARIABLE}"' for name in self.headers),
-        ]
+        options = [f'--header "{name}: ${KEY_VARIABLE}"' for name in self.headers]
+        if self.has_user:
+            options.insert(0, f'--user "${USER_VARIABLE}"')
+        return options
 
     def to_python(self) -> list[str]:
         """Return arguments of the client."""
         if self.has_token:
-            return [f'auth=os.environ["{TOKEN_VARIABLE}"]']
+            return [f'auth=os.environ["{BEARER_VARIABLE}"]']
         if self.has_user:
             return [f'auth=httpx.BasicAuth(*os.environ["{USER_VARIABLE}"].split(":", 1))']
-        keys = [(name, "header") for name in self.headers] + [
-            (name, "query") for name, _ in self.query
-        ]
+        keys = [(name, "header") for name in self.headers]
+        keys += [(name, "query") for name, _ in self.query]
         return [
             f'auth=ApiKeyAuth(os.environ["{KEY_VARIABLE}"], {name!r}, {location!r})'
             for name, location in keys[:1]
@@ -152,36 +155,46 @@ def build_python(code: CodeRequest) -> str:
         options.append(f"pin=Pin({dialect!r}, {_BINDING_NAMES[code.interface.transport]})")
     if code.agent.options.interface_url:
         options.append(f"interface_url={code.url!r}")
-    arguments = [
-        repr(code.url),
-        *code.placeholders.to_python(),
-        *([f"options=ClientOptions({', '.join(options)})"] if options else []),
-    ]
-    body, names = _write_call(code)
-    names = [
-        *names,
-        "A2AClient",
-        *(["ClientOptions", "Pin", _BINDING_NAMES[code.interface.transport]] if options else []),
-    ]
-    names += ["ApiKeyAuth"] if any("ApiKeyAuth" in each for each in arguments) else []
-    types = ["Message"] if "Message.model_validate" in body else []
-    types += ["TaskPushNotificationConfig"] if "TaskPushNotificationConfig" in body else []
-    head = [
-        "import asyncio",
-        *(["import os"] if any("os.environ" in each for each in arguments) else []),
-    ]
-    third = ["import httpx", ""] if any("httpx." in each for each in arguments) else []
-    own = [f"from a2a_contract.v1_0 import {', '.join(types)}"] if types else []
-    own.append(f"from a2a_runtime.client import {', '.join(sorted(set(names)))}")
-    lines = "\n".join(f"        {line}" if line else "" for line in body.splitlines())
-    return "\n".join(
-        (
-            *head, "", *third, *own, "", "",
-            "async def main() -> None:",
-            f"    async with A2AClient({', '.join(arguments)}) as client:",
-            lines, "", "", "asyncio.run(main())", "",
-        )
-    )  # fmt: skip
+    given = [repr(code.url), *code.placeholders.to_python()]
+    body, needed = _write_call(code)
+    names = {"A2AClient", *needed}
+    if options:
+        given.append(f"options=ClientOptions({', '.join(options)})")
+        names |= {"ClientOptions", "Pin", _BINDING_NAMES[code.interface.transport]}
+    arguments = ", ".join(given)
+    if "ApiKeyAuth" in arguments:
+        names.add("ApiKeyAuth")
+    imports = "\n".join(_write_imports(arguments, body, names))
+    return f"""\
+{imports}
+
+
+async def main() -> None:
+    async with A2AClient({arguments}) as client:
+{indent(body, " " * 8)}
+
+
+asyncio.run(main())
+"""
+
+
+def _write_imports(arguments: str, body: str, names: set[str]) -> Iterator[str]:
+    """Write the imports of a program: those of Python, of httpx, and its own."""
+    yield "import asyncio"
+    if "os.environ" in arguments:
+        yield "import os"
+    yield ""
+    if "httpx." in arguments:
+        yield "import httpx"
+        yield ""
+    types = []
+    if "Message.model_validate" in body:
+        types.append("Message")
+    if "TaskPushNotificationConfig" in body:
+        types.append("TaskPushNotificationConfig")
+    if types:
+        yield f"from a2a_contract.v1_0 import {', '.join(types)}"
+    yield f"from a2a_runtime.client import {', '.join(sorted(names))}"
 
 
 def build_typed(code: CodeRequest) -> Iterator[str]:
@@ -189,84 +202,92 @@ def build_typed(code: CodeRequest) -> Iterator[str]:
     skill = code.skill
     request = code.request
     params = find_params(code.card, SKILL_SCHEMAS)
-    if (
-        params is None
-        or skill not in params.skills
-        or not isinstance(request, SendMessageRequest)
-        or not _PLAIN_ID.fullmatch(skill or "")
-    ):
+    if params is None or skill is None or skill not in params.skills:
         return
-    value = next(
-        (
-            part.to_dict().get("data", part.text)
-            for part in request.message.parts
-            if part.data is not None or part.text is not None
-        ),
-        None,
-    )
+    if not isinstance(request, SendMessageRequest) or not _PLAIN_ID.fullmatch(skill):
+        return
     words = _WORDS.findall(code.card.name)
     if not words or not words[0][0].isalpha():
         return
     folder = "_".join(words).lower() + "_client"
-    constant = _to_method(skill or "").upper()
+    constant = _to_method(skill).upper()
     name = "".join(word[0].upper() + word[1:] for word in words)
     call = f"client.{constant.lower()}(request)"
-    use = (
-        [f"async for chunk in {call}:", "    print(chunk)"]
-        if params.skills[skill or ""].streaming
-        else [f"print(await {call})"]
-    )
+    use = f"print(await {call})"
+    if params.skills[skill].streaming:
+        use = f"async for chunk in {call}:\n    print(chunk)"
     arguments = ", ".join((repr(code.url), *code.placeholders.to_python()[:1]))
-    needs = [*(["import os"] if "os.environ" in arguments else [])]
-    third = [f"import {each}" for each in ("httpx",) if f"{each}." in arguments]
-    third += ["from a2a_runtime.client import ApiKeyAuth"] if "ApiKeyAuth" in arguments else []
-    yield "\n".join(
-        (
-            f"# Once: a2a-gen client {quote(code.url)} --out {folder}", "import asyncio", *needs, "", *third,
-            f"from {folder} import {name}Client, skills", "",
-            f"INPUT = r'''{json.dumps(value, ensure_ascii=True)}'''", "", "",
-            "async def main() -> None:",
-            f"    request = skills.{constant}.input.read(INPUT)",
-            f"    async with {name}Client({arguments}) as client:",
-            *(f"        {line}" for line in use), "", "", "asyncio.run(main())", "",
-        )
-    )  # fmt: skip
+    imports = ["import asyncio"]
+    if "os.environ" in arguments:
+        imports.append("import os")
+    imports.append("")
+    if "httpx." in arguments:
+        imports.append("import httpx")
+    if "ApiKeyAuth" in arguments:
+        imports.append("from a2a_runtime.client import ApiKeyAuth")
+    imports.append(f"from {folder} import {name}Client, skills")
+    all_imports = "\n".join(imports)
+    value = json.dumps(_find_value(request.message), ensure_ascii=True)
+    yield f"""\
+# Once: a2a-gen client {quote(code.url)} --out {folder}
+{all_imports}
+
+INPUT = r'''{value}'''
+
+
+async def main() -> None:
+    request = skills.{constant}.input.read(INPUT)
+    async with {name}Client({arguments}) as client:
+{indent(use, " " * 8)}
+
+
+asyncio.run(main())
+"""
+
+
+def _find_value(message: Message) -> object:
+    """Find the data or the text of the first part that has one."""
+    for part in message.parts:
+        if part.data is not None or part.text is not None:
+            return part.to_dict().get("data", part.text)
+    return None
 
 
 def build_command(code: CodeRequest) -> Iterator[str]:
     """Build a command line, if there is one for the operation and the parts of the message."""
-    options = [*code.placeholders.to_command()]
-    if code.is_chosen or code.agent.options.interface_url:
-        options += [
-            f"--dialect {quote(code.interface.dialect.version or code.interface.dialect.name)}"
-        ]
-        options += [f"--binding {quote(_BINDING_OPTIONS[code.interface.transport])}"]
-    options += (
-        ["--no-card"]
-        if code.agent.options.interface_url and code.interface.transport != GRPC
-        else []
-    )
+    options = [*code.placeholders.to_command(), *_write_interface(code)]
     url = quote(code.url)
     match code.request:
         case SendMessageRequest() if (words := _write_words(code)) is not None:
             command = "stream" if code.operation is SEND_STREAMING_MESSAGE else "call"
             yield " \\\n  ".join((f"a2a-gen {command} {url} {words}".rstrip(), *options))
         case GetTaskRequest(id=task_id, history_length=length):
-            history = [f"--history {length}"] if length is not None else []
-            yield " ".join(("a2a-gen tasks get", url, quote(task_id), *history, *options))
+            if length is not None:
+                options.insert(0, f"--history {length}")
+            yield " ".join(("a2a-gen tasks get", url, quote(task_id), *options))
         case CancelTaskRequest(id=task_id):
             yield " ".join(("a2a-gen tasks cancel", url, quote(task_id), *options))
         case SubscribeToTaskRequest(id=task_id):
             yield " ".join(("a2a-gen tasks follow", url, quote(task_id), *options))
         case ListTasksRequest():
-            context = (
-                [f"--context {quote(code.request.context_id)}"] if code.request.context_id else []
-            )
-            yield " ".join(("a2a-gen tasks list", url, *context, *options))
+            if code.request.context_id:
+                options.insert(0, f"--context {quote(code.request.context_id)}")
+            yield " ".join(("a2a-gen tasks list", url, *options))
         case _ if code.operation is GET_EXTENDED_AGENT_CARD:
             yield " ".join(("a2a-gen card show", url, "--extended", *options))
         case _:
             return
+
+
+def _write_interface(code: CodeRequest) -> Iterator[str]:
+    """Write options for the interface, unless the client chooses it by the card."""
+    has_interface_url = bool(code.agent.options.interface_url)
+    if code.is_chosen or has_interface_url:
+        dialect = code.interface.dialect.version or code.interface.dialect.name
+        yield f"--dialect {quote(dialect)}"
+        yield f"--binding {quote(_BINDING_OPTIONS[code.interface.transport])}"
+    if has_interface_url and code.interface.transport != GRPC:
+        yield "--no-card"
 
 
 _BINDING_NAMES = {JSONRPC: "JSONRPC", HTTP_JSON: "HTTP_JSON", GRPC: "GRPC"}
@@ -283,31 +304,34 @@ def _write_words(code: CodeRequest) -> str | None:
     texts = [part.text for part in message.parts if part.text is not None]
     values = [part.to_dict()["data"] for part in message.parts if part.data is not None]
     urls = [part.url for part in message.parts if part.url is not None]
-    if (
-        len(texts) > 1
-        or len(values) > 1
-        or len(texts) + len(values) + len(urls) != len(message.parts)
-    ):
+    has_others = len(texts) + len(values) + len(urls) != len(message.parts)
+    if len(texts) > 1 or len(values) > 1 or has_others:
         return None
-    words = (
-        [f"--task {quote(message.task_id)}"]
-        if message.task_id
-        else [quote(code.skill)]
-        if code.skill
-        else ["--auto"]
-    )
-    words += (
-        [f"--context {quote(message.context_id)}"]
-        if message.context_id and not message.task_id
-        else []
-    )
-    words += [quote(texts[0])] if texts and not texts[0].startswith("-") else []
-    words += [f"--data {quote(json.dumps(values[0], ensure_ascii=False))}"] if values else []
+    words = [*_write_recipient(message, code.skill)]
+    text = texts[0] if texts else None
+    # a text that looks like an option comes last, behind "--"
+    is_like_option = text is not None and text.startswith("-")
+    if text is not None and not is_like_option:
+        words.append(quote(text))
+    if values:
+        words.append(f"--data {quote(json.dumps(values[0], ensure_ascii=False))}")
     words += [f"--file {quote(each)}" for each in urls]
     is_immediate = request.configuration is not None and request.configuration.return_immediately
-    words += ["--no-wait"] if is_immediate and code.operation is SEND_MESSAGE else []
-    words += [f"-- {quote(texts[0])}"] if texts and texts[0].startswith("-") else []
+    if is_immediate and code.operation is SEND_MESSAGE:
+        words.append("--no-wait")
+    if text is not None and is_like_option:
+        words.append(f"-- {quote(text)}")
     return " ".join(words)
+
+
+def _write_recipient(message: Message, skill: str | None) -> Iterator[str]:
+    """Write the task that a message continues, or the skill and the context of a new one."""
+    if message.task_id:
+        yield f"--task {quote(message.task_id)}"
+        return
+    yield quote(skill) if skill else "--auto"
+    if message.context_id:
+        yield f"--context {quote(message.context_id)}"
 
 
 def _write_call(code: CodeRequest) -> tuple[str, list[str]]:
@@ -317,30 +341,18 @@ def _write_call(code: CodeRequest) -> tuple[str, list[str]]:
             return _write_send(code.operation, code.request, code.skill)
         case GetTaskRequest(id=task_id, history_length=length):
             history = f", history_length={length}" if length is not None else ""
-            return (
-                f"task = await client.get({task_id!r}{history})\nprint(task.to_json().decode())",
-                [],
-            )
+            call = f"client.get({task_id!r}{history})"
+            return f"task = await {call}\nprint(task.to_json().decode())", []
         case ListTasksRequest(context_id=context, page_size=size):
             given = {"context_id": context, "page_size": size}
             arguments = ", ".join(f"{name}={value!r}" for name, value in given.items() if value)
-            return (
-                (
-                    f"async for task in client.list({arguments}):\n    print(task.id, "
-                    "task.status.state)"
-                ),
-                [],
-            )
+            call = f"client.list({arguments})"
+            return f"async for task in {call}:\n    print(task.id, task.status.state)", []
         case CancelTaskRequest(id=task_id):
             return f"task = await client.cancel({task_id!r})\nprint(task.to_json().decode())", []
         case SubscribeToTaskRequest(id=task_id):
-            return (
-                (
-                    f"async for event in client.subscribe({task_id!r}):\n    "
-                    "print(event.to_json().decode())"
-                ),
-                [],
-            )
+            call = f"client.subscribe({task_id!r})"
+            return f"async for event in {call}:\n    print(event.to_json().decode())", []
         case _:
             return _write_other(code), []
 
@@ -357,25 +369,25 @@ def _write_send(
         "metadata": metadata or None,
     }
     given = [f"{name}={value!r}" for name, value in options.items() if value is not None]
-    arguments = [_write_content(request.message)]
-    arguments += (
-        [f"task={request.message.task_id!r}"]
-        if request.message.task_id and _is_short(request.message)
-        else []
-    )
-    arguments += (
-        [f"context_id={request.message.context_id!r}"]
-        if request.message.context_id and _is_short(request.message)
-        else []
-    )
-    arguments += (
-        ["wait=False"] if configuration.return_immediately and operation is SEND_MESSAGE else []
-    )
-    arguments += [f"options=SendOptions({', '.join(given)})"] if given else []
-    names = ["SendOptions"] if given else []
-    call = f"client.{'stream' if operation is SEND_STREAMING_MESSAGE else 'send'}({', '.join(arguments)})"
+    message = request.message
+    arguments = [_write_content(message)]
+    # a longer message is written as a whole, with both ids
+    if _is_short(message):
+        if message.task_id:
+            arguments.append(f"task={message.task_id!r}")
+        if message.context_id:
+            arguments.append(f"context_id={message.context_id!r}")
+    if configuration.return_immediately and operation is SEND_MESSAGE:
+        arguments.append("wait=False")
+    names = []
+    if given:
+        arguments.append(f"options=SendOptions({', '.join(given)})")
+        names.append("SendOptions")
+    all_arguments = ", ".join(arguments)
     if operation is SEND_STREAMING_MESSAGE:
+        call = f"client.stream({all_arguments})"
         return f"async for event in {call}:\n    print(event.to_json().decode())", names
+    call = f"client.send({all_arguments})"
     return f"result = await {call}\nprint(result.to_json().decode())", names
 
 
@@ -405,12 +417,9 @@ def _write_content(message: Message) -> str:
 
 
 def _drop_skill(metadata: object) -> Mapping[str, object] | None:
-    kept = (
-        {name: value for name, value in metadata.items() if name != SKILL_ID}
-        if is_json_object(metadata)
-        else {}
-    )
-    return kept or None
+    if not is_json_object(metadata):
+        return None
+    return {name: value for name, value in metadata.items() if name != SKILL_ID} or None
 
 
 def _write_other(code: CodeRequest) -> str:
@@ -427,19 +436,19 @@ def _write_other(code: CodeRequest) -> str:
         members = {key: value for key, value in given.items() if key not in ("taskId", "tenant")}
         return (
             f"config = TaskPushNotificationConfig.model_validate({_write_value(members)})\n"
-            f"created = await client.push_configs.create({task!r}, "
-            "config)\nprint(created.to_json().decode())"
+            f"created = await client.push_configs.create({task!r}, config)\n"
+            "print(created.to_json().decode())"
         )
     if name == "list":
         return (
-            f"async for config in client.push_configs.list({task!r}):\n    "
-            "print(config.to_json().decode())"
+            f"async for config in client.push_configs.list({task!r}):\n"
+            "    print(config.to_json().decode())"
         )
     if name == "delete":
         return f"await client.push_configs.delete({task!r}, {config!r})"
     return (
-        f"config = await client.push_configs.get({task!r}, "
-        f"{config!r})\nprint(config.to_json().decode())"
+        f"config = await client.push_configs.get({task!r}, {config!r})\n"
+        "print(config.to_json().decode())"
     )
 
 
@@ -450,6 +459,5 @@ def _write_value(value: object) -> str:
 def _to_method(skill: str) -> str:
     """Name the method of a skill as ``a2a-gen client`` does for ids of usual characters."""
     word = skill.replace("-", "_").strip("_")
-    return re.sub(
-        r"([a-z0-9])([A-Z])", r"\1_\2", re.sub(r"([^_])([A-Z][a-z]+)", r"\1_\2", word)
-    ).lower()
+    word = re.sub(r"([^_])([A-Z][a-z]+)", r"\1_\2", word)
+    return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", word).lower()

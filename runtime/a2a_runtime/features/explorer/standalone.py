@@ -1,7 +1,8 @@
 """The explorer of a command: one agent at a URL, on loopback, for the holder of the token.
 
 /, /explorer          lead to the page
-/explorer/            the page, without secrets: the token is in the fragment of the address, which no server and no log sees
+/explorer/            the page, without secrets: the token is in the fragment of the address, which
+                      no server and no log sees
 /explorer/api/…       needs the token
 """
 
@@ -66,7 +67,8 @@ class StandaloneExplorer:
         """Accept requests to a port of this machine, under its usual names."""
         self._directory.hosts |= {f"{LOOPBACK}:{port}", f"localhost:{port}"}
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - of all kinds of ASGI
+    # typed as Any: scopes of all kinds of ASGI
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401
         """Respond to a request; there is nothing to start and to stop."""
         if scope["type"] != "http":
             await _refuse_other(scope, receive, send)
@@ -95,7 +97,8 @@ class StandaloneExplorer:
             raise MethodNotFoundError(f"{path}: nothing here; the explorer is at {EXPLORER_PATH}/")
 
 
-async def _refuse_other(scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - of the other kinds of ASGI
+# typed as Any: scopes of the other kinds of ASGI
+async def _refuse_other(scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008, "reason": ""})
         return

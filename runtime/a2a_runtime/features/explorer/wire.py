@@ -30,11 +30,13 @@ _SECRET_HEADER = re.compile(
     r"authorization|cookie|token|secret|api-?key|password|credential|signature", re.IGNORECASE
 )
 _SECRET_MEMBER = re.compile(
-    r'("(?:access_?token|refresh_?token|id_?token|client_?secret|password|credentials|token|code_?verifier)"\s*:\s*")(?:[^"\\]|\\.)*"',
+    r'("(?:access_?token|refresh_?token|id_?token|client_?secret|password|credentials|token'
+    r'|code_?verifier)"\s*:\s*")(?:[^"\\]|\\.)*"',
     re.IGNORECASE,
 )
 _SECRET_FIELD = re.compile(
-    r"((?:^|[?&])(?:code|code_verifier|client_secret|access_token|refresh_token|token|password|key|api_?key)=)[^&\s]*",
+    r"((?:^|[?&])(?:code|code_verifier|client_secret|access_token|refresh_token|token|password"
+    r"|key|api_?key)=)[^&\s]*",
     re.IGNORECASE,
 )
 _SCHEME = re.compile(r"(Basic|Bearer|Digest|DPoP) ", re.IGNORECASE)

@@ -4,8 +4,10 @@
 kind = "jwt"                       tokens of an issuer
 issuer = "https://id.example"
 audience = "reports"
-discover = true                    or keys = "https://id.example/keys", public_key = "issuer.pem", or secret_env = "TOKEN_SECRET"
-oauth2 = { client_credentials = { token_url = "https://id.example/token", scopes = {} } }      on the card; by default, discover shows OpenID Connect
+discover = true                    or keys = "https://id.example/keys", public_key = "issuer.pem",
+                                   or secret_env = "TOKEN_SECRET"
+oauth2 = { client_credentials = { token_url = "https://id.example/token", scopes = {} } }
+                                   on the card; by default, discover shows OpenID Connect
 scopes = ["reports"]
 
 [auth.jobs]
@@ -17,15 +19,16 @@ kind = "basic"                     user names and password hashes: a2a-gen auth 
 users = { ada = "scrypt$…" }
 
 [auth.machines]
-kind = "mutual-tls"                client certificates, verified by the server, or by a trusted proxy
+kind = "mutual-tls"                client certificates, verified by the server or a trusted proxy
 trusted_proxies = ["10.0.0.0/28"]
 callers = { "CN=box,O=Acme" = "box" }
 
 [auth.cloud-run]
-kind = "platform"                  a platform of this name authenticates callers, in front of the agent
+kind = "platform"                  a platform of this name authenticates callers before the agent
 
 [auth.combined]
-any_of = ["staff", "jobs", ["people", "machines"]]       one of these; a nested list means all of its entries
+any_of = ["staff", "jobs", ["people", "machines"]]
+                                   one of these; a nested list means all of its entries
 """
 
 from __future__ import annotations
@@ -200,37 +203,37 @@ def _build_limiter(table: ApiKeysTable | BasicTable) -> FailedAttemptLimiter:
 def _build_jwt_authenticator(
     name: str, table: JwtTable, folder: Path, environment: Mapping[str, str]
 ) -> Authenticator:
-    from a2a_runtime.features.keys import jwks, jwt_tokens  # noqa: PLC0415 - an extra, needed only for tokens
-    from a2a_runtime.features.keys import verification as keys
+    # the modules need an extra, which only projects with tokens install
+    from a2a_runtime.features.keys import jwks, jwt_tokens, verification  # noqa: PLC0415
 
-    default = (
-        ("HS256",)
-        if table.secret_env
-        else ("RS256",)
-        if table.public_key
-        else jwt_tokens.DEFAULT_ALGORITHMS
-    )
+    default: tuple[str, ...] = jwt_tokens.DEFAULT_ALGORITHMS
+    if table.secret_env:
+        default = ("HS256",)
+    elif table.public_key:
+        default = ("RS256",)
     algorithms = tuple(table.algorithms or default)
-    resolver: keys.KeyResolver
+    resolver: verification.KeyResolver
     if table.secret_env:
         if table.secret_env not in environment:
             raise ValueError(
                 f"the environment variable {table.secret_env} is not set; set it to the secret"
             )
-        resolver = keys.keys_from_secret(environment[table.secret_env], algorithms[0])
+        secret = environment[table.secret_env]
+        resolver = verification.keys_from_secret(secret, algorithms[0])
     elif table.public_key:
         pem = _read_bytes(folder / table.public_key)
-        resolver = sum((keys.keys_from_pem(pem, each) for each in algorithms), keys.KeySet())
+        keys = (verification.keys_from_pem(pem, each) for each in algorithms)
+        resolver = sum(keys, verification.KeySet())
+    elif table.keys:
+        resolver = jwks.JwksKeys(table.keys)
     else:
-        resolver = jwks.JwksKeys(table.keys) if table.keys else jwks.OidcKeys(table.issuer)
+        resolver = jwks.OidcKeys(table.issuer)
     validation = jwt_tokens.JwtValidation(table.issuer, table.audience, algorithms, table.leeway)
     claim_names = jwt_tokens.ClaimNames(tenant=table.tenant_claim, team=table.team_claim)
     url = jwks.discovery_url(table.issuer) if table.discover else None
-    flows = (
-        OAuthFlows.model_validate(table.oauth2.model_dump(exclude_none=True))
-        if table.oauth2
-        else None
-    )
+    flows = None
+    if table.oauth2:
+        flows = OAuthFlows.model_validate(table.oauth2.model_dump(exclude_none=True))
     return jwt_tokens.JwtAuthenticator(
         resolver, validation, claim_names, name, url, flows, table.keep_token
     )

@@ -216,9 +216,8 @@ def _build_typed_agent(file: ProjectFile, folder: Path) -> Agent:
         generated = load_module(f"{package}.agent")
     except ImportFromStringError as error:
         raise ConfigError([ConfigProblem(at_package, f"{error}; run a2a-gen build")]) from error
-    except (
-        ImportError
-    ) as error:  # a package built for another version may import names that are gone
+    except ImportError as error:
+        # a package built for another version may import names that are gone
         raise ConfigError(
             [ConfigProblem(at_package, f"cannot be imported: {error}; run a2a-gen build --force")]
         ) from error

@@ -5,9 +5,10 @@
     text            is streamed as it comes; a blocking call returns the whole
     typed output    is checked against its schema, which the card publishes
     tool calls      are status messages
-    approvals and   are one question to the caller. The turn that led to it is recorded, so that the model is not asked
-    external tools  again when the answer comes, which may be after a restart
-    history         is kept in the state of the conversation: per caller and context, the last turns only
+    approvals and   are one question to the caller. The turn that led to it is recorded, so that
+    external tools  the model is not asked again when the answer comes, perhaps after a restart
+    history         is kept in the state of the conversation: per caller and context, only the last
+                    turns
 
 A call is repeated after a crash only if ``is_idempotent`` says that the tools of the agent allow
 it.
@@ -97,9 +98,8 @@ def from_pydantic_ai(
         )
     outputs = _list_output_types(agent)
     schema = agent.output_json_schema(outputs)
-    can_ask = not getattr(
-        agent, "_output_validators", ()
-    )  # with them pydantic-ai refuses other output types of a run
+    # with them pydantic-ai refuses other output types of a run
+    can_ask = not getattr(agent, "_output_validators", ())
     if not can_ask:
         log.warning(
             (
@@ -250,7 +250,8 @@ class PydanticAISource(SkillSource):
                         yield to_turn(event.result)
                     elif text := await _report_event(context, event):
                         yield text
-        except (NotImplementedError, AssertionError):  # function models assert
+        except (NotImplementedError, AssertionError):
+            # function models assert instead of raising the first one
             if self._can_stream:
                 raise
             self._can_stream = False

@@ -161,11 +161,11 @@ async def ask_caller(
     detail = {
         name: {"tool": call.tool, "arguments": call.arguments} for name, call in names.items()
     }
-    question = context.untyped.reply(
-        "\n".join(call.question for call in pending), {"calls": detail}
-    )
-    assert isinstance(context.untyped, TaskContext), "skills of sources answer with tasks"  # noqa: S101 - as above
-    answer = await context.untyped.ask(question, schema, key=f"{_RECORD_KEY}/{number}")
+    untyped = context.untyped
+    question = untyped.reply("\n".join(call.question for call in pending), {"calls": detail})
+    # asserted for the types: the skill is declared so
+    assert isinstance(untyped, TaskContext), "skills of sources answer with tasks"  # noqa: S101
+    answer = await untyped.ask(question, schema, key=f"{_RECORD_KEY}/{number}")
     given, _ = extract_payload(answer.message.parts, SchemaValidator(schema))
     results = DeferredToolResults()
     for name, call in names.items():

@@ -8,7 +8,8 @@ answers that no client reads for ever. ``a2a-gen serve`` uses this class.
 
     IDLE ── first byte ──► HEAD ── end of the headers ──► BODY ── end of the body ──► IDLE
     └───────── at most HEAD_TIMEOUT_SECONDS ────────┘       │
-                                                            └── end of the response ──► CLOSING, at most CLOSING_SECONDS
+                                                            └── end of the response ──► CLOSING,
+                                                                        at most CLOSING_SECONDS
 
 A response that begins before its request has ended says ``Connection: close``. What the client
 still sends is read and dropped for a while: closing at once would reset the connection, and many
@@ -67,7 +68,8 @@ class _ResponseTransport(asyncio.Transport):
         super().__init__()
         self._protocol = protocol
 
-    def write(self, data: Any) -> None:  # noqa: ANN401 - bytes, under a name that differs between the versions of Python
+    # typed as Any: bytes, under a name that differs between the versions of Python
+    def write(self, data: Any) -> None:  # noqa: ANN401
         """Write."""
         self._protocol.transport.write(data)
 
@@ -97,7 +99,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     _keeps_alive = True
     """Whether the connection may stay open after the response to the request that is being read."""
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the base class
+    # typed as in the base class
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for the first request."""
         super().connection_made(transport)
         self._tls = _describe_tls(transport)
@@ -113,8 +116,11 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         """Forget the connection."""
         self._stop_deadline()
         self._reading.stop()
-        if self.cycle is not None:  # pyright: ignore[reportUnnecessaryComparison]  # before the first request
-            self.cycle.transport = self.transport  # frees both without the garbage collector
+        # there is none before the first request
+        if self.cycle is not None:  # pyright: ignore[reportUnnecessaryComparison]
+            # the cycle no longer refers to this protocol: both are freed without the garbage
+            # collector
+            self.cycle.transport = self.transport
         super().connection_lost(exc)
 
     def is_closing(self) -> bool:
@@ -131,7 +137,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._phase = _Phase.CLOSING
         self._unset_keepalive_if_required()
         self.flow.resume_reading()
-        if self.transport.can_write_eof():  # not with TLS
+        # TLS cannot close one direction only
+        if self.transport.can_write_eof():
             self.transport.write_eof()
         self._wait(CLOSING_SECONDS)
 
@@ -167,7 +174,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         if has_ended or self._phase is _Phase.BODY or self.is_closing():
             return
         self._start_deadline()
-        if before is not _Phase.BODY:  # else the chunk is, for the most part, the end of a body
+        # after a body, the chunk is for the most part the end of it
+        if before is not _Phase.BODY:
             self._head_bytes += len(data)
         if self._head_bytes > MAX_HEAD_BYTES:
             self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
@@ -179,18 +187,17 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._has_begun = True
         super().on_message_begin()
         if self._tls is not None:
-            self.scope["extensions"] = {"tls": self._tls}  # type: ignore[dict-item]  # uvicorn's type is narrower than that of ASGI
+            # uvicorn's type is narrower than that of ASGI
+            self.scope["extensions"] = {"tls": self._tls}  # type: ignore[dict-item]
 
     def on_headers_complete(self) -> None:
         """Check the headers before the request reaches the app."""
-        head_bytes = len(self.url) + sum(
-            [len(name) + len(value) for name, value in self.headers]
-        )  # a chunk may hold a body, or other requests
+        # a chunk may hold a body, or other requests
+        head_bytes = len(self.url) + sum([len(name) + len(value) for name, value in self.headers])
         if len(self.headers) > MAX_HEADERS or head_bytes > MAX_HEAD_BYTES:
             self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
-            raise ValueError(
-                "the headers are too large"
-            )  # ends the parsing of the chunk; what the base class answers is not sent any more
+            # this ends the parsing of the chunk; what the base class answers is not sent any more
+            raise ValueError("the headers are too large")
         if sum([name == b"host" for name, _ in self.headers]) > 1:
             self._refuse(HTTPStatus.BAD_REQUEST)
             raise ValueError("the hosts are several")  # as above
@@ -198,23 +205,25 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._phase = _Phase.BODY
         previous = self.cycle
         super().on_headers_complete()
-        if self.cycle is not previous:  # else a WebSocket begins
+        # otherwise a WebSocket begins
+        if self.cycle is not previous:
             self.cycle.transport = _ResponseTransport(self)
             # A response that begins now says that the connection is closed after it.
             self._keeps_alive = self.cycle.keep_alive
             self.cycle.keep_alive = False
         # The parser is there until the connection is lost.
-        if not self.parser.should_upgrade():  # pyright: ignore[reportOptionalMemberAccess]  # else the base class reads them again
-            self.headers = []  # of the trailers, which are dropped
+        # in an upgrade the base class reads the headers again
+        if not self.parser.should_upgrade():  # pyright: ignore[reportOptionalMemberAccess]
+            # what follows are trailers, which are dropped
+            self.headers = []
 
     def on_message_complete(self) -> None:
         """End a request."""
         self._phase = _Phase.IDLE
         self._head_bytes = 0
         super().on_message_complete()
-        if not getattr(
-            self.cycle, "response_started", True
-        ):  # there is no cycle where a WebSocket begins
+        # there is no cycle where a WebSocket begins
+        if not getattr(self.cycle, "response_started", True):
             self.cycle.keep_alive = self._keeps_alive
 
     def on_response_complete(self) -> None:
@@ -252,12 +261,12 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     def _refuse(self, status: HTTPStatus) -> None:
         self._stop_deadline()
-        if not self.is_closing() and getattr(
-            self.cycle, "response_complete", True
-        ):  # there is no cycle yet, or its response is complete
-            self.transport.write(
-                f"HTTP/1.1 {status} {status.phrase}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n".encode()
-            )
+        # there is no cycle yet, or its response is complete
+        may_answer = getattr(self.cycle, "response_complete", True)
+        if not self.is_closing() and may_answer:
+            head = f"HTTP/1.1 {status} {status.phrase}\r\n"
+            fields = "connection: close\r\ncontent-length: 0\r\n\r\n"
+            self.transport.write((head + fields).encode())
         self._close()
 
     def _close(self) -> None:
@@ -281,6 +290,7 @@ def _describe_tls(transport: asyncio.Transport) -> dict[str, object] | None:
     )
     if encoded is None:
         return {"client_cert_name": None}
-    from cryptography.x509 import load_der_x509_certificate  # noqa: PLC0415 - an extra, needed only for client certificates
+    # an extra, imported only here, needed only for client certificates
+    from cryptography.x509 import load_der_x509_certificate  # noqa: PLC0415
 
     return {"client_cert_name": load_der_x509_certificate(encoded).subject.rfc4514_string()}

@@ -1,7 +1,7 @@
 """Watch over a client that has to read: what it does not read fills the memory of the server.
 
-    the write buffer is full,    ──► start ──► after each TIMEOUT: has anything been read? ── yes ──► wait on
-    or the connection is closed                                                            └─ no ───► abort
+    the write buffer is full,    ──► start ──► after each TIMEOUT: anything read? ── yes ──► wait on
+    or the connection is closed                                                   └─ no ───► abort
 
 A slow client is not affected: it has to read half of ``_UNSENT_BYTES`` in each interval. Without
 this limit the kernel takes megabytes, and more only when a third of them is read, which a slow
@@ -65,12 +65,14 @@ class ReadingWatch:
 
 def _limit_unsent(transport: asyncio.Transport) -> None:
     connection: socket.socket | None = transport.get_extra_info("socket")
-    option: int | None = getattr(socket, "TCP_NOTSENT_LOWAT", None)  # not on every system
+    # not every system has it
+    option: int | None = getattr(socket, "TCP_NOTSENT_LOWAT", None)
     if (
         connection is None
         or option is None
         or connection.family == getattr(socket, "AF_UNIX", None)
     ):
         return
-    with suppress(OSError):  # the client is gone
+    # the client may be gone
+    with suppress(OSError):
         connection.setsockopt(socket.IPPROTO_TCP, option, _UNSENT_BYTES)

@@ -114,18 +114,18 @@ def run_server(
 
         async def send(self, message: Any) -> None:  # noqa: ANN401 - a union of uvicorn
             if message["type"] == "lifespan.startup.failed":
-                failures.append(sys.exc_info()[1])  # Litestar sends this while it handles the error
+                # Litestar sends this while it handles the error
+                failures.append(sys.exc_info()[1])
                 message = {**message, "message": "" if failures[0] else message["message"]}
             await super().send(message)
 
     config.lifespan_class = Lifespan
     if threading.current_thread() is threading.main_thread():
-        for stop in (
-            signal.SIGINT,
-            signal.SIGTERM,
-        ):  # uvicorn handles both, and raises them again after the shutdown
+        # uvicorn handles both, and raises them again after the shutdown
+        for stop in (signal.SIGINT, signal.SIGTERM):
             signal.signal(stop, signal.SIG_IGN)
-    with suppress(SystemExit):  # uvicorn exits if the start fails
+    # uvicorn exits if the start fails
+    with suppress(SystemExit):
         server.run()
     if failures and failures[0] is not None:
         return failures[0]

@@ -87,9 +87,8 @@ class DatabaseFactory:
             row["datname"]
             for row in await connection.fetch("SELECT DISTINCT datname FROM pg_stat_activity")
         }
-        for name in (
-            self._released - used
-        ):  # Postgres would wait five seconds for those that are used
+        # not those in use, for which Postgres would wait five seconds
+        for name in self._released - used:
             with suppress(asyncpg.ObjectInUseError):
                 await connection.execute(f'DROP DATABASE IF EXISTS "{name}"')
                 self._released.discard(name)

@@ -54,9 +54,8 @@ class PostgresServer:
         self._user = find_unprivileged_user()
         self.is_in_memory = in_memory and _has_room_in_memory(self._user)
         self.folder = _make_folder(_find_temporary_folder(self._user), self._user)
-        self._programs = find_programs(
-            self.folder, self._user
-        )  # not in memory, where programs may be forbidden
+        # not in memory, where programs may be forbidden
+        self._programs = find_programs(self.folder, self._user)
         self._data = self.folder / "data"
         if self.is_in_memory:
             data = _make_folder(_MEMORY, self._user) / "data"
@@ -195,7 +194,8 @@ class PostgresServer:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
-                preexec_fn=_kill_with_parent(os.getpid()),  # noqa: PLW1509  # one system call, no lock taken, no Python state touched
+                # one system call, no lock taken, no Python state touched
+                preexec_fn=_kill_with_parent(os.getpid()),  # noqa: PLW1509
             )
 
     def _wait_ready(self, deadline: float) -> bool:
@@ -254,7 +254,8 @@ def _kill_with_parent(parent: int) -> Callable[[], None] | None:
 
     def set_death_signal() -> None:
         libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # the parent died before
+        # the parent died before
+        if os.getppid() != parent:
             os._exit(1)
 
     return set_death_signal
@@ -298,7 +299,8 @@ def _is_alive(folder: Path) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        return True  # it runs as another user
+        # it runs as another user
+        return True
     return True
 
 
@@ -313,7 +315,9 @@ def _has_room_in_memory(user: str | None) -> bool:
 
 def _find_temporary_folder(user: str | None) -> Path:
     """Find a folder for temporary files that ``user`` can enter."""
-    for folder in map(Path, dict.fromkeys((tempfile.gettempdir(), "/tmp", "/var/tmp"))):  # noqa: S108  # only as homes of mkdtemp
+    # these folders are only homes of mkdtemp
+    names = (tempfile.gettempdir(), "/tmp", "/var/tmp")  # noqa: S108
+    for folder in map(Path, dict.fromkeys(names)):
         if _can_enter(user, folder):
             return folder
     raise PostgresMissingError(

@@ -4,7 +4,7 @@ A task is acknowledged as soon as its caller has its id. The promises:
 
     not lost          every acknowledged task is found, and comes to an end or to a question
     one end           its events have one terminal state, and it is the last
-    no gap            its events are numbered from 1 on; a stream that was resumed has each of them once
+    no gap            its events are numbered from 1 on; a resumed stream has each of them once
     cancel effective  a task whose cancellation was confirmed is canceled, and stays so
 """
 
@@ -119,7 +119,8 @@ class Load:
                         if number % _STREAM == 0
                         else self._send(client, number)
                     )
-                except (A2AClientError, UnavailableError):  # not acknowledged
+                except (A2AClientError, UnavailableError):
+                    # not acknowledged: only acknowledged tasks count
                     await asyncio.sleep(_PAUSE_SECONDS)
 
     def _options(self) -> SendOptions:
@@ -141,7 +142,8 @@ class Load:
             except (
                 TaskNotCancelableError,
                 TaskNotFoundError,
-            ):  # the check finds a task that is lost
+            ):
+                # the check finds a task that is lost
                 return
             if State(canceled.status.state) is State.CANCELED:
                 self._confirmed.add(sent.id)

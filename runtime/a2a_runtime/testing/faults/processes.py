@@ -28,9 +28,8 @@ class AgentProcess:
         self.port = port
         self._log = log
         paths = os.pathsep.join(each for each in sys.path if each)
-        with log.open(
-            "a", encoding="utf-8"
-        ) as output:  # a pipe that is full would stop the process
+        # a file, because a pipe that is full would stop the process
+        with log.open("a", encoding="utf-8") as output:
             self._process = subprocess.Popen(  # noqa: S603 - the words of a test
                 [
                     sys.executable,
@@ -70,9 +69,8 @@ class AgentProcess:
             )
         import resource  # noqa: PLC0415 - not there on every system
 
-        _, hard = resource.prlimit(
-            self._process.pid, resource.RLIMIT_FSIZE
-        )  # only root may raise it again
+        # the soft limit only: nobody but root may raise the hard one again
+        _, hard = resource.prlimit(self._process.pid, resource.RLIMIT_FSIZE)
         resource.prlimit(
             self._process.pid,
             resource.RLIMIT_FSIZE,

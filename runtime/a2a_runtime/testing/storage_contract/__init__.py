@@ -18,6 +18,7 @@ import pytest
 
 pytest.register_assert_rewrite(f"{__name__}.suite")
 
-from a2a_runtime.testing.storage_contract.suite import StorageContract  # noqa: E402 - its assertions are rewritten only if it is imported after that
+# its assertions are rewritten only if it is imported after that
+from a2a_runtime.testing.storage_contract.suite import StorageContract  # noqa: E402
 
 __all__ = ["StorageContract"]

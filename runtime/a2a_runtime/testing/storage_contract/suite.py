@@ -32,7 +32,8 @@ class TestedStorage:
         self.codec = StorageCodec(storage)
         self._calls: StorageCalls = storage
 
-    async def call(self, name: str, *args: object, **options: object) -> Any:  # noqa: ANN401 - a result of another library
+    # typed as Any: a result of another library
+    async def call(self, name: str, *args: object, **options: object) -> Any:  # noqa: ANN401
         """Call a method; its errors become those of the runtime."""
         try:
             return await getattr(self._calls, name)(*args, **options)
@@ -335,7 +336,8 @@ class StorageContract:
             await tested.call("update_context", "c-1", data)
             assert await tested.call("load_context", "c-1") == data
 
-    async def test_an_agent_runs_on_it(self, storage: Any) -> None:  # noqa: ANN401 - any object with the methods
+    # typed as Any: any object with the methods
+    async def test_an_agent_runs_on_it(self, storage: Any) -> None:  # noqa: ANN401
         """A task that waits for its caller goes on in the next process, and has nothing of the
         store's own metadata.
         """

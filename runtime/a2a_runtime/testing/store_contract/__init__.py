@@ -22,6 +22,7 @@ pytest.register_assert_rewrite(
     *(module.name for module in pkgutil.iter_modules(__path__, f"{__name__}."))
 )
 
-from a2a_runtime.testing.store_contract.suite import StoreContract  # noqa: E402 - assertions of the suite are rewritten only if it is imported after that
+# assertions of the suite are rewritten only if it is imported after that
+from a2a_runtime.testing.store_contract.suite import StoreContract  # noqa: E402
 
 __all__ = ["StoreContract"]

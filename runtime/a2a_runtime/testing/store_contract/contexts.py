@@ -39,7 +39,11 @@ class ContextRules(StoreCase):
         assert await store.load_context(SCOPE, "c-1") == {"b": 3}
 
     @pytest.mark.parametrize("data", [[], [1, 2], [["a", 1]], "text", None], ids=repr)
-    async def test_the_data_of_a_conversation_is_an_object(self, store: Store, data: Any) -> None:  # noqa: ANN401 - what no type allows
+    async def test_the_data_of_a_conversation_is_an_object(
+        self,
+        store: Store,
+        data: Any,  # noqa: ANN401 - what no type allows
+    ) -> None:
         """Anything else is refused, and what was there before stays."""
         await store.update_context(SCOPE, "c-1", {"a": 1})
         with pytest.raises(TypeError, match="no JSON object"):

@@ -120,9 +120,8 @@ class RaceRules(StoreCase):
         nothing.
         """
         task = await create_task(store)
-        turns = asyncio.Semaphore(
-            50
-        )  # a store may give up a call that waits for hundreds of others on a busy machine
+        # a store may give up a call that waits for hundreds of others on a busy machine
+        turns = asyncio.Semaphore(50)
 
         async def append(n: int) -> ChangeResult:
             bad: dict[str, object] = {"n": object()}

@@ -215,7 +215,8 @@ class RunRules(StoreCase):
             await asyncio.sleep(0)
         creation.cancel()
         await asyncio.wait([creation])
-        await create_task(store)  # the writes of a store are in order
+        # the writes of a store are in order
+        await create_task(store)
         stored = await store.load_task(SCOPE, "w-1")
         assert list((await store.renew_lease("p-1")).claimed) == (
             [] if stored is None else [stored.key]
