@@ -352,8 +352,8 @@ def _adapt(function: Callable[..., Any], signature: _Signature) -> Callable[...,
         for name in ("request", CONTEXT)
     ]
     # functools sets it in the same way
-    shown = inspect.Signature([*positional, *signature.others])
-    adapted.__signature__ = shown  # type: ignore[attr-defined]
+    described = inspect.Signature([*positional, *signature.others])
+    adapted.__signature__ = described  # type: ignore[attr-defined]
     return adapted
 
 

@@ -69,7 +69,7 @@ class AgentProcess:
             )
         import resource  # noqa: PLC0415 - not there on every system
 
-        # the soft limit only: nobody but root may raise the hard one again
+        # the soft limit only: after that, root alone may raise the hard one
         _, hard = resource.prlimit(self._process.pid, resource.RLIMIT_FSIZE)
         resource.prlimit(
             self._process.pid,
