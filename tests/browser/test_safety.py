@@ -133,18 +133,18 @@ def test_a_page_of_another_origin_cannot_call(explorer: Explorer, agency: Agency
 
 
 @pytest.fixture(scope="module")
-def guarded() -> Iterator[str]:
+def guarded_explorer() -> Iterator[str]:
     """The explorer of an agent that wants an API key."""
     gate = AuthGate(ApiKeyAuthenticator({digest_key(KEY): Identity("ada")}))
     with serve_surfaces(Surface(build_show_agent(), gate=gate)) as page:
         yield page
 
 
-def test_credentials_stay_in_memory(explorer: Explorer, guarded: str) -> None:
+def test_credentials_stay_in_memory(explorer: Explorer, guarded_explorer: str) -> None:
     """A key from the sign-in goes with each request, is masked on the wire, and is forgotten by a
     reload.
     """
-    explorer.open(guarded)
+    explorer.open(guarded_explorer)
     explorer.send("Ask about a place", "Faro")
     notice = explorer.page.locator(".try .notice.bad")
     expect(notice).to_contain_text("Sign in with one of the schemes of the card.")

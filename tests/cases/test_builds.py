@@ -26,7 +26,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path / "project"
 
 
-def published(folder: Path) -> dict[str, bytes]:
+def read_published(folder: Path) -> dict[str, bytes]:
     """Read all files but those of the cache, which another build may order differently."""
     return {
         path: content
@@ -129,13 +129,13 @@ def test_a_changed_or_missing_file_is_noticed(
     """The short way is not taken when an input or output is not what the lock says."""
     monkeypatch.chdir(project)
     assert main(["build"]) == 0
-    before = published(project)
+    before = read_published(project)
     content = (project / path).read_bytes()
     (project / path).unlink()
     if path.startswith("schema"):
         (project / path).write_bytes(content.replace(b"an agent does", b"an agent has done"))
     assert main(["build"]) == 0
-    assert (published(project) == before) is not path.startswith("schema")
+    assert (read_published(project) == before) is not path.startswith("schema")
 
 
 @pytest.mark.slow

@@ -30,7 +30,7 @@ STREAMS = {"message/stream", "tasks/resubscribe"}
 PROTO: dict[str, Any] = {"messageId": "m-1", "role": "ROLE_USER", "content": [{"text": "hi"}]}
 
 
-def called(
+def call_method(
     client: httpx.Client, method: str, params: object = None, call_id: object = 1, path: str = ""
 ) -> dict[str, Any]:
     """Call a method, and read the whole answer."""
@@ -51,8 +51,8 @@ def called(
 @pytest.mark.usefixtures("everywhere")
 def test_v0_3_3_2_1_calls_are_those_of_json_rpc(agent_place: httpx.Client) -> None:
     """The answer is plain JSON with version, id, and one of result and error."""
-    good = called(agent_place, "message/send", {"message": MESSAGE}, "r-1")
-    bad = called(agent_place, "tasks/get", {"id": "unknown"}, "r-2")
+    good = call_method(agent_place, "message/send", {"message": MESSAGE}, "r-1")
+    bad = call_method(agent_place, "tasks/get", {"id": "unknown"}, "r-2")
     assert (set(good), good["jsonrpc"], good["id"]) == ({"jsonrpc", "id", "result"}, "2.0", "r-1")
     assert (set(bad), bad["jsonrpc"], bad["id"]) == ({"jsonrpc", "id", "error"}, "2.0", "r-2")
 
@@ -63,8 +63,8 @@ def test_v0_3_6_11_2_the_id_of_a_call_comes_back(
     agent_place: httpx.Client, call_id: object
 ) -> None:
     """As it was, in results and in errors; what has no id that could be read gets null."""
-    assert called(agent_place, "message/send", {"message": MESSAGE}, call_id)["id"] == call_id
-    assert called(agent_place, "tasks/get", {"id": "unknown"}, call_id)["id"] == call_id
+    assert call_method(agent_place, "message/send", {"message": MESSAGE}, call_id)["id"] == call_id
+    assert call_method(agent_place, "tasks/get", {"id": "unknown"}, call_id)["id"] == call_id
     for body in (b"{", b"[]", b'{"jsonrpc":"2.0","id":{},"method":"tasks/get"}'):
         answer = agent_place.post(
             "/", content=body, headers={**ADA, "content-type": "application/json"}
@@ -97,7 +97,7 @@ def test_v0_3_3_5_6_every_method_is_there_in_both_transports(
     agent_place: httpx.Client, method: str
 ) -> None:
     """The error belongs to the request, not to the path."""
-    answer = called(agent_place, method, None if method.startswith("agent") else {})
+    answer = call_method(agent_place, method, None if method.startswith("agent") else {})
     assert answer.get("error", {}).get("code") != -32601
     verb, path = PATHS[method]
     response = agent_place.request(
@@ -239,11 +239,13 @@ def test_v0_3_6_3_states_have_the_names_of_0_3(
 ) -> None:
     """In both transports, and canceled besides."""
     params = {"message": MESSAGE, "metadata": {"skillId": skill}}
-    task = called(agent_place, "message/send", params)["result"]
+    task = call_method(agent_place, "message/send", params)["result"]
     assert task["status"]["state"] == state
     if state.endswith("required"):
         assert (
-            called(agent_place, "tasks/cancel", {"id": task["id"]})["result"]["status"]["state"]
+            call_method(agent_place, "tasks/cancel", {"id": task["id"]})["result"]["status"][
+                "state"
+            ]
             == "canceled"
         )
 
@@ -266,7 +268,7 @@ def test_v0_3_6_5_every_kind_of_part_survives(
     agent_place: httpx.Client, part: dict[str, Any]
 ) -> None:
     """There and back."""
-    task = called(
+    task = call_method(
         agent_place,
         "message/send",
         {"message": {**MESSAGE, "parts": [part]}, "metadata": {"skillId": "mirror"}},
@@ -301,12 +303,12 @@ def test_v0_3_8_1_standard_errors_have_their_codes(
 @pytest.mark.requirement("0.3", "7.4b")
 def test_v0_3_7_4_lists_look_like_those_of_1_0(agent_place: httpx.Client) -> None:
     """With the token of the next page, always, and without artifacts unless asked for."""
-    context = called(agent_place, "message/send", {"message": MESSAGE})["result"]["contextId"]
-    page = called(agent_place, "tasks/list", {"contextId": context})["result"]
+    context = call_method(agent_place, "message/send", {"message": MESSAGE})["result"]["contextId"]
+    page = call_method(agent_place, "tasks/list", {"contextId": context})["result"]
     assert (page["nextPageToken"], page["totalSize"], page["pageSize"]) == ("", 1, 50)
     assert (page["tasks"][0]["kind"], "artifacts" in page["tasks"][0]) == ("task", False)
     assert (
-        called(agent_place, "tasks/list", {"contextId": "no-such-context"})["error"]["code"]
+        call_method(agent_place, "tasks/list", {"contextId": "no-such-context"})["error"]["code"]
         == -32001
     )
 
@@ -331,7 +333,7 @@ def test_v0_3_7_4_wrong_filters_are_invalid_params(
     agent_place: httpx.Client, wrong: dict[str, object]
 ) -> None:
     """Each that the specification lists, by its name."""
-    error = called(agent_place, "tasks/list", wrong)["error"]
+    error = call_method(agent_place, "tasks/list", wrong)["error"]
     assert error["code"] == -32602
     assert [each["field"] for each in error["data"]["fields"]] == list(wrong)
 
@@ -349,7 +351,7 @@ def test_v0_3_7_1_blocking_false_returns_at_once(agent_place: httpx.Client) -> N
             "metadata": {"skillId": "tick"},
         }
         said = params if blocking is None else {**params, "configuration": {"blocking": blocking}}
-        assert called(agent_place, "message/send", said)["result"]["status"]["state"] in states
+        assert call_method(agent_place, "message/send", said)["result"]["status"]["state"] in states
 
 
 @pytest.mark.requirement("0.3", "3.4.1")
@@ -357,14 +359,16 @@ def test_v0_3_3_4_1_both_transports_see_the_same_task(client_0_3: AgentClient) -
     """A task that was created over one transport is read and listed over the other."""
     task = client_0_3.task("hello")
     assert (
-        called(client_0_3.http, "tasks/get", {"id": task.id}, path=client_0_3.path)["result"]["id"]
+        call_method(client_0_3.http, "tasks/get", {"id": task.id}, path=client_0_3.path)["result"][
+            "id"
+        ]
         == task.id
     )
     assert (
         client_0_3.http.get(f"{client_0_3.path}/v1/tasks/{task.id}", headers=ADA).json()["id"]
         == task.id
     )
-    listed = called(
+    listed = call_method(
         client_0_3.http, "tasks/list", {"contextId": task.context_id}, path=client_0_3.path
     )["result"]["tasks"]
     assert [each["id"] for each in listed] == [task.id]
@@ -398,8 +402,8 @@ def test_v0_3_3_3_1_a_stream_that_is_refused_is_a_stream_too(
         {"jsonrpc", "id", "error"},
         code,
     )
-    assert called(agent_place, "message/streams")["error"]["code"] == -32601
-    assert called(agent_place, "SubscribeToTask", {"id": "unknown"})["error"]["code"] == -32001
+    assert call_method(agent_place, "message/streams")["error"]["code"] == -32601
+    assert call_method(agent_place, "SubscribeToTask", {"id": "unknown"})["error"]["code"] == -32001
 
 
 @pytest.mark.requirement("0.3", "9.3", "9.4")
@@ -445,7 +449,7 @@ def test_v0_3_7_6_a_webhook_is_answered_in_the_form_in_which_it_was_sent(
     """Over HTTP+JSON: the documented one, the whole request of the protocol buffer, or its member
     ``config`` alone, as transcoding has it.
     """
-    task = called(
+    task = call_method(
         agent_place, "message/send", {"message": MESSAGE, "metadata": {"skillId": "ask"}}
     )["result"]["id"]
     config = {"id": "p", "url": "https://hooks.example.org/a2a", "token": "t"}
@@ -474,7 +478,7 @@ def test_v0_3_7_4_members_without_a_meaning_are_warned_of_once(
 ) -> None:
     """Words of other sources would list everything: ``limit`` and ``cursor``."""
     for _ in "12":
-        called(agent_place, "tasks/list", {"limit": 1, "cursor": "x", "pageSize": 5})
+        call_method(agent_place, "tasks/list", {"limit": 1, "cursor": "x", "pageSize": 5})
         agent_place.get("/v1/tasks?limit=1&pageSize=5", headers=ADA)
     warnings = [
         record.getMessage() for record in caplog.records if "is ignored" in record.getMessage()

@@ -19,7 +19,7 @@ COUNT = {"message": {**MESSAGE, "parts": [{"text": "3"}]}, "metadata": {"skillId
 Body = Mapping[str, Any]
 
 
-def called(
+def call_method(
     client: httpx.Client, method: str, params: object = None, call_id: object = 1, **headers: str
 ) -> Body:
     """Call a method, and read the whole answer."""
@@ -38,8 +38,8 @@ def called(
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_9_1_answers_are_those_of_json_rpc(agent_place: httpx.Client) -> None:
     """With the version, the id of the call, and a result or an error but never both."""
-    good = called(agent_place, "SendMessage", {"message": MESSAGE}, "r-1")
-    bad = called(agent_place, "GetTask", {"id": "unknown"}, "r-2")
+    good = call_method(agent_place, "SendMessage", {"message": MESSAGE}, "r-1")
+    bad = call_method(agent_place, "GetTask", {"id": "unknown"}, "r-2")
     assert (set(good), good["jsonrpc"], good["id"]) == ({"jsonrpc", "id", "result"}, "2.0", "r-1")
     assert (set(bad), bad["jsonrpc"], bad["id"]) == ({"jsonrpc", "id", "error"}, "2.0", "r-2")
 
@@ -106,8 +106,8 @@ def test_v1_0_9_5_standard_errors_have_their_codes(
 @pytest.mark.requirement("1.0", "9.4.8")
 def test_v1_0_9_4_8_a_method_without_parameters_needs_none(agent_place: httpx.Client) -> None:
     """As the example of the specification has it."""
-    assert called(agent_place, "GetExtendedAgentCard")["result"]["name"] == "busy"
-    assert "tasks" in called(agent_place, "ListTasks")["result"]
+    assert call_method(agent_place, "GetExtendedAgentCard")["result"]["name"] == "busy"
+    assert "tasks" in call_method(agent_place, "ListTasks")["result"]
 
 
 @pytest.mark.requirement("1.0", "11.4")

@@ -15,7 +15,7 @@ from a2a_contract.operations import SEND_MESSAGE, SEND_STREAMING_MESSAGE
 from a2a_contract.v1_0 import Message, Task, TaskState
 
 
-def said(task: Task) -> list[str | None]:
+def read_texts(task: Task) -> list[str | None]:
     """Read the texts of the results."""
     return [part.text for artifact in task.artifacts or [] for part in artifact.parts]
 
@@ -93,7 +93,7 @@ def test_v1_0_3_4_3_a_task_goes_on_with_both_ids(client: AgentClient) -> None:
     """As clients send them that know both."""
     asking = client.task("hi", skill="ask")
     done = client.task("yes", task_id=asking.id, context_id=asking.context_id, message_id="m-2")
-    assert said(done) == ["You said yes"]
+    assert read_texts(done) == ["You said yes"]
 
 
 @pytest.mark.requirement("1.0", "3.4.3c")
@@ -111,7 +111,7 @@ def test_v1_0_3_4_3_tasks_that_a_message_refers_to_can_be_read(client: AgentClie
         pytest.skip("messages of the ProtoJSON form of 0.3 have no references")
     mine = client.task("mine")
     theirs = client.bob.task("theirs")
-    assert said(
+    assert read_texts(
         client.task("x", skill="recall", reference_task_ids=[mine.id, theirs.id, "unknown"])
     ) == ["mine"]
 
@@ -131,7 +131,7 @@ def test_v1_0_7_6_1_a_task_that_needs_authorization_takes_messages(client: Agent
     """It goes on with what the caller says."""
     task = client.task("x", skill="permit")
     done = client.task("I have", task_id=task.id, message_id="m-2")
-    assert said(done) == ["Authorized: I have"]
+    assert read_texts(done) == ["Authorized: I have"]
 
 
 WAITING = {TaskState.INPUT_REQUIRED, TaskState.AUTH_REQUIRED}

@@ -199,7 +199,7 @@ def test_v1_0_4_6_3_an_extension_that_is_not_known_is_ignored(client: AgentClien
     assert "unheard-of" not in str(response.headers)
 
 
-def provoked(client: AgentClient) -> dict[str, tuple[AgentClient, Operation, WireModel]]:
+def list_provocations(client: AgentClient) -> dict[str, tuple[AgentClient, Operation, WireModel]]:
     """Say how each error of the protocol comes about."""
     done = client.task("x")
     request = build_send_request("x")
@@ -247,7 +247,7 @@ def test_v1_0_5_4_every_error_has_its_code_and_its_status(
     client_1_0: AgentClient, name: str
 ) -> None:
     """The code in JSON-RPC, the HTTP status and the name of the gRPC status over HTTP+JSON."""
-    who, operation, request = provoked(client_1_0)[name]
+    who, operation, request = list_provocations(client_1_0)[name]
     who.expect_error(operation, request, name)
 
 
@@ -257,7 +257,7 @@ def test_v1_0_9_5_every_error_has_a_reason(client_1_0: AgentClient, name: str) -
     """In an ErrorInfo, by the name of the error without its last word, over both bindings
     (11.6).
     """
-    who, operation, request = provoked(client_1_0)[name]
+    who, operation, request = list_provocations(client_1_0)[name]
     info = parse_error_info(who.call_raw(operation, request), client_1_0.dialect_binding)
     reason = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.removesuffix("Error")).upper()
     assert (info["reason"], info["domain"]) == (reason, "a2a-protocol.org")

@@ -41,7 +41,7 @@ def running(client: AgentClient) -> Task:
     return client.task("x", skill="wait", configuration={"return_immediately": True})
 
 
-def made(
+def add_webhook(
     client: AgentClient, task: Task, config_id: str = "p-1", url: str = HOOK
 ) -> TaskPushNotificationConfig:
     """Add a webhook to a task."""
@@ -68,7 +68,7 @@ def read(client: AgentClient, task: Task, config_id: str = "p-1") -> TaskPushNot
     return config
 
 
-def listed(client: AgentClient, task: Task) -> list[str | None]:
+def list_webhooks(client: AgentClient, task: Task) -> list[str | None]:
     """List the webhooks of a task."""
     answer = client.call(
         LIST_TASK_PUSH_NOTIFICATION_CONFIGS, ListTaskPushNotificationConfigsRequest(task_id=task.id)
@@ -83,7 +83,7 @@ def listed(client: AgentClient, task: Task) -> list[str | None]:
 def test_v1_0_3_1_7_a_webhook_stays_until_it_is_deleted(client: AgentClient) -> None:
     """It is returned as it was created, and can be read at any time."""
     task = running(client)
-    assert made(client, task).url == HOOK
+    assert add_webhook(client, task).url == HOOK
     assert (read(client, task).id, read(client, task).url) == ("p-1", HOOK)
     client.cancel(task.id)
 
@@ -136,7 +136,7 @@ def test_v1_0_3_3_2_a_webhook_that_can_never_be_called_is_refused_when_it_is_set
 def test_v1_0_3_1_8_a_webhook_is_read_with_what_it_was_made_of(client: AgentClient) -> None:
     """With its address and its settings, and one that is not there is not found."""
     task = running(client)
-    made(client, task)
+    add_webhook(client, task)
     config = read(client, task)
     assert (config.task_id, config.url, config.token) == (task.id, HOOK, "t-1")
     assert config.authentication is not None
@@ -152,7 +152,7 @@ def test_v1_0_3_1_8_a_webhook_is_read_with_what_it_was_made_of(client: AgentClie
 def test_v1_0_3_1_8_nobody_else_reads_a_webhook(client: AgentClient) -> None:
     """For others there is no such task, whatever they ask about its webhooks."""
     task = running(client)
-    made(client, task)
+    add_webhook(client, task)
     client.bob.expect_error(
         GET_TASK_PUSH_NOTIFICATION_CONFIG,
         GetTaskPushNotificationConfigRequest(task_id=task.id, id="p-1"),
@@ -182,14 +182,14 @@ def test_v1_0_3_1_8_nobody_else_reads_a_webhook(client: AgentClient) -> None:
 def test_v1_0_3_1_9_all_webhooks_are_listed(client: AgentClient) -> None:
     """All that are active, and none that was deleted."""
     task = running(client)
-    assert listed(client, task) == []
+    assert list_webhooks(client, task) == []
     for config_id in ("p-1", "p-2", "p-3"):
-        made(client, task, config_id)
+        add_webhook(client, task, config_id)
     client.call(
         DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
         DeleteTaskPushNotificationConfigRequest(task_id=task.id, id="p-2"),
     )
-    assert sorted(filter(None, listed(client, task))) == ["p-1", "p-3"]
+    assert sorted(filter(None, list_webhooks(client, task))) == ["p-1", "p-3"]
     client.cancel(task.id)
 
 
@@ -199,7 +199,7 @@ def test_v1_0_3_1_9_all_webhooks_are_listed(client: AgentClient) -> None:
 def test_v1_0_3_1_10_a_webhook_that_is_deleted_is_gone(client: AgentClient) -> None:
     """For good, and deleting it again changes nothing; a task that is not there is not found."""
     task = running(client)
-    made(client, task)
+    add_webhook(client, task)
     for _ in range(3):
         client.call(
             DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
@@ -291,6 +291,6 @@ def test_v1_0_13_2_a_webhook_inside_our_network_is_refused(client: AgentClient, 
 def test_v1_0_13_2_credentials_of_a_webhook_are_secrets(client: AgentClient) -> None:
     """No operation returns them."""
     task = running(client)
-    assert SECRET not in made(client, task).to_json().decode()
+    assert SECRET not in add_webhook(client, task).to_json().decode()
     assert SECRET not in read(client, task).to_json().decode()
     client.cancel(task.id)

@@ -194,34 +194,36 @@ def as_sent(bundle: dict[str, object]) -> dict[str, object]:
     """
     definitions = bundle["$defs"]
     assert isinstance(definitions, dict)
-    closed = {f"{name} sent": _closed(schema, definitions) for name, schema in definitions.items()}
+    closed = {
+        f"{name} sent": _close_schema(schema, definitions) for name, schema in definitions.items()
+    }
     branches = {
-        f"{name} branch": _branch(schema, definitions) for name, schema in definitions.items()
+        f"{name} branch": _open_branch(schema, definitions) for name, schema in definitions.items()
     }
     return {**bundle, "$defs": {**definitions, **closed, **branches}}
 
 
-def _closed(schema: object, definitions: dict[str, object]) -> object:
+def _close_schema(schema: object, definitions: dict[str, object]) -> object:
     if not isinstance(schema, dict):
         return schema
-    made = _branch(schema, definitions)
+    made = _open_branch(schema, definitions)
     assert isinstance(made, dict)
     return {**made, "unevaluatedProperties": False} if _has_names(schema, definitions, 3) else made
 
 
-def _branch(schema: object, definitions: dict[str, object]) -> object:
+def _open_branch(schema: object, definitions: dict[str, object]) -> object:
     if not isinstance(schema, dict):
         return schema
     made: dict[str, object] = {}
     for word, value in schema.items():
         if word in {"properties", "patternProperties"}:
-            made[word] = {name: _closed(each, definitions) for name, each in value.items()}
+            made[word] = {name: _close_schema(each, definitions) for name, each in value.items()}
         elif word in {"items", "additionalProperties"}:
-            made[word] = _closed(value, definitions)
+            made[word] = _close_schema(value, definitions)
         elif word == "prefixItems":
-            made[word] = [_closed(each, definitions) for each in value]
+            made[word] = [_close_schema(each, definitions) for each in value]
         elif word in {"allOf", "anyOf", "oneOf"}:
-            made[word] = [_branch(each, definitions) for each in value]
+            made[word] = [_open_branch(each, definitions) for each in value]
         else:
             made[word] = f"{value} branch".replace(" ", "%20") if word == "$ref" else value
     return made

@@ -30,7 +30,7 @@ def shrink(
 
 def _list_smaller(old: Schema, new: Schema) -> Iterator[tuple[Schema, Schema]]:
     paths = sorted(dict.fromkeys(chain(_list_paths(old), _list_paths(new))), key=len)
-    for edit in (_cut, _lift, _replace_by_true, _replace_by_false):
+    for edit in (_cut_member, _lift, _replace_by_true, _replace_by_false):
         for path in paths:
             left = _edit(old, path, edit)
             right = _edit(new, path, edit)
@@ -84,7 +84,7 @@ def _set(holder: Json, step: str | int, value: Json) -> None:
         holder[step] = value
 
 
-def _cut(holder: Json, step: str | int) -> bool:
+def _cut_member(holder: Json, step: str | int) -> bool:
     if isinstance(holder, dict):
         del holder[str(step)]
     elif isinstance(holder, list) and isinstance(step, int):

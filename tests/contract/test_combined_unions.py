@@ -8,14 +8,14 @@ from contract.made_schemas import make
 from a2a_contract.typed_schema import SchemaMismatchError
 
 
-def _tagged(tag: str, word: str, **members: object) -> dict[str, object]:
+def _build_tagged(tag: str, word: str, **members: object) -> dict[str, object]:
     return {"type": "object", "properties": {tag: {"const": word}, **members}, "required": [tag]}
 
 
 ANIMAL = {
     "oneOf": [
-        _tagged("kind", "dog", barks={"type": "boolean"}),
-        _tagged("kind", "cat", lives={"type": "integer"}),
+        _build_tagged("kind", "dog", barks={"type": "boolean"}),
+        _build_tagged("kind", "cat", lives={"type": "integer"}),
         {"type": "null"},
     ]
 }
@@ -23,8 +23,8 @@ ANIMAL = {
 
 SIZED = {
     "anyOf": [
-        _tagged("size", "big", weight={"type": "number"}),
-        _tagged("size", "small", born={"type": "string", "format": "date"}),
+        _build_tagged("size", "big", weight={"type": "number"}),
+        _build_tagged("size", "small", born={"type": "string", "format": "date"}),
     ]
 }
 
@@ -95,8 +95,8 @@ def test_unions_of_the_same_tag_are_combined_by_it() -> None:
     """A branch of one union is combined with those of the other that its tag allows."""
     more = {
         "oneOf": [
-            _tagged("kind", "dog", owner={"type": "string"}),
-            _tagged("kind", "cat", owner={"type": "integer"}),
+            _build_tagged("kind", "dog", owner={"type": "string"}),
+            _build_tagged("kind", "cat", owner={"type": "integer"}),
         ]
     }
     form, _ = make({"type": "object", "properties": {"pet": {"allOf": [ANIMAL, more]}}})
@@ -107,7 +107,7 @@ def test_unions_of_the_same_tag_are_combined_by_it() -> None:
 def test_too_many_combinations_are_a_warning() -> None:
     """The branches of one union are typed, and the build says so."""
     unions = [
-        {"oneOf": [_tagged(f"tag{number}", f"w{index}") for index in range(5)]}
+        {"oneOf": [_build_tagged(f"tag{number}", f"w{index}") for index in range(5)]}
         for number in range(3)
     ]
     (warning,) = make({"type": "object", "properties": {"x": {"allOf": unions}}})[1]

@@ -35,7 +35,7 @@ REFUSED_BY_SDK = {
 ENUMS = {"TaskState", "Role"}
 
 
-def judged(dialect: str) -> list[Example]:
+def find_judged_examples(dialect: str) -> list[Example]:
     """Find the valid examples that an SDK has the type for."""
     left_out = NOT_IN_SDK[dialect] | (ENUMS if dialect != "v0_3" else set())
     return [
@@ -53,13 +53,15 @@ def both_ways(sdk: Peer, example: Example) -> None:
     assert sdk.read(example.dialect, example.type, again) == theirs
 
 
-@pytest.mark.parametrize("example", judged("v1_0"), ids=str)
+@pytest.mark.parametrize("example", find_judged_examples("v1_0"), ids=str)
 def test_the_1_0_sdk_agrees(sdk_1_0: Peer, example: Example) -> None:
     """A document of A2A 1.0 goes to the official SDK and back."""
     both_ways(sdk_1_0, example)
 
 
-@pytest.mark.parametrize("example", [*judged("v0_3"), *judged("v0_3_proto")], ids=str)
+@pytest.mark.parametrize(
+    "example", [*find_judged_examples("v0_3"), *find_judged_examples("v0_3_proto")], ids=str
+)
 def test_the_0_3_sdk_agrees(sdk_0_3: Peer, example: Example) -> None:
     """A document of A2A 0.3, in either form, goes to the official SDK and back."""
     both_ways(sdk_0_3, example)

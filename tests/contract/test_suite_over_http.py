@@ -59,7 +59,7 @@ def describe_agent(folder: Path, schemas: Mapping[str, object]) -> Project:
 
 
 @contextmanager
-def served(folder: Path, project: Project) -> Iterator[httpx.Client]:
+def serve_project(folder: Path, project: Project) -> Iterator[httpx.Client]:
     """Build the package of an agent, and serve its skills."""
     for path, body in agents.emit(agents.read_agent(project).agent).items():
         target = folder / PACKAGE / path
@@ -116,7 +116,7 @@ def compare_agent(folder: Path, draft: str, chosen: Sequence[Group]) -> Iterator
     warned = {
         Path(each.place.file).stem for each in agents.problems(project) if each.rule == "A2A-K07"
     }
-    with served(root, project) as client:
+    with serve_project(root, project) as client:
         for name, group in kept.items():
             yield from compare(client, name, group, is_narrower=name in warned)
 

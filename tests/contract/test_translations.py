@@ -103,11 +103,11 @@ def examples() -> Iterator[tuple[Translated, str, object]]:
             yield each, reason, document
 
 
-def unexplained(translated: Translated, document: object) -> list[str]:
+def list_unexplained(translated: Translated, document: object) -> list[str]:
     """List what a translation drops without a line that says so."""
     return [
         f"{difference.path}: {difference.first} → {difference.second}"
-        for difference in translated.dropped(document)
+        for difference in translated.list_dropped(document)
         if not losses(translated, difference)
     ]
 
@@ -124,7 +124,7 @@ def test_an_example_comes_back(translated: Translated, document: object) -> None
     """A valid example of a type comes back from the other side, except for what the dialect says it
     cannot carry.
     """
-    assert unexplained(translated, document) == []
+    assert list_unexplained(translated, document) == []
 
 
 @pytest.mark.parametrize("translated", WHOLE, ids=str)
@@ -133,7 +133,7 @@ def test_any_document_comes_back(translated: Translated, data: st.DataObject) ->
     """A document of any content comes back from the other side, except for what the dialect says it
     cannot carry.
     """
-    assert unexplained(translated, data.draw(DOCUMENTS.of(*translated.source))) == []
+    assert list_unexplained(translated, data.draw(DOCUMENTS.of(*translated.source))) == []
 
 
 def candidates(dialect: str, line: Loss) -> list[Translated]:
@@ -153,7 +153,7 @@ def candidates(dialect: str, line: Loss) -> list[Translated]:
 def shows(translated: Translated, line: Loss, document: object) -> bool:
     """Say whether a document loses what a line says."""
     return any(
-        line in losses(translated, difference) for difference in translated.dropped(document)
+        line in losses(translated, difference) for difference in translated.list_dropped(document)
     )
 
 

@@ -92,9 +92,9 @@ class Translated:
             return plain(function(plain(model)))
         return plain(adapter(*self.back.source).validate_python(function(model)))
 
-    def dropped(self, document: object) -> list[Difference]:
+    def list_dropped(self, document: object) -> list[Difference]:
         """Translate a document and back, and list what is no longer there."""
-        before = settled(*self.source, document)
+        before = normalize_document(*self.source, document)
         after = self._there_and_back(before)
         dialect, name = self.source
         found = DocumentComparison(CONTRACT, dialect).find_differences(
@@ -117,13 +117,15 @@ class Translated:
         except UntranslatableError:
             return None
         except ValidationError as error:
-            return self._refused(document, error)
+            return self._accept_limit(document, error)
         try:
-            return settled(*self.source, self.back.translate(settled(*self.back.source, there)))
+            return normalize_document(
+                *self.source, self.back.translate(normalize_document(*self.back.source, there))
+            )
         except ValidationError as error:
-            return None if _kinds(error) == {"oneof"} else self._refused(document, error)
+            return None if _kinds(error) == {"oneof"} else self._accept_limit(document, error)
 
-    def _refused(self, document: object, error: ValidationError) -> object:
+    def _accept_limit(self, document: object, error: ValidationError) -> object:
         if not _kinds(error) <= LIMITS:
             raise error
         return document
@@ -270,7 +272,7 @@ def adapter(dialect: str, name: str) -> TypeAdapter[object]:
     return TypeAdapter(getattr(importlib.import_module(f"a2a_contract.{dialect}"), name))
 
 
-def settled(dialect: str, name: str, document: object) -> object:
+def normalize_document(dialect: str, name: str, document: object) -> object:
     """Read a document and write it again, so that defaults are there and the order of members does
     not matter.
     """

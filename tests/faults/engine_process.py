@@ -42,7 +42,7 @@ PACE = float(os.environ.get("A2A_PACE", "0"))
 async def thorough(ctx: TaskContext) -> object:
     """Do one of everything: say, stream, remember, ask, stream more, ask again."""
     await ctx.status("begun")
-    price = await ctx.once("price", priced)
+    price = await ctx.once("price", find_price)
     async with ctx.artifact("stream") as stream:
         for number in range(CHUNKS // 2):
             await stream.text(str(number))
@@ -60,7 +60,7 @@ async def thorough(ctx: TaskContext) -> object:
     return {"price": price, "first": first.text, "second": second.text}
 
 
-async def priced() -> int:
+async def find_price() -> int:
     """Find out something that floats would bend."""
     return 2**53 + 1
 

@@ -24,7 +24,7 @@ from a2a_runtime.testing.store_contract.case import SCOPE, append_artifact, buil
 LEASE = 1.0
 
 
-def killed_at(point: str, number: int) -> StoreOptions:
+def build_deadly_options(point: str, number: int) -> StoreOptions:
     """Make options with which the process dies the moment that it comes to a point for the n-th
     time.
     """
@@ -73,7 +73,7 @@ if __name__ == "__main__":
         write(
             url,
             process,
-            killed_at(fail_point[0], int(fail_point[1]))
+            build_deadly_options(fail_point[0], int(fail_point[1]))
             if fail_point
             else StoreOptions(lease_seconds=LEASE),
         )

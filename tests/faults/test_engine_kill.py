@@ -44,7 +44,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return request.getfixturevalue("postgres_url")
 
 
-def started(url: str, *what: str, fault: str = "", pace: float = 0) -> subprocess.Popen[str]:
+def start_process(url: str, *what: str, fault: str = "", pace: float = 0) -> subprocess.Popen[str]:
     """Start a process that dies at a point."""
     environment = {
         **os.environ,
@@ -61,7 +61,7 @@ def started(url: str, *what: str, fault: str = "", pace: float = 0) -> subproces
     )
 
 
-def finished(process: subprocess.Popen[str], returncode: int = 0) -> list[str]:
+def finish_process(process: subprocess.Popen[str], returncode: int = 0) -> list[str]:
     """Wait for a process and read what it said; one that was killed may have left half a line."""
     said, errors = process.communicate(timeout=180)
     assert process.returncode == returncode, errors[-3000:]
@@ -70,7 +70,7 @@ def finished(process: subprocess.Popen[str], returncode: int = 0) -> list[str]:
     ]
 
 
-def seen(lines: Iterable[str]) -> dict[int, str]:
+def read_seen_events(lines: Iterable[str]) -> dict[int, str]:
     """Read which events a process has seen."""
     if lines:
         return {
@@ -109,7 +109,7 @@ def assert_right(url: str, *witnesses: Iterable[str]) -> None:
     assert [event.seq for event in events if b"TASK_STATE_COMPLETED" in event.body] == [len(events)]
     digests = {event.seq: hashlib.sha256(event.body).hexdigest() for event in events}
     for lines in witnesses:
-        assert seen(lines).items() <= digests.items()
+        assert read_seen_events(lines).items() <= digests.items()
     task = json.loads(stored.task.json)
     stream, result = task["artifacts"]
     assert [part["text"] for part in stream["parts"]] == [str(number) for number in range(CHUNKS)]
@@ -130,8 +130,8 @@ def test_a_killed_process_loses_nothing(url: str, fault: str) -> None:
     """The process dies at its n-th commit; the next one goes on: log without gaps, one end, nothing
     doubled, both answers in place.
     """
-    first = finished(started(url, fault=fault), -signal.SIGKILL)
-    second = finished(started(url))
+    first = finish_process(start_process(url, fault=fault), -signal.SIGKILL)
+    second = finish_process(start_process(url))
     assert second[-1].startswith("end ")
     assert_right(url, first, second)
 
@@ -139,10 +139,10 @@ def test_a_killed_process_loses_nothing(url: str, fault: str) -> None:
 def test_killed_again_and_again(url: str) -> None:
     """A task survives as many deaths as it takes, as long as each process gets a little further."""
     witnesses = [
-        finished(started(url, fault=f"after commit:{count}"), -signal.SIGKILL)
+        finish_process(start_process(url, fault=f"after commit:{count}"), -signal.SIGKILL)
         for count in (5, 9, 25)
     ]
-    witnesses.append(finished(started(url)))
+    witnesses.append(finish_process(start_process(url)))
     assert_right(url, *witnesses)
 
 
@@ -150,14 +150,14 @@ def test_the_tasks_of_a_living_process_are_left_to_it(postgres_url: str) -> None
     """Two processes on one database: one dies and the other finishes its task, while its own, which
     takes longer than a lease, is run once.
     """
-    bystander = started(postgres_url, "bystander")
+    bystander = start_process(postgres_url, "bystander")
     assert bystander.stdout is not None
     assert bystander.stdout.readline() == "open\n"
-    first = finished(started(postgres_url, fault="after commit:15"), -signal.SIGKILL)
-    second = finished(started(postgres_url))
-    assert json.loads(finished(bystander)[-1].removeprefix("end "))["artifacts"][0]["parts"] == [
-        {"text": "undisturbed"}
-    ]
+    first = finish_process(start_process(postgres_url, fault="after commit:15"), -signal.SIGKILL)
+    second = finish_process(start_process(postgres_url))
+    assert json.loads(finish_process(bystander)[-1].removeprefix("end "))["artifacts"][0][
+        "parts"
+    ] == [{"text": "undisturbed"}]
     assert truth(postgres_url, "t-2")[0].epoch == 1
     assert_right(postgres_url, first, second)
 
@@ -166,13 +166,13 @@ def test_a_process_that_was_frozen_finds_its_task_done(postgres_url: str) -> Non
     """A process sleeps through its lease in the middle of a stream; another one finishes the task;
     what the first writes on waking is refused.
     """
-    first = started(postgres_url, pace=0.2)
+    first = start_process(postgres_url, pace=0.2)
     assert first.stdout is not None
     before = [first.stdout.readline() for _ in range(6)]
     first.send_signal(signal.SIGSTOP)
-    second = finished(started(postgres_url))
+    second = finish_process(start_process(postgres_url))
     first.send_signal(signal.SIGCONT)
-    first_too = finished(first)
+    first_too = finish_process(first)
     assert first_too[-1] == second[-1]
     assert_right(postgres_url, [line.rstrip() for line in before], first_too, second)
 
@@ -180,13 +180,13 @@ def test_a_process_that_was_frozen_finds_its_task_done(postgres_url: str) -> Non
 def test_a_second_process_on_one_file_is_refused(tmp_path: Path) -> None:
     """SQLite has one runner process; another one is told so, clearly, and touches nothing."""
     url = str(tmp_path / "tasks.db")
-    bystander = started(url, "bystander")
+    bystander = start_process(url, "bystander")
     assert bystander.stdout is not None
     assert bystander.stdout.readline() == "open\n"
     bystander.send_signal(signal.SIGSTOP)  # it may not end before the other one has begun
-    process = started(url)
+    process = start_process(url)
     _, errors = process.communicate(timeout=180)
     bystander.send_signal(signal.SIGCONT)
     assert process.returncode == 1
     assert "StoreInUseError" in errors.splitlines()[-1]
-    assert finished(bystander)[-1].startswith("end ")
+    assert finish_process(bystander)[-1].startswith("end ")

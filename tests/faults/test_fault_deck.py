@@ -79,14 +79,14 @@ class Victims:
     def drop_notifications(self) -> None:
         """Cut the connections on which notifications arrive, again and again."""
 
-        async def cut() -> None:
+        async def cut_notifications() -> None:
             connection = await asyncpg.connect(self._server.url)
             for _ in range(20):
                 await connection.execute(_CUT_LISTENERS)
                 await asyncio.sleep(0.05)
             await connection.close()
 
-        asyncio.run(cut())
+        asyncio.run(cut_notifications())
 
     def fill_database(self) -> None:
         """Let no write to any table succeed for a lease, as on a full disk."""

@@ -173,7 +173,7 @@ def writer(*arguments: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-async def said(process: subprocess.Popen[str]) -> tuple[str, list[int]]:
+async def read_report(process: subprocess.Popen[str]) -> tuple[str, list[int]]:
     """Read what a process that has died was told: its task's wire id, and the numbers of its
     changes.
     """
@@ -182,7 +182,7 @@ async def said(process: subprocess.Popen[str]) -> tuple[str, list[int]]:
     return wire_id, [int(number) for number in numbers]
 
 
-async def under_way(
+async def await_changes(
     store: PostgresStore, process: subprocess.Popen[str]
 ) -> tuple[StoredTask, list[int]]:
     """Wait until a process has been told of some changes; its task as it is now, and their
@@ -195,7 +195,7 @@ async def under_way(
     return task, [int(number) for number in numbers]
 
 
-async def taken_over(store: PostgresStore, task: StoredTask) -> None:
+async def take_over(store: PostgresStore, task: StoredTask) -> None:
     """Claim the task of a dead process as soon as its lease has run out."""
     deadline = time.monotonic() + 10 * LEASE
     while task.key not in await store.find_orphans():
@@ -223,7 +223,7 @@ async def test_a_process_that_dies_in_a_write_leaves_all_of_it_or_nothing(
     async with opened(postgres_url) as store:
         await store.register("survivor")
         with writer(postgres_url, "victim", point, "12") as process:
-            wire_id, acknowledged = await said(process)
+            wire_id, acknowledged = await read_report(process)
         assert acknowledged == list(
             range(1, 10)
         )  # the first two writes made the task and let it work
@@ -235,7 +235,7 @@ async def test_a_process_that_dies_in_a_write_leaves_all_of_it_or_nothing(
         assert [event.seq for event in await store.read_events(task.key, 0)] == list(
             range(1, task.last_seq + 1)
         )
-        await taken_over(store, task)
+        await take_over(store, task)
         with pytest.raises(FencedError):
             await store.update_task(
                 SCOPE, task.key, TaskChange(chunks=[append_artifact("log", "zombie")], epoch=1)
@@ -263,10 +263,10 @@ async def test_only_the_tasks_of_the_dead_process_are_taken_over(postgres_url: s
             writer(postgres_url, "victim") as victim,
             writer(postgres_url, "neighbour") as neighbour,
         ):
-            dead, written = await under_way(store, victim)
-            living, _ = await under_way(store, neighbour)
+            dead, written = await await_changes(store, victim)
+            living, _ = await await_changes(store, neighbour)
             victim.kill()
-            await taken_over(store, dead)
+            await take_over(store, dead)
             for _ in range(10):
                 await store.renew_lease("survivor")
                 assert await store.find_orphans() == []

@@ -95,7 +95,7 @@ class Expected:
         assert len(calls) - len({call.headers[header] for call in calls}) <= duplicates
 
 
-async def prepared(url: str, receiver: WebhookReceiver) -> Expected:
+async def prepare_tasks(url: str, receiver: WebhookReceiver) -> Expected:
     """Run tasks without a push sender."""
     events = {}
     async with opened(url) as store:
@@ -156,7 +156,7 @@ async def test_a_killed_sender_loses_nothing(url: str) -> None:
     """
     murderer = KillingReceiver(url, every=10, count=1 if url.startswith("sqlite") else 2)
     async with WebhookReceiver(murderer) as receiver:
-        expected = await prepared(url, receiver)
+        expected = await prepare_tasks(url, receiver)
         replacing = asyncio.create_task(murderer.replace())
         try:
             await wait_for_all(receiver)
@@ -187,7 +187,7 @@ async def test_a_sender_may_die_at_every_point_of_a_write(tmp_path: Path, fault:
     """The next process continues, with the write or without it."""
     url = f"sqlite:///{tmp_path}/tasks.db"
     async with WebhookReceiver() as receiver:
-        expected = await prepared(url, receiver)
+        expected = await prepare_tasks(url, receiver)
         with sender_process(url, fault) as victim:
             assert await asyncio.to_thread(victim.wait, SECONDS) == -9
         with sender_process(url):

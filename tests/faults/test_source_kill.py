@@ -18,7 +18,7 @@ PROGRAM = Path(__file__).with_name("source_process.py")
 pytestmark = pytest.mark.slow
 
 
-def started(*words: str) -> subprocess.Popen[str]:
+def start_process(*words: str) -> subprocess.Popen[str]:
     """Start the process."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.Popen(
@@ -74,13 +74,15 @@ def test_side_effects_are_not_repeated(
     """
     store = str(tmp_path / "tasks.db")
     file = tmp_path / "file"
-    process = started(store, str(file), "start", *words)
+    process = start_process(store, str(file), "start", *words)
     assert process.stdout is not None
     said = {process.stdout.readline().strip() for _ in range(2)}
     process.send_signal(signal.SIGKILL)
     process.communicate(timeout=180)
     assert "written" in said
     task = next(line for line in said if line.startswith("task ")).removeprefix("task ")
-    output, errors = started(store, str(file), "follow", task, *words[1:]).communicate(timeout=180)
+    output, errors = start_process(store, str(file), "follow", task, *words[1:]).communicate(
+        timeout=180
+    )
     assert output.splitlines()[-1:] == [end], errors[-3000:]
     assert (file.read_text().count("line") if file.exists() else 0) == lines

@@ -202,7 +202,7 @@ def failing_policy(*_arguments: object) -> bool:
     raise LookupError("password=hunter2")
 
 
-def _secured(name: str) -> Agent:
+def _build_secured_agent(name: str) -> Agent:
     agent = build_test_agent(capabilities=Capabilities(extended_agent_card=True, streaming=True))
     agent.add(name, echo, require=[{"apiKey": ["pay"]}])
     return agent
@@ -225,7 +225,7 @@ async def guarded_app(settings: Settings) -> AsyncGenerator[Litestar, None]:
     single.add("echo", echo)
     limiter = FailedAttemptLimiter(RateLimit(2, 60), None, FakeClock())
     yield create_app(
-        Surface(_secured("pay"), gate=AuthGate(ApiKeyAuthenticator(keys), people)),
+        Surface(_build_secured_agent("pay"), gate=AuthGate(ApiKeyAuthenticator(keys), people)),
         Surface(build_test_agent(), "/presence", gate=PresenceGate()),
         Surface(single, "/mesh", dialects=EVERY_DIALECT, gate=PresenceGate()),
         Surface(

@@ -48,21 +48,21 @@ async def record_operations(recorder: Recorder, binding: DialectBinding) -> None
     """Record everything that is recorded in one dialect over one binding."""
     talk = build_conversation(recorder, binding)
     for part in (
-        _sending,
-        _streaming,
-        _canceling,
-        _listing,
-        _pushes,
-        _headers,
-        _extended_cards,
-        _errors,
-        _wrong_parameters,
-        _access,
+        _record_sends,
+        _record_streams,
+        _record_cancels,
+        _record_lists,
+        _record_pushes,
+        _record_headers,
+        _record_extended_cards,
+        _record_errors,
+        _record_wrong_parameters,
+        _record_access,
     ):
         await part(talk)
 
 
-async def _sending(talk: Conversation) -> None:
+async def _record_sends(talk: Conversation) -> None:
     """Blocking and at once, every kind of answer and of part, follow-ups, history."""
     done = await talk.send(
         "send: a task with a text", "hello", skill="echo", metadata={"mine": [1, 2.5, "ü", None]}
@@ -113,7 +113,7 @@ async def _sending(talk: Conversation) -> None:
     await talk.send("send: of a tenant", "x", skill="echo", tenant="acme")
 
 
-async def _streaming(talk: Conversation) -> None:
+async def _record_streams(talk: Conversation) -> None:
     """Streams from their beginning, and from somewhere within."""
     await talk.stream("stream: a text", "hello", skill="echo")
     await talk.stream("stream: chunks that are appended", "3", skill="count")
@@ -168,7 +168,7 @@ async def _streaming(talk: Conversation) -> None:
     )
 
 
-async def _canceling(talk: Conversation) -> None:
+async def _record_cancels(talk: Conversation) -> None:
     """Record cancels, of tasks that can and that cannot be canceled."""
     task = await talk.send("send: to be canceled", "x", skill="wait", configuration=AT_ONCE)
     await talk.ask(
@@ -182,7 +182,7 @@ async def _canceling(talk: Conversation) -> None:
     await talk.ask("cancel: an unknown task", CANCEL_TASK, CancelTaskRequest(id=UNKNOWN))
 
 
-async def _listing(talk: Conversation) -> None:
+async def _record_lists(talk: Conversation) -> None:
     """Filters and pages."""
     first = await talk.ask("list: the first page", LIST_TASKS, ListTasksRequest(page_size=2))
     more = ListTasksRequest(page_size=2, page_token=first.get("nextPageToken", ""))
@@ -207,10 +207,10 @@ async def _listing(talk: Conversation) -> None:
     await talk.ask("list: several wrong parameters", LIST_TASKS, wrong)
 
 
-async def _pushes(talk: Conversation) -> None:
+async def _record_pushes(talk: Conversation) -> None:
     """Push configurations of a task that does nothing meanwhile."""
-    wanted = await _create_pushes(talk)
-    await _read_pushes(talk, wanted.task_id or "")
+    wanted = await _record_new_pushes(talk)
+    await _record_read_pushes(talk, wanted.task_id or "")
     plain = talk.at("/plain")
     await plain.ask(
         "push: create where there are none", CREATE_TASK_PUSH_NOTIFICATION_CONFIG, wanted
@@ -222,7 +222,7 @@ async def _pushes(talk: Conversation) -> None:
     )
 
 
-async def _create_pushes(talk: Conversation) -> TaskPushNotificationConfig:
+async def _record_new_pushes(talk: Conversation) -> TaskPushNotificationConfig:
     """Create and replace configurations, good and refused ones; return the first one."""
     task = (await talk.send("send: with push configurations", "x", skill="ask"))["id"]
     wanted = TaskPushNotificationConfig(
@@ -261,7 +261,7 @@ async def _create_pushes(talk: Conversation) -> TaskPushNotificationConfig:
     return wanted
 
 
-async def _read_pushes(talk: Conversation, task: str) -> None:
+async def _record_read_pushes(talk: Conversation, task: str) -> None:
     """Read, list and delete the configurations of a task."""
     await talk.ask(
         "push: get",
@@ -290,7 +290,7 @@ async def _read_pushes(talk: Conversation, task: str) -> None:
         )
 
 
-async def _headers(talk: Conversation) -> None:
+async def _record_headers(talk: Conversation) -> None:
     """Idempotency keys, versions and extensions."""
     for name, text in (("first", "one"), ("same request again", "one"), ("another request", "two")):
         await talk.ask(
@@ -323,7 +323,7 @@ async def _headers(talk: Conversation) -> None:
     )
 
 
-async def _extended_cards(talk: Conversation) -> None:
+async def _record_extended_cards(talk: Conversation) -> None:
     """The extended card: there, not declared, declared and missing."""
     for name, path in (
         ("there", talk.asker.path),
@@ -335,7 +335,7 @@ async def _extended_cards(talk: Conversation) -> None:
         )
 
 
-async def _errors(talk: Conversation) -> None:
+async def _record_errors(talk: Conversation) -> None:
     """Errors of requests that are well formed."""
     await talk.ask("get: an unknown task", GET_TASK, GetTaskRequest(id=UNKNOWN))
     await talk.ask(
@@ -361,7 +361,7 @@ async def _errors(talk: Conversation) -> None:
     )
 
 
-async def _wrong_parameters(talk: Conversation) -> None:
+async def _record_wrong_parameters(talk: Conversation) -> None:
     """Parameters in which one or several values are wrong."""
 
     def spoil(said: Json) -> None:
@@ -401,7 +401,7 @@ async def _wrong_parameters(talk: Conversation) -> None:
     )
 
 
-async def _access(talk: Conversation) -> None:
+async def _record_access(talk: Conversation) -> None:
     """Record requests without credentials, and of a caller that does not own the task."""
     task = await talk.send("send: of ada", "x", skill="echo")
     other = Conversation(

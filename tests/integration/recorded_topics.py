@@ -364,7 +364,7 @@ async def record_webhooks(recorder: Recorder) -> None:
             "/message:send",
             {"message": message, "configuration": configuration},
         )
-        await _received(recorder, receiver, 5)
+        await _record_webhooks(recorder, receiver, 5)
         older = {
             "url": f"{receiver.url}/old",
             "id": "old",
@@ -385,10 +385,10 @@ async def record_webhooks(recorder: Recorder) -> None:
             "/",
             {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": call},
         )
-        await _received(recorder, receiver, 7)
+        await _record_webhooks(recorder, receiver, 7)
 
 
-async def _received(recorder: Recorder, receiver: WebhookReceiver, number: int) -> None:
+async def _record_webhooks(recorder: Recorder, receiver: WebhookReceiver, number: int) -> None:
     known = len([each for each in recorder.exchanges if each.name.startswith("webhook")])
     calls = await receiver.wait_for_requests(number)
     await recorder.settle()

@@ -59,7 +59,7 @@ def needs(*scopes: str) -> tuple[SecurityRequirement, ...]:
     return (SecurityRequirement(schemes={"bearer": StringList(list_=list(scopes))}),)
 
 
-def guarded() -> Surface:
+def build_guarded_surface() -> Surface:
     """Build an agent with a public skill, one that needs a scope, and a hidden one."""
     agent = Agent("guarded", capabilities=ABLE)
     agent.add("who", who, default=True)
@@ -79,7 +79,9 @@ def guarded() -> Surface:
 @pytest.fixture(scope="module")
 def client() -> Iterator[httpx.Client]:
     """A client of the guarded agent."""
-    with TestClient(create_app(guarded(), store="memory", settings=FAST_SETTINGS)) as client:
+    with TestClient(
+        create_app(build_guarded_surface(), store="memory", settings=FAST_SETTINGS)
+    ) as client:
         yield client
 
 

@@ -10,7 +10,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
-from conformance.security.guarded_apps import ISSUER, AuthenticatedClient, build_gate, guarded_agent
+from conformance.security.guarded_apps import (
+    ISSUER,
+    AuthenticatedClient,
+    build_gate,
+    build_guarded_agent,
+)
 from integration.dialect_client import (
     DIALECT_BINDINGS,
     DialectBinding,
@@ -45,7 +50,7 @@ def surface(**options: object) -> Iterator[TestClient[object]]:
     """Serve a surface with some limits."""
     with TestClient(
         create_app(
-            Surface(guarded_agent(), gate=build_gate(), **options),
+            Surface(build_guarded_agent(), gate=build_gate(), **options),
             store="memory",
             settings=FAST_SETTINGS,
         )
@@ -97,7 +102,7 @@ def test_failed_attempts_are_limited(
         )
     )
     mounted = Surface(
-        guarded_agent(),
+        build_guarded_agent(),
         gate=gate,
         dialects=frozenset((V1_0.name, V0_3.name, MESH.name)),
         only=frozenset(("echo",)),
@@ -255,7 +260,7 @@ def test_cross_origin_requests_need_an_allowed_origin(caplog: pytest.LogCaptureF
     ):
         caplog.clear()
         app = create_app(
-            Surface(guarded_agent(), gate=build_gate()),
+            Surface(build_guarded_agent(), gate=build_gate()),
             store="memory",
             settings=replace(FAST_SETTINGS, cors_origins=origins),
         )
@@ -278,7 +283,7 @@ def test_hsts_is_sent_if_configured() -> None:
     """On every response of the app, errors and cards included."""
     for seconds, said in ((0, None), (60, "max-age=60; includeSubDomains")):
         app = create_app(
-            Surface(guarded_agent(), gate=build_gate()),
+            Surface(build_guarded_agent(), gate=build_gate()),
             store="memory",
             settings=replace(FAST_SETTINGS, hsts_seconds=seconds),
         )

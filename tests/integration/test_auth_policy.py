@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from conformance.security.guarded_apps import ISSUER, AuthenticatedClient, guarded_agent
+from conformance.security.guarded_apps import ISSUER, AuthenticatedClient, build_guarded_agent
 from conformance.security.test_ownership import ATTACKS, HOOK
 from integration.dialect_client import (
     DIALECT_BINDINGS,
@@ -47,7 +47,7 @@ RPC = DialectBinding(V1_0.name, is_jsonrpc=True)
 READS = {"get", "subscribe", "read a webhook", "list webhooks"}
 
 
-async def may(caller: Caller, action: str, task: Task | None) -> bool:
+async def permit_by_role(caller: Caller, action: str, task: Task | None) -> bool:
     """Permit everything to the boss, reading to readers, and starting tasks to every caller."""
     await asyncio.sleep(0)
     if "boss" in caller.roles:
@@ -63,7 +63,9 @@ def client() -> Iterator[httpx.Client]:
     gate = AuthGate(JwtAuthenticator(ISSUER.keys(), ISSUER.validation(), ClaimNames(team="team")))
     with TestClient(
         create_app(
-            Surface(guarded_agent(), gate=gate, policy=may), store="memory", settings=FAST_SETTINGS
+            Surface(build_guarded_agent(), gate=gate, policy=permit_by_role),
+            store="memory",
+            settings=FAST_SETTINGS,
         )
     ) as client:
         yield client
@@ -117,7 +119,9 @@ def test_a_team_of_another_issuer_is_another_team(same_people: bool) -> None:  #
         JwtAuthenticator(each.keys(), each.validation(), ClaimNames(team="team"), scheme=each.name)
         for each in (ISSUER, partner)
     )
-    surface = Surface(guarded_agent(), gate=AuthGate(staff, theirs, shared_subjects=same_people))
+    surface = Surface(
+        build_guarded_agent(), gate=AuthGate(staff, theirs, shared_subjects=same_people)
+    )
     with TestClient(create_app(surface, store="memory", settings=FAST_SETTINGS)) as client:
         task = member(client, "ada").task("x")
         other = AuthenticatedClient(client, RPC, token=partner.issue_token("ada", team="blue"))
@@ -192,7 +196,7 @@ def test_a_total_counts_what_the_policy_permits(page_size: int) -> None:
         """Permit every second task."""
         return task is None or int((task.history or ())[0].parts[0].text or "") % 2 == 0
 
-    surface = Surface(guarded_agent(), gate=OpenGate(), policy=is_even)
+    surface = Surface(build_guarded_agent(), gate=OpenGate(), policy=is_even)
     with TestClient(create_app(surface, store="memory", settings=FAST_SETTINGS)) as client:
         ada = DialectClient(client, RPC)
         for number in range(11):
@@ -225,7 +229,7 @@ def test_the_newest_thousand_tasks_are_counted_under_a_policy() -> None:
             await create_task(store, build_new_task(), scope)
 
     store = MemoryStore()
-    surface = Surface(guarded_agent(), gate=OpenGate(), policy=count_call)
+    surface = Surface(build_guarded_agent(), gate=OpenGate(), policy=count_call)
     asyncio.run(fill(Caller().task_scope(surface.storage_key)))
     with TestClient(create_app(surface, store=store, settings=FAST_SETTINGS)) as client:
         anybody = DialectClient(client, RPC)
@@ -244,7 +248,7 @@ def private(caller: Caller, _action: str, task: Task | None) -> bool:
 def shared() -> Iterator[tuple[AuthenticatedClient, AuthenticatedClient]]:
     """Two of a team, of whom one has secrets."""
     gate = AuthGate(JwtAuthenticator(ISSUER.keys(), ISSUER.validation(), ClaimNames(team="team")))
-    surface = Surface(guarded_agent(), gate=gate, policy=private, deduplicate_messages=True)
+    surface = Surface(build_guarded_agent(), gate=gate, policy=private, deduplicate_messages=True)
     with TestClient(create_app(surface, store="memory", settings=FAST_SETTINGS)) as client:
         yield member(client, "ada"), member(client, "bob")
 
@@ -305,7 +309,7 @@ def test_a_repeated_message_needs_read_permission() -> None:
     """A repeated message returns its task only while the policy permits its sender to read it."""
     tokens = JwtAuthenticator(ISSUER.keys(), ISSUER.validation())
     surface = Surface(
-        guarded_agent(),
+        build_guarded_agent(),
         gate=AuthGate(tokens),
         policy=lambda caller, _, task: task is None or "boss" in caller.roles,
     )
@@ -326,7 +330,9 @@ def test_messages_of_deleted_tasks_need_permission() -> None:
     gate = AuthGate(JwtAuthenticator(ISSUER.keys(), ISSUER.validation(), ClaimNames(team="team")))
     with TestClient(
         create_app(
-            Surface(guarded_agent(), gate=gate, policy=private), store=store, settings=FAST_SETTINGS
+            Surface(build_guarded_agent(), gate=gate, policy=private),
+            store=store,
+            settings=FAST_SETTINGS,
         )
     ) as client:
         ada = member(client, "ada")
@@ -349,7 +355,7 @@ def test_a_policy_applies_in_mesh() -> None:
     """In mesh the sender names a task that does not exist yet."""
     mesh = frozenset((V1_0.name, MESH.name))
     surface = Surface(
-        guarded_agent(), dialects=mesh, only=frozenset(("echo",)), policy=lambda *_: False
+        build_guarded_agent(), dialects=mesh, only=frozenset(("echo",)), policy=lambda *_: False
     )
     with TestClient(create_app(surface, store="memory", settings=FAST_SETTINGS)) as client:
         refused = DialectClient(client, DialectBinding(MESH.name, is_jsonrpc=True)).call_raw(
@@ -367,7 +373,9 @@ def test_a_plain_function_is_a_policy_too() -> None:
         return False
 
     with TestClient(
-        create_app(Surface(guarded_agent(), policy=never), store="memory", settings=FAST_SETTINGS)
+        create_app(
+            Surface(build_guarded_agent(), policy=never), store="memory", settings=FAST_SETTINGS
+        )
     ) as client:
         talker = AuthenticatedClient(client, RPC)
         with pytest.raises(CallError) as refused:

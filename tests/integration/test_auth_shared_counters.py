@@ -8,7 +8,12 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
-from conformance.security.guarded_apps import ISSUER, AuthenticatedClient, build_gate, guarded_agent
+from conformance.security.guarded_apps import (
+    ISSUER,
+    AuthenticatedClient,
+    build_gate,
+    build_guarded_agent,
+)
 from integration.dialect_client import DialectBinding
 from litestar.testing import TestClient
 
@@ -69,7 +74,7 @@ def test_shared_limits_are_counted_in_the_store(tmp_path: Path) -> None:
     """An agent continues the count of the one before on the same file."""
     for expected in ([404, 404, 429], [429]):
         surface = Surface(
-            guarded_agent(),
+            build_guarded_agent(),
             gate=build_gate(),
             rate_limiter=RateLimiter({ANY_OPERATION: RateLimit(2, 3600)}, shared=True),
         )

@@ -15,7 +15,7 @@ from integration.dialect_client import (
     DialectClient,
     build_send_request,
 )
-from integration.test_auth import ABLE, ISSUER, guarded, person, who
+from integration.test_auth import ABLE, ISSUER, build_guarded_surface, person, who
 from litestar.testing import TestClient
 
 from a2a_contract.operations import (
@@ -59,7 +59,9 @@ ABOUT = (
 @pytest.fixture(scope="module")
 def client() -> Iterator[httpx.Client]:
     """A client of an agent with a public skill, one that needs a scope, and a hidden one."""
-    with TestClient(create_app(guarded(), store="memory", settings=FAST_SETTINGS)) as client:
+    with TestClient(
+        create_app(build_guarded_surface(), store="memory", settings=FAST_SETTINGS)
+    ) as client:
         yield client
 
 

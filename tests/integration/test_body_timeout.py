@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 
 import httpx
 import pytest
-from conformance.security.guarded_apps import guarded_agent
+from conformance.security.guarded_apps import build_guarded_agent
 from integration.outcome_agent import serve_on_socket
 
 from a2a_contract.errors import ERRORS, RateLimitedError, RequestTimeoutError, UnavailableError
@@ -27,7 +27,7 @@ def serve(limits: Limits, rates: RateLimiter | None = None) -> Iterator[httpx.Cl
     """Serve an agent with limits."""
     with serve_on_socket(
         create_app(
-            Surface(guarded_agent(), limits=limits, rate_limiter=rates),
+            Surface(build_guarded_agent(), limits=limits, rate_limiter=rates),
             store="memory",
             settings=FAST_SETTINGS,
         ),

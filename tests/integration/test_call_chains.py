@@ -181,7 +181,7 @@ def read_text(task: Task) -> str:
     )
 
 
-async def reached(event: threading.Event) -> bool:
+async def await_event(event: threading.Event) -> bool:
     """Wait for an event of another thread."""
     return await asyncio.to_thread(event.wait, WAIT_SECONDS)
 
@@ -222,9 +222,9 @@ async def test_a_cancel_reaches_the_last_agent(chain: Chain) -> None:
     async with chain.connect("a") as client:
         task = await client.send("b,c/wait", wait=False, options=SKILLS["relay"])
         assert isinstance(task, Task)
-        assert await reached(chain.waiting)
+        assert await await_event(chain.waiting)
         assert (await client.cancel(task)).status.state == State.CANCELED
-        assert await reached(chain.canceled)
+        assert await await_event(chain.canceled)
     async with chain.connect("c") as client:
         assert await find_end(client) == State.CANCELED
 
@@ -240,9 +240,9 @@ async def test_a_cancel_reaches_an_agent_that_is_read_as_a_stream(chain: Chain) 
                     isinstance(event, Task) and event.artifacts
                 ):
                     break
-        assert await reached(chain.waiting)
+        assert await await_event(chain.waiting)
         await client.cancel(task)
-        assert await reached(chain.canceled)
+        assert await await_event(chain.canceled)
     async with chain.connect("c") as client:
         assert await find_end(client) == State.CANCELED
 
@@ -281,21 +281,21 @@ async def test_a_cancel_before_the_first_event_reaches_the_agent() -> None:
                     pass
 
         reading = asyncio.create_task(read())
-        assert await reached(chain.waiting)
+        assert await await_event(chain.waiting)
         reading.cancel()
         await asyncio.sleep(0)
         held.release.set()
         with suppress(asyncio.CancelledError):
             await reading
         assert reading.cancelled()
-        assert await reached(chain.canceled)
+        assert await await_event(chain.canceled)
 
 
 async def test_a_deadline_reaches_the_last_agent(chain: Chain) -> None:
     """The first skill has a second: the last handler knows it, and is stopped with it."""
     task = await call(chain, "a,b,c/wait", "relay_quickly")
     assert task.status.state == State.FAILED
-    assert await reached(chain.canceled)
+    assert await await_event(chain.canceled)
     assert 0 < chain.deadlines[0] <= 1.0
     async with chain.connect("c") as client:
         assert await find_end(client) in {State.CANCELED, State.FAILED}
@@ -304,7 +304,7 @@ async def test_a_deadline_reaches_the_last_agent(chain: Chain) -> None:
 async def test_a_task_that_nobody_waits_for_goes_on(chain: Chain) -> None:
     """Its caller has ended; it has no deadline but its own, and is not canceled."""
     assert read_text(await call(chain, "a,c", "detach")) == "left"
-    assert await reached(chain.waiting)
+    assert await await_event(chain.waiting)
     assert not chain.canceled.is_set()
     assert chain.deadlines[0] > 60 or chain.deadlines == [0.0]
     async with chain.connect("c") as client:

@@ -9,7 +9,7 @@ from functools import partial
 
 import httpx
 import pytest
-from conformance.security.guarded_apps import ISSUER, AuthenticatedClient, guarded_agent
+from conformance.security.guarded_apps import ISSUER, AuthenticatedClient, build_guarded_agent
 from integration.dialect_client import (
     DIALECT_BINDINGS,
     CallError,
@@ -40,7 +40,9 @@ def client() -> Iterator[httpx.Client]:
     """A client of a guarded agent."""
     gate = AuthGate(JwtAuthenticator(ISSUER.keys(), ISSUER.validation()))
     with serve_on_socket(
-        create_app(Surface(guarded_agent(), gate=gate), store="memory", settings=FAST_SETTINGS),
+        create_app(
+            Surface(build_guarded_agent(), gate=gate), store="memory", settings=FAST_SETTINGS
+        ),
         grace_seconds=0.1,
     ) as client:
         yield client

@@ -37,7 +37,7 @@ def talker(request: pytest.FixtureRequest, client: httpx.Client) -> DialectClien
     return DialectClient(client, binding)
 
 
-def sent(talker: DialectClient, request: SendMessageRequest, key: str) -> httpx.Response:
+def send_with_key(talker: DialectClient, request: SendMessageRequest, key: str) -> httpx.Response:
     """Send a message under a key."""
     method, url, options = talker.build_request(SEND_MESSAGE, request, **{"Idempotency-Key": key})
     return talker.http.request(method, url, **options)
@@ -55,16 +55,16 @@ def test_a_key_stands_for_one_request(talker: DialectClient) -> None:
     and has no effect.
     """
     key = f"once-{talker.dialect_binding}"
-    first = sent(talker, build_send_request("one"), key)
-    assert task_of(sent(talker, build_send_request("one"), key)) == task_of(first)
-    conflict = sent(talker, build_send_request("two"), key)
+    first = send_with_key(talker, build_send_request("one"), key)
+    assert task_of(send_with_key(talker, build_send_request("one"), key)) == task_of(first)
+    conflict = send_with_key(talker, build_send_request("two"), key)
     error = conflict.json().get("error", conflict.json())
     assert "Idempotency-Key" in error["message"]
     assert conflict.status_code == (200 if talker.dialect_binding.is_jsonrpc else 409)
     assert error["code"] == (
         409 if (conflict.status_code, talker.dialect_binding.dialect) == (409, "v1_0") else CONFLICT
     )
-    assert task_of(sent(talker, build_send_request("one"), key)) == task_of(first)
+    assert task_of(send_with_key(talker, build_send_request("one"), key)) == task_of(first)
 
 
 def test_requests_at_once_under_a_key_are_one_task(talker: DialectClient) -> None:
@@ -72,7 +72,9 @@ def test_requests_at_once_under_a_key_are_one_task(talker: DialectClient) -> Non
     with ThreadPoolExecutor(8) as pool:
         tasks = pool.map(
             lambda _: task_of(
-                sent(talker, build_send_request("one"), f"at-once-{talker.dialect_binding}")
+                send_with_key(
+                    talker, build_send_request("one"), f"at-once-{talker.dialect_binding}"
+                )
             ),
             range(16),
         )

@@ -11,7 +11,12 @@ from pathlib import Path
 
 import httpx
 import pytest
-from conformance.security.guarded_apps import ISSUER, AuthenticatedClient, build_gate, guarded_agent
+from conformance.security.guarded_apps import (
+    ISSUER,
+    AuthenticatedClient,
+    build_gate,
+    build_guarded_agent,
+)
 from integration.dialect_client import DialectBinding
 from litestar.testing import TestClient
 
@@ -50,7 +55,9 @@ def client(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[httpx.Cli
     where = {"memory": "memory", "sqlite": f"sqlite:///{tmp_path}/tasks.db"}
     store = where.get(request.param) or request.getfixturevalue("postgres_url")
     with TestClient(
-        create_app(Surface(guarded_agent(), gate=build_gate()), store=store, settings=FAST_SETTINGS)
+        create_app(
+            Surface(build_guarded_agent(), gate=build_gate()), store=store, settings=FAST_SETTINGS
+        )
     ) as client:
         yield client
 
@@ -60,7 +67,7 @@ def ada(client: httpx.Client) -> AuthenticatedClient:
     return AuthenticatedClient(client, RPC, token=ISSUER.issue_token("ada", org="acme"))
 
 
-def changed(token: str, *place: str) -> str:
+def alter_token(token: str, *place: str) -> str:
     """Make another token of a list of one that was given out."""
     mark = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))[0]
     return base64.urlsafe_b64encode(f'["{mark}",{",".join(place)}]'.encode()).decode().rstrip("=")
@@ -89,14 +96,14 @@ def test_a_page_token_that_was_changed(client: httpx.Client) -> None:
         .json()["result"]["nextPageToken"]
     )
     for each in TEXTS.values():
-        for made_up in (changed(tasks, each, '"k"'), changed(tasks, "1", each)):
+        for made_up in (alter_token(tasks, each, '"k"'), alter_token(tasks, "1", each)):
             answer = ada(client).call_raw(LIST_TASKS, ListTasksRequest(page_token=made_up)).json()
             assert (answer["error"]["code"], "pageToken" in str(answer)) == (-32602, True)
         refused = (
             ada(client)
             .call_raw(
                 LIST_TASK_PUSH_NOTIFICATION_CONFIGS,
-                listing.model_copy(update={"page_token": changed(hooks, each)}),
+                listing.model_copy(update={"page_token": alter_token(hooks, each)}),
             )
             .json()
         )

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import httpx
 import pytest
-from conformance.security.guarded_apps import guarded_agent
+from conformance.security.guarded_apps import build_guarded_agent
 from integration.outcome_agent import serve_on_socket
 from litestar.testing import TestClient
 
@@ -99,7 +99,7 @@ def test_writes_from_pages_of_other_origins_are_refused(
             {digest_key("k"): Identity("ada")}, name="sid", location=KeyLocation.COOKIE
         )
     )
-    surface = Surface(guarded_agent(), gate=gate, public_url=OWN)
+    surface = Surface(build_guarded_agent(), gate=gate, public_url=OWN)
     with TestClient(
         create_app(
             surface,
@@ -121,10 +121,10 @@ def test_writes_from_pages_of_other_origins_are_refused(
 
 
 @pytest.fixture(scope="module")
-def served() -> Iterator[httpx.Client]:
+def socket_client() -> Iterator[httpx.Client]:
     """An agent on a socket, with a URL and a host in the settings."""
     app = create_app(
-        Surface(guarded_agent(), public_url=OWN),
+        Surface(build_guarded_agent(), public_url=OWN),
         store="memory",
         settings=replace(FAST_SETTINGS, allowed_hosts=("Inside.example",)),
     )
@@ -135,7 +135,7 @@ def served() -> Iterator[httpx.Client]:
 @pytest.mark.parametrize(("browser_headers", "host"), REBOUND.values(), ids=REBOUND.keys())
 @pytest.mark.parametrize(("path", "body"), WRITES.values(), ids=WRITES.keys())
 def test_a_name_that_is_made_to_lead_here_is_not_the_agents(
-    served: httpx.Client, path: str, body: bytes, browser_headers: dict[str, str], host: str
+    socket_client: httpx.Client, path: str, body: bytes, browser_headers: dict[str, str], host: str
 ) -> None:
     """The request of such a page names one host everywhere, and would be of the same origin; reads
     are refused too. Other clients name any host.
@@ -144,17 +144,19 @@ def test_a_name_that_is_made_to_lead_here_is_not_the_agents(
         "host": host,
         "a2a-version": "1.0" if path.startswith(("/message", "/tasks")) else "",
     }
-    response = served.post(path, content=body, headers=headers | browser_headers)
+    response = socket_client.post(path, content=body, headers=headers | browser_headers)
     assert (response.status_code, "A2A_ALLOWED_HOSTS" in response.text) == (403, True)
-    assert served.get("/tasks", headers=headers | browser_headers).status_code == 403
-    assert served.get("/tasks", headers=headers).status_code == 200
+    assert socket_client.get("/tasks", headers=headers | browser_headers).status_code == 403
+    assert socket_client.get("/tasks", headers=headers).status_code == 200
     assert (
-        served.get("/.well-known/agent-card.json", headers=headers | browser_headers).status_code
+        socket_client.get(
+            "/.well-known/agent-card.json", headers=headers | browser_headers
+        ).status_code
         == 200
     )
 
 
-def test_node_is_no_browser(served: httpx.Client) -> None:
+def test_node_is_no_browser(socket_client: httpx.Client) -> None:
     """Its requests have some headers of browsers."""
     headers = {
         "host": "any.example",
@@ -163,13 +165,15 @@ def test_node_is_no_browser(served: httpx.Client) -> None:
         "user-agent": "node",
         "a2a-version": "1.0",
     }
-    assert served.get("/tasks", headers=headers).status_code == 200
+    assert socket_client.get("/tasks", headers=headers).status_code == 200
 
 
-def test_a_request_names_one_host(served: httpx.Client) -> None:
+def test_a_request_names_one_host(socket_client: httpx.Client) -> None:
     """Two would be judged by one and answered with the other."""
     for path in (b"/tasks", b"/.well-known/agent-card.json"):
-        with socket.create_connection(("127.0.0.1", served.base_url.port or 0)) as connection:
+        with socket.create_connection(
+            ("127.0.0.1", socket_client.base_url.port or 0)
+        ) as connection:
             hosts = b"Host: agent.example\r\nHost: evil.example\r\nConnection: close\r\n"
             connection.sendall(b"GET %b HTTP/1.1\r\n%bA2A-Version: 1.0\r\n\r\n" % (path, hosts))
             response = connection.makefile("rb").read()
@@ -178,14 +182,14 @@ def test_a_request_names_one_host(served: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize("host", OWN_HOSTS)
-def test_pages_of_the_agent_are_served(served: httpx.Client, host: str) -> None:
+def test_pages_of_the_agent_are_served(socket_client: httpx.Client, host: str) -> None:
     """At the host of its URL, at those in the settings, and at names and addresses that no other
     page can have.
     """
     headers = {"host": host, "sec-fetch-site": "same-origin"}
-    assert served.get("/tasks", headers=headers).status_code == 200
+    assert socket_client.get("/tasks", headers=headers).status_code == 200
     assert (
-        served.post(
+        socket_client.post(
             "/", content=serialize_send(V1_0.name), headers={**headers, "origin": f"http://{host}"}
         ).status_code
         == 200
@@ -196,7 +200,9 @@ def test_a_wildcard_allows_every_origin() -> None:
     """The operator is warned in the log."""
     with TestClient(
         create_app(
-            guarded_agent(), store="memory", settings=replace(FAST_SETTINGS, cors_origins=("*",))
+            build_guarded_agent(),
+            store="memory",
+            settings=replace(FAST_SETTINGS, cors_origins=("*",)),
         )
     ) as client:
         assert client.post(

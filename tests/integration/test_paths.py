@@ -11,7 +11,7 @@ from litestar.testing import TestClient
 EVERY_DIALECT = ("v1_0", "v0_3", "mesh")
 
 
-def recorded_request(recorder: RecordingService) -> object:
+def read_only_id(recorder: RecordingService) -> object:
     """Return the id in the only request of a service."""
     ((_, request),) = recorder.calls
     return request.to_dict()["id"]
@@ -38,7 +38,7 @@ def test_an_id_may_have_any_character_but_a_slash(path: str, task: str) -> None:
     service = RecordingService(ANSWERS)
     with TestClient(app_of(service, *EVERY_DIALECT)) as client:
         assert client.get(path).status_code == 200
-    assert recorded_request(service) == task
+    assert read_only_id(service) == task
 
 
 VERBS: dict[str, tuple[str, str, str, str]] = {
@@ -59,7 +59,7 @@ def test_a_verb_follows_the_last_colon(method: str, path: str, operation: str, t
     service = RecordingService(ANSWERS)
     with TestClient(app_of(service, *EVERY_DIALECT)) as client:
         assert client.request(method, path).status_code == 200
-    assert (service.calls[0][0], recorded_request(service)) == (operation, task)
+    assert (service.calls[0][0], read_only_id(service)) == (operation, task)
 
 
 REFUSED: dict[str, tuple[str, str, int]] = {
@@ -136,7 +136,7 @@ def test_each_mount_has_its_own_endpoints() -> None:
     with TestClient(app) as client:
         assert client.get("/agents/second/tasks/two").status_code == 200
         assert client.get("/tasks/one").status_code == 200
-    assert (recorded_request(first), recorded_request(second)) == ("one", "two")
+    assert (read_only_id(first), read_only_id(second)) == ("one", "two")
 
 
 def test_a_shared_method_is_parsed_by_the_first_dialect() -> None:

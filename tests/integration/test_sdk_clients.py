@@ -183,7 +183,7 @@ STEPS = [
 ]
 
 
-def expected(way: Way, step: str) -> object:
+def build_expectation(way: Way, step: str) -> object:
     """Say what is to come of a step, in the client's own names for errors, and without what its SDK
     does not tell.
     """
@@ -247,7 +247,7 @@ def outcomes(
 def test_results_of_official_sdk_clients(url: str, way: Way, step: str) -> None:
     """Every step of a client has the result that every other client gets."""
     came = outcomes(url, way.distribution, way.script, way.arguments)[step]
-    wanted = expected(way, step)
+    wanted = build_expectation(way, step)
     if isinstance(came, dict) and isinstance(wanted, dict) and "error" not in came:
         assert came.pop("final", True) is True
         wanted = {key: value for key, value in wanted.items() if key != "listed" or key in came}

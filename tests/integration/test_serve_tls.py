@@ -45,7 +45,7 @@ class Served:
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def tls_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The agent, served over TLS."""
     folder = tmp_path_factory.mktemp("served")
     authority = Authority.at(folder)
@@ -68,25 +68,25 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.mark.requirement("0.3", "4.1")
 @pytest.mark.requirement("1.0", "7.1")
-def test_a_certificate_names_the_caller(served: Served) -> None:
+def test_a_certificate_names_the_caller(tls_server: Served) -> None:
     """A listed one is admitted, another one of the same authority is not, and none is challenged;
     headers of a proxy mean nothing here.
     """
-    assert served.get_status(served.authority.client("box")).status_code == httpx.codes.OK
-    unknown = served.get_status(served.authority.client("crate"))
+    assert tls_server.get_status(tls_server.authority.client("box")).status_code == httpx.codes.OK
+    unknown = tls_server.get_status(tls_server.authority.client("crate"))
     assert (unknown.status_code, "unknown" in unknown.text) == (401, True)
     forged = {"X-SSL-Client-Verify": "SUCCESS", "X-SSL-Client-S-DN": "CN=box"}
-    missing = served.get_status(served.authority.client(), **forged)
+    missing = tls_server.get_status(tls_server.authority.client(), **forged)
     assert (missing.status_code, missing.headers["www-authenticate"]) == (401, "Mutual")
 
 
 def test_a_certificate_of_another_authority_is_no_connection(
-    served: Served, tmp_path: Path
+    tls_server: Served, tmp_path: Path
 ) -> None:
     """The handshake fails."""
-    context = served.authority.client()
+    context = tls_server.authority.client()
     other = Authority.at(tmp_path)
     other.client("box")
     context.load_cert_chain(tmp_path / "box.pem")
     with pytest.raises(httpx.TransportError):
-        served.get_status(context)
+        tls_server.get_status(context)

@@ -83,7 +83,7 @@ async def act(ctx: TaskContext) -> str:
     return await recall(ctx)
 
 
-def guarded_agent() -> Agent:
+def build_guarded_agent() -> Agent:
     """Make an agent with a skill for every way in which a task can go, and one that remembers."""
     agent = build_test_agent()
     agent.add("act", act)
@@ -112,10 +112,10 @@ class RouteExplorer(InitPlugin):
         return app_config
 
 
-def _hosted() -> Litestar:
+def _build_host() -> Litestar:
     surfaces = (
-        Surface(guarded_agent(), "/agents/a", gate=build_gate()),
-        Surface(guarded_agent(), "/agents/b", gate=PresenceGate()),
+        Surface(build_guarded_agent(), "/agents/a", gate=build_gate()),
+        Surface(build_guarded_agent(), "/agents/b", gate=PresenceGate()),
     )
     return Litestar(
         [health],
@@ -126,7 +126,7 @@ def _hosted() -> Litestar:
 
 def _beside_the_host() -> Litestar:
     plugin = A2APlugin(
-        Surface(guarded_agent(), gate=build_gate()), store="memory", settings=FAST_SETTINGS
+        Surface(build_guarded_agent(), gate=build_gate()), store="memory", settings=FAST_SETTINGS
     )
     return Litestar([health], plugins=[plugin, RouteExplorer()], logging_config=None)
 
@@ -135,7 +135,9 @@ def _with_keys() -> Litestar:
     with NamedTemporaryFile("w", suffix=".pem") as file:
         file.write(SigningKey.generate().to_pem())
         file.flush()
-        surface = Surface(guarded_agent(), gate=build_gate(), public_url="https://guarded.example")
+        surface = Surface(
+            build_guarded_agent(), gate=build_gate(), public_url="https://guarded.example"
+        )
         return create_app(
             surface, store="memory", settings=replace(FAST_SETTINGS, signing_keys=(file.name,))
         )
@@ -143,29 +145,32 @@ def _with_keys() -> Litestar:
 
 APPS: Mapping[str, Callable[[], Litestar]] = {
     "root": lambda: create_app(
-        Surface(guarded_agent(), gate=build_gate()), store="memory", settings=FAST_SETTINGS
+        Surface(build_guarded_agent(), gate=build_gate()), store="memory", settings=FAST_SETTINGS
     ),
     "1.0 only": lambda: create_app(
-        Surface(guarded_agent(), "/x", dialects=frozenset((V1_0.name,)), gate=build_gate()),
+        Surface(build_guarded_agent(), "/x", dialects=frozenset((V1_0.name,)), gate=build_gate()),
         store="memory",
         settings=FAST_SETTINGS,
     ),
     "0.3 only": lambda: create_app(
-        Surface(guarded_agent(), "/x", dialects=frozenset((V0_3.name,)), gate=build_gate()),
+        Surface(build_guarded_agent(), "/x", dialects=frozenset((V0_3.name,)), gate=build_gate()),
         store="memory",
         settings=FAST_SETTINGS,
     ),
     "presence": lambda: create_app(
-        Surface(guarded_agent(), gate=PresenceGate()), store="memory", settings=FAST_SETTINGS
+        Surface(build_guarded_agent(), gate=PresenceGate()), store="memory", settings=FAST_SETTINGS
     ),
     "surfaces within surfaces": lambda: create_app(
-        *(Surface(guarded_agent(), path, gate=build_gate()) for path in ("", "/v1x", "/a", "/a/b")),
+        *(
+            Surface(build_guarded_agent(), path, gate=build_gate())
+            for path in ("", "/v1x", "/a", "/a/b")
+        ),
         store="memory",
         settings=FAST_SETTINGS,
     ),
     "mesh": lambda: create_app(
         Surface(
-            guarded_agent(),
+            build_guarded_agent(),
             "/agents/m",
             dialects=frozenset((V1_0.name, V0_3.name, MESH.name)),
             only=frozenset(("shout",)),
@@ -176,13 +181,13 @@ APPS: Mapping[str, Callable[[], Litestar]] = {
     ),
     "with keys of its own": _with_keys,
     "for browsers": lambda: create_app(
-        Surface(guarded_agent(), gate=build_gate()),
+        Surface(build_guarded_agent(), gate=build_gate()),
         store="memory",
         settings=replace(FAST_SETTINGS, cors_origins=("https://app.example",), hsts_seconds=60),
     ),
     "with several proofs, rates, room and a policy": lambda: create_app(
         Surface(
-            guarded_agent(),
+            build_guarded_agent(),
             "/x",
             gate=build_combined_gate(),
             rate_limiter=RateLimiter({ANY_OPERATION: RateLimit(10**6, 60)}),
@@ -193,7 +198,7 @@ APPS: Mapping[str, Callable[[], Litestar]] = {
         settings=FAST_SETTINGS,
     ),
     "beside a host": _beside_the_host,
-    "hosted": _hosted,
+    "hosted": _build_host,
 }
 """Every kind of app that can be built, with guarded surfaces only."""
 

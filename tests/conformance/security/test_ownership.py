@@ -11,7 +11,12 @@ from dataclasses import dataclass, replace
 
 import httpx
 import pytest
-from conformance.security.guarded_apps import ISSUER, AuthenticatedClient, build_gate, guarded_agent
+from conformance.security.guarded_apps import (
+    ISSUER,
+    AuthenticatedClient,
+    build_gate,
+    build_guarded_agent,
+)
 from integration.dialect_client import (
     DIALECT_BINDINGS,
     CallError,
@@ -79,7 +84,7 @@ def app(
     """Serve a guarded agent; below /kind, requests without a body mean the documented form of 0.3,
     below /mesh one skill is for all dialects.
     """
-    surface = Surface(guarded_agent(), gate=build_gate(), policy=policy)
+    surface = Surface(build_guarded_agent(), gate=build_gate(), policy=policy)
     documented = replace(surface, path="/kind", default_v0_3_form=V0_3.name)
     mesh = replace(
         surface,
@@ -147,7 +152,7 @@ class VictimTask:
             )
         return cls(ada, tasks)
 
-    def seen(self) -> list[object]:
+    def read_everything(self) -> list[object]:
         """See everything, as Ada does; only when a status was written may change while a task
         runs.
         """
@@ -226,14 +231,14 @@ def test_a_foreign_task_is_one_that_does_not_exist(
     path = surface_path(binding)
     intruder = AuthenticatedClient(client, binding, path, token)
     victim = VictimTask.at(client, path)
-    before = victim.seen()
+    before = victim.read_everything()
     for name, (operation, request) in ATTACKS.items():
         if not binding.has(operation):
             continue
         begins = binding is MESH_BINDING and operation in SENDS
         if begins:  # a name that was not tried before
             victim = VictimTask.at(client, path)
-            before = victim.seen()
+            before = victim.read_everything()
         for task in victim.tasks:
             nobodys = f"nobodys-{task.id}"
             nowhere = attempt(intruder, operation, request(nobodys), nobodys)
@@ -241,8 +246,8 @@ def test_a_foreign_task_is_one_that_does_not_exist(
             assert begins or nowhere[0] != 200 or "error" in nowhere[1], name
             assert not begins or "['mine'] {} []" in nowhere[1]
         if begins:
-            assert victim.seen() == before, name
-    assert victim.seen() == before
+            assert victim.read_everything() == before, name
+    assert victim.read_everything() == before
 
 
 @EVERY_INTRUDER
@@ -256,7 +261,7 @@ def test_a_foreign_conversation_is_an_empty_one(
     victim = VictimTask.at(client, surface_path(binding))
     intruder = AuthenticatedClient(client, binding, surface_path(binding), token)
     first = victim.tasks[0]
-    before = victim.seen()
+    before = victim.read_everything()
     task_id = f"mine-{first.id}" if binding is MESH_BINDING else None
     task = intruder.task(
         "mine",
@@ -271,7 +276,7 @@ def test_a_foreign_conversation_is_an_empty_one(
         mine = intruder.list(context_id=first.context_id)
         assert ([each.id for each in mine.tasks], mine.total_size) == ([task.id], 1)
         assert first.id not in {each.id for each in intruder.list(page_size=100).tasks}
-    assert victim.seen() == before
+    assert victim.read_everything() == before
 
 
 @EVERY_INTRUDER
@@ -313,7 +318,7 @@ def test_the_tenant_comes_from_the_token(client: httpx.Client, operation: str) -
     """Another tenant in the request or in the path is denied."""
     victim = VictimTask.at(client, "")
     response, request = ATTACKS[operation]
-    before = victim.seen()
+    before = victim.read_everything()
     for is_jsonrpc in (True, False):
         same_name = AuthenticatedClient(
             client,
@@ -326,4 +331,4 @@ def test_the_tenant_comes_from_the_token(client: httpx.Client, operation: str) -
             answer = same_name.call_raw(response, with_tenant)
             assert answer.status_code == 403
             assert task.id not in answer.text
-    assert victim.seen() == before
+    assert victim.read_everything() == before

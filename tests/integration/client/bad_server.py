@@ -11,7 +11,7 @@ from a2a_runtime.client import JSONRPC, A2AClient, ClientOptions, Pin, ResponseL
 NEW = Pin("v1_0", JSONRPC)
 
 
-def enveloped(result: bytes) -> bytes:
+def wrap_result(result: bytes) -> bytes:
     """Put a result into an envelope."""
     return b'{"jsonrpc":"2.0","id":"1","result":%b}' % result
 
@@ -34,7 +34,7 @@ def answer(
 
 def frames(*results: bytes) -> bytes:
     """Write frames in envelopes."""
-    return b"".join(b"data: %b\n\n" % enveloped(each) for each in results)
+    return b"".join(b"data: %b\n\n" % wrap_result(each) for each in results)
 
 
 def stream(*results: bytes, more: bytes = b"") -> bytes:
@@ -70,7 +70,7 @@ class BadServer:
         limits: ResponseLimits | None = None,
     ) -> AsyncGenerator[A2AClient, None]:
         """Serve, and give a client that knows how to talk to it."""
-        server = await asyncio.start_server(self._accepted, "127.0.0.1", 0)
+        server = await asyncio.start_server(self._start_serving, "127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
         retries = RetryPolicy(attempts, 0.01, idempotent=self._keyed, stream_seconds=resumes)
         options = ClientOptions(
@@ -89,16 +89,20 @@ class BadServer:
                 each.cancel()
             await asyncio.gather(*self._serving, return_exceptions=True)
 
-    def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._serving.add(asyncio.create_task(self._served(reader, writer)))
+    def _start_serving(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._serving.add(asyncio.create_task(self._serve_connection(reader, writer)))
 
-    async def _served(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve_connection(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         try:
-            await self._connected(reader, writer)
+            await self._answer_connection(reader, writer)
         finally:
             writer.close()
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _answer_connection(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         with suppress(ConnectionError, asyncio.IncompleteReadError):
             head = await reader.readuntil(b"\r\n\r\n")
             length = next(
@@ -126,7 +130,7 @@ class BadServer:
 
 
 @asynccontextmanager
-async def served(
+async def serve_connections(
     handle: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
 ) -> AsyncGenerator[str, None]:
     """Serve each connection by a function, and yield the URL; all connections are closed at the

@@ -21,14 +21,16 @@ class CuttingProxy:
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[CuttingProxy, None]:
         """Listen on a free port."""
-        server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
+        server = await asyncio.start_server(self._relay_connection, "127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         try:
             yield self
         finally:
             server.close()
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _relay_connection(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         self.open += 1
         up_reader, up_writer = await asyncio.open_connection("127.0.0.1", self._port)
         asking = asyncio.create_task(self._ask(reader, up_writer))

@@ -130,7 +130,7 @@ async def who(ctx: TaskContext) -> str:
 
 
 @contextmanager
-def guarded(
+def serve_guarded_agent(
     *authenticators: Authenticator,
     require: list[dict[str, list[str]]] | None = None,
     signer: CardSigner | None = None,
@@ -212,7 +212,7 @@ async def test_credentials_are_sent_as_the_card_requires(way: Way) -> None:
     """In every dialect; wrong credentials are refused, and those for another scheme are not
     sent.
     """
-    with guarded(way.authenticator()) as url:
+    with serve_guarded_agent(way.authenticator()) as url:
         for pin in PINS:
             assert (
                 await subject(url, {"it": way.right, "other": "t0ken"}, ClientOptions(pin=pin))
@@ -231,7 +231,7 @@ async def test_tokens_come_from_where_we_say(provider: Provider) -> None:
 
     One token is for many requests.
     """
-    with guarded(provider.authenticator(), require=[{"bearer": ["tasks"]}]) as url:
+    with serve_guarded_agent(provider.authenticator(), require=[{"bearer": ["tasks"]}]) as url:
         assert (
             await subject(url, {"bearer": provider.token()})
             == await subject(url, provider.token())
@@ -254,7 +254,7 @@ async def test_a_provider_that_gives_no_token_is_an_error_of_ours(provider: Prov
     """A wrong secret, an unexpected document, and a redirect to plain HTTP; the error never
     contains the secret.
     """
-    with guarded(provider.authenticator()) as url:
+    with serve_guarded_agent(provider.authenticator()) as url:
         for proof, said in (
             (ClientCredentials(f"{provider.url}/token", "me", "wr0ng"), "invalid_client"),
             (
@@ -279,13 +279,15 @@ async def test_a_certificate_belongs_to_the_connection(tmp_path: Path) -> None:
     eve = authority.client("eve")
     nobody = authority.client()
     for require, more in (([{"mtls": []}], {}), (both, {"apiKey": "k-1"})):
-        with guarded(certificates, ApiKeyAuthenticator(KEYS), require=require) as inside:
+        with serve_guarded_agent(
+            certificates, ApiKeyAuthenticator(KEYS), require=require
+        ) as inside:
             async with tls_proxy(httpx.URL(inside).port or 0, authority) as url:
                 assert await subject(url, {"mtls": ada, **more}) == "ada"
                 for context in (eve, nobody):
                     with pytest.raises(UnauthenticatedError):
                         await subject(url, {"mtls": context, **more})
-    with guarded(certificates, ApiKeyAuthenticator(KEYS), require=both) as inside:
+    with serve_guarded_agent(certificates, ApiKeyAuthenticator(KEYS), require=both) as inside:
         async with tls_proxy(httpx.URL(inside).port or 0, authority) as url:
             with pytest.raises(UnauthenticatedError):
                 await subject(url, {"mtls": ada, "apiKey": "k-2"})
@@ -305,7 +307,7 @@ async def test_the_card_for_known_callers_is_checked_like_the_public_one(pin: Pi
     ours = SigningKey.generate()
     theirs = SigningKey.generate()
     trust, mistrust = (TrustStore(keys_from_jwks([key.to_jwk()])) for key in (ours, theirs))
-    with guarded(ApiKeyAuthenticator(KEYS), signer=CardSigner([ours])) as url:
+    with serve_guarded_agent(ApiKeyAuthenticator(KEYS), signer=CardSigner([ours])) as url:
 
         async def names(check: VerifiesCards | None) -> list[str]:
             async with A2AClient(
@@ -323,7 +325,7 @@ async def test_cards_are_checked_where_keys_are_given() -> None:
     """A pinned key is enough; the wrong one is an error, and without keys nothing is checked."""
     ours = SigningKey.generate()
     theirs = SigningKey.generate()
-    with guarded(ApiKeyAuthenticator(KEYS), signer=CardSigner([ours])) as url:
+    with serve_guarded_agent(ApiKeyAuthenticator(KEYS), signer=CardSigner([ours])) as url:
 
         async def name(*keys: SigningKey) -> str:
             public = (PyJWK(key.to_jwk(), key.algorithm).key for key in keys)

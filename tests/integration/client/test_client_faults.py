@@ -5,7 +5,14 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from integration.client.bad_server import BadServer, answer, enveloped, frames, served, stream
+from integration.client.bad_server import (
+    BadServer,
+    answer,
+    frames,
+    serve_connections,
+    stream,
+    wrap_result,
+)
 from pydantic_core import from_json, to_json
 
 from a2a_contract.errors import (
@@ -58,19 +65,19 @@ DONE = b'{"statusUpdate":{"taskId":"t","contextId":"c","status":{"state":"TASK_S
 
 ANSWERS: dict[str, tuple[bytes, Pin, type[Exception], str]] = {
     "a web page": (answer(b"<html>", media_type="text/html"), NEW, InvalidResponseError, "<html>"),
-    "half of an answer": (answer(enveloped(TASK)[:40]), NEW, InvalidResponseError, "GetTask"),
+    "half of an answer": (answer(wrap_result(TASK)[:40]), NEW, InvalidResponseError, "GetTask"),
     "nothing": (answer(b""), NEW, InvalidResponseError, "GetTask"),
-    "something else": (answer(enveloped(b'{"id":5}')), NEW, InvalidResponseError, "GetTask"),
+    "something else": (answer(wrap_result(b'{"id":5}')), NEW, InvalidResponseError, "GetTask"),
     "no result": (answer(b'{"jsonrpc":"2.0","id":"1"}'), NEW, InvalidResponseError, "result"),
     "less than promised": (
-        answer(enveloped(TASK), length=10_000),
+        answer(wrap_result(TASK), length=10_000),
         NEW,
         ConnectionLostError,
         "lost",
     ),
     "no HTTP": (b"SSH-2.0-OpenSSH\r\n", NEW, ConnectionLostError, "lost"),
     "nothing at all": (b"", NEW, ConnectionLostError, "lost"),
-    "too much": (answer(enveloped(TASK) + b" " * 5000), NEW, ResponseTooLargeError, "2000 bytes"),
+    "too much": (answer(wrap_result(TASK) + b" " * 5000), NEW, ResponseTooLargeError, "2000 bytes"),
     "an error page": (
         answer(b"oops", "500 Internal Server Error", "text/plain"),
         NEW,
@@ -118,21 +125,21 @@ async def test_bad_answers(said: bytes, pin: Pin, kind: type[Exception], text: s
 
 
 LENIENT: dict[str, tuple[bytes, Pin]] = {
-    "proto3 leaves out what is empty": (enveloped(b'{"id":"t","status":{}}'), NEW),
+    "proto3 leaves out what is empty": (wrap_result(b'{"id":"t","status":{}}'), NEW),
     "snake_case": (
-        enveloped(b'{"id":"t","context_id":"c","status":{"state":"TASK_STATE_WORKING"}}'),
+        wrap_result(b'{"id":"t","context_id":"c","status":{"state":"TASK_STATE_WORKING"}}'),
         NEW,
     ),
-    "numbers for words": (enveloped(b'{"id":"t","contextId":"c","status":{"state":2}}'), NEW),
+    "numbers for words": (wrap_result(b'{"id":"t","contextId":"c","status":{"state":2}}'), NEW),
     "unknown members and words": (
-        enveloped(b'{"id":"t","new":[1],"status":{"state":"TASK_STATE_DREAMING"}}'),
+        wrap_result(b'{"id":"t","new":[1],"status":{"state":"TASK_STATE_DREAMING"}}'),
         NEW,
     ),
     "a null error": (b'{"jsonrpc":"2.0","id":"1","error":null,"result":%b}' % TASK, NEW),
     "another id": (b'{"jsonrpc":"2.0","id":99,"result":%b}' % TASK, NEW),
     "no envelope members": (b'{"result":%b}' % TASK, NEW),
     "0.3 without its kinds": (
-        enveloped(
+        wrap_result(
             b'{"id":"t","contextId":"c","status":{"state":"working","message":{"messageId":"m","role":"agent","parts":[{"text":"a"}]}},'
             b'"artifacts":[{"artifactId":"a","parts":[{"data":{}},{"file":{"uri":"https://a.example"}}]}]}'
         ),
@@ -156,7 +163,7 @@ async def test_missing_optional_members_are_accepted(body: bytes, pin: Pin) -> N
 
 @pytest.mark.parametrize(
     "body",
-    [b'{"jsonrpc":"2.0","id":"1"}', enveloped(b"null"), enveloped(b"{}")],
+    [b'{"jsonrpc":"2.0","id":"1"}', wrap_result(b"null"), wrap_result(b"{}")],
     ids=["missing", "null", "object"],
 )
 async def test_an_answer_of_nothing(body: bytes) -> None:
@@ -167,7 +174,7 @@ async def test_an_answer_of_nothing(body: bytes) -> None:
 
 async def test_reading_is_tried_again() -> None:
     """Over a connection that drops, and past an agent that is busy."""
-    server = BadServer(b"", answer(b"", "503 Busy"), answer(enveloped(TASK)))
+    server = BadServer(b"", answer(b"", "503 Busy"), answer(wrap_result(TASK)))
     async with server.client() as client:
         assert (await client.get("t")).id == "t"
     assert len(server.requests) == 3
@@ -175,7 +182,7 @@ async def test_reading_is_tried_again() -> None:
 
 async def test_a_message_is_tried_again_under_its_key() -> None:
     """The same key and the same message, so that an agent that has it already knows."""
-    server = BadServer(b"", answer(enveloped(WORKING)), keyed=True)
+    server = BadServer(b"", answer(wrap_result(WORKING)), keyed=True)
     async with server.client() as client:
         await client.send("hello", wait=False)
     assert server.headers(0)[b"idempotency-key"] == server.headers(1)[b"idempotency-key"]
@@ -198,7 +205,7 @@ async def test_a_message_is_sent_once_to_an_agent_that_may_know_nothing_of_keys(
         with pytest.raises((ConnectionLostError, UnavailableError)):
             await client.send("pay")
         with pytest.raises((ConnectionLostError, UnavailableError)):
-            await collected(client)
+            await collect_events(client)
     assert len(server.requests) == 2
 
 
@@ -232,14 +239,14 @@ async def test_nobody_there() -> None:
 
 async def test_a_closed_client() -> None:
     """It asks nothing any more."""
-    server = BadServer(answer(enveloped(TASK)))
+    server = BadServer(answer(wrap_result(TASK)))
     async with server.client() as client:
         await client.aclose()
         with pytest.raises(ClosedError):
             await client.get("t")
 
 
-async def collected(client: A2AClient) -> list[str]:
+async def collect_events(client: A2AClient) -> list[str]:
     """Stream, and write down shortly what came."""
     names = []
     async for event in client.stream("hello"):
@@ -265,12 +272,12 @@ STREAMS: dict[str, tuple[tuple[bytes, ...], list[str]]] = {
         (stream(more=b": ping\r\n\r\n" + frames(WORKING, DONE).replace(b"\n", b"\r\n")),),
         ["WORKING", "COMPLETED"],
     ),
-    "one answer that is no stream": ((answer(enveloped(DONE)),), ["COMPLETED"]),
+    "one answer that is no stream": ((answer(wrap_result(DONE)),), ["COMPLETED"]),
     "over when it is asked for again": (
         (
             stream(WORKING),
             answer(b'{"error":{"code":-32004,"message":"over"}}'),
-            answer(enveloped(TASK.replace(b"WORKING", b"COMPLETED"))),
+            answer(wrap_result(TASK.replace(b"WORKING", b"COMPLETED"))),
         ),
         ["WORKING", "COMPLETED"],
     ),
@@ -281,7 +288,7 @@ STREAMS: dict[str, tuple[tuple[bytes, ...], list[str]]] = {
 async def test_streams_come_to_their_end(said: tuple[bytes, ...], events: list[str]) -> None:
     """Whatever happens on the way."""
     async with BadServer(*said, keyed=True).client() as client:
-        assert await collected(client) == events
+        assert await collect_events(client) == events
 
 
 BROKEN: dict[str, tuple[bytes, type[Exception], str]] = {
@@ -328,14 +335,14 @@ async def test_streams_that_break_say_so(said: bytes, kind: type[Exception], tex
         resumes=0.1, limits=ResponseLimits(event_bytes=2000)
     ) as client:
         with pytest.raises(kind, match=text):
-            await collected(client)
+            await collect_events(client)
 
 
 async def test_a_cursor_may_be_any_text() -> None:
     """It goes back to the agent as it came."""
     server = BadServer(stream(more="id: é7\n".encode() + frames(WORKING)), stream(DONE))
     async with server.client() as client:
-        assert await collected(client) == ["WORKING", "COMPLETED"]
+        assert await collect_events(client) == ["WORKING", "COMPLETED"]
     assert server.headers(1)[b"last-event-id"] == "é7".encode()
 
 
@@ -344,18 +351,18 @@ async def test_a_silent_stream_is_taken_up_again() -> None:
     head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 100000\r\n\r\n"
 
     class Stuck(BadServer):
-        async def _connected(
+        async def _hold_connection(
             self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
         ) -> None:
             if self.requests:
-                return await super()._connected(reader, writer)
+                return await super()._hold_connection(reader, writer)
             self.requests.append(await reader.read(65536))
             writer.write(head + b"id: 3\n" + frames(WORKING))
             return await asyncio.sleep(30)
 
     server = Stuck(stream(DONE))
     async with server.client(silence=0.3) as client:
-        assert await collected(client) == ["WORKING", "COMPLETED"]
+        assert await collect_events(client) == ["WORKING", "COMPLETED"]
     assert server.headers(1)[b"last-event-id"] == b"3"
 
 
@@ -376,7 +383,7 @@ async def test_an_answer_that_drips_has_a_deadline(rest: bytes) -> None:
             await asyncio.sleep(0.05)
 
     once = RetryPolicy(attempts=1)
-    async with served(drip) as url:
+    async with serve_connections(drip) as url:
         async with A2AClient(url, timeout=0.5, options=ClientOptions(retry_policy=once)) as client:
             with pytest.raises(ResponseTimeoutError, match=r"0\.5 s"):
                 await client.get_card()
@@ -412,11 +419,11 @@ async def test_credentials_stay_at_their_origin() -> None:
         body = (
             to_json({**card, "supportedInterfaces": [interface]})
             if head.startswith(b"GET")
-            else enveloped(TASK)
+            else wrap_result(TASK)
         )
         writer.write(answer(body))
 
-    async with served(serve) as url, served(serve) as other_url:
+    async with serve_connections(serve) as url, serve_connections(serve) as other_url:
         async with A2AClient(url, auth="hush") as client:
             with pytest.raises(UntrustedOriginError, match=other_url):
                 await client.get("t")

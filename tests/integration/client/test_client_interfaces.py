@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import pytest
-from integration.client.bad_server import answer, enveloped, served, stream
+from integration.client.bad_server import answer, serve_connections, stream, wrap_result
 from pydantic_core import to_json
 
 from a2a_contract.errors import TaskNotFoundError
@@ -62,7 +62,7 @@ async def agent_at(
         writer.write(known.get(path, answer(b"<html>", "404 Not Found", "text/html")))
         writer.close()
 
-    async with served(respond) as address:
+    async with serve_connections(respond) as address:
         yield address
 
 
@@ -79,7 +79,7 @@ async def test_another_interface_of_the_card_is_used(
     """In the order of the card, if no agent has seen the request; with a warning, and from then
     on.
     """
-    answers = {"/rpc": answer(enveloped(TASK)), "/other": answer(enveloped(b'{"tasks":[]}'))}
+    answers = {"/rpc": answer(wrap_result(TASK)), "/other": answer(wrap_result(b'{"tasks":[]}'))}
     once = ClientOptions(retry_policy=RetryPolicy(attempts=1))
     async with (
         agent_at(
@@ -144,7 +144,7 @@ async def test_interfaces_that_all_fail_are_one_error() -> None:
         with pytest.raises(UnexpectedStatusError, match="404"):
             await client.send("x")
     gone = answer(b'{"jsonrpc":"2.0","id":"1","error":{"code":-32001,"message":"no such task"}}')
-    answers = {"/a": gone, "/b": answer(enveloped(TASK))}
+    answers = {"/a": gone, "/b": answer(wrap_result(TASK))}
     interfaces = (("JSONRPC", "SELF/a"), ("JSONRPC", "SELF/b"))
     async with (
         agent_at(*interfaces, answers=answers) as url,
@@ -165,11 +165,11 @@ async def test_only_messages_wait_as_long_as_the_agent_takes() -> None:
     async def respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         await slow.wait()
-        writer.write(answer(enveloped(WORKING)))
+        writer.write(answer(wrap_result(WORKING)))
         writer.close()
 
     async with (
-        served(respond) as url,
+        serve_connections(respond) as url,
         A2AClient(url, options=replace(options, interface_url=url)) as client,
     ):
         sending = asyncio.create_task(client.send("x"))

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
-from integration.client.bad_server import NEW, BadServer, answer, enveloped, frames, stream
+from integration.client.bad_server import NEW, BadServer, answer, frames, stream, wrap_result
 
 from a2a_contract.errors import UnavailableError
 from a2a_contract.v1_0 import Task
@@ -160,6 +160,6 @@ async def test_a_timeout_is_of_the_call_and_not_of_each_attempt() -> None:
 
 async def test_a_call_ends_well_within_its_time() -> None:
     """An attempt that succeeds is the answer, whatever came before."""
-    server = BadServer(b"", answer(enveloped(TASK)))
+    server = BadServer(b"", answer(wrap_result(TASK)))
     async with server.client(patience=5.0) as client:
         assert isinstance(await client.get("t"), Task)

@@ -51,7 +51,7 @@ class Authority:
             ssl.Purpose.CLIENT_AUTH, cafile=str(self.folder / "authority.pem")
         )
         context.verify_mode = ssl.CERT_OPTIONAL
-        context.load_cert_chain(self._issued("server"))
+        context.load_cert_chain(self._issue_certificate("server"))
         return context
 
     def client(self, name: str | None = None) -> ssl.SSLContext:
@@ -60,10 +60,10 @@ class Authority:
         """
         context = ssl.create_default_context(cafile=str(self.folder / "authority.pem"))
         if name is not None:
-            context.load_cert_chain(self._issued(name))
+            context.load_cert_chain(self._issue_certificate(name))
         return context
 
-    def _issued(self, common_name: str) -> Path:
+    def _issue_certificate(self, common_name: str) -> Path:
         key = generate_private_key(SECP256R1())
         name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
         made = _certificate(name, self.certificate.subject, key, self.key, authority=False)
@@ -116,7 +116,7 @@ def _certificate(
 async def tls_proxy(port: int, authority: Authority) -> AsyncGenerator[str, None]:
     """Stand before a port of this machine; one request for each connection."""
 
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def relay_connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             head, _, _ = (await reader.readuntil(b"\r\n\r\n")).partition(b"\r\n\r\n")
             lines = [
@@ -132,7 +132,7 @@ async def tls_proxy(port: int, authority: Authority) -> AsyncGenerator[str, None
                 ),
                 0,
             )
-            lines += [b"connection: close", b"x-forwarded-proto: https", *_found(writer)]
+            lines += [b"connection: close", b"x-forwarded-proto: https", *_name_client(writer)]
             up_reader, up_writer = await asyncio.open_connection("127.0.0.1", port)
             up_writer.write(b"\r\n".join(lines) + b"\r\n\r\n" + await reader.readexactly(length))
             writer.write(await up_reader.read(-1))
@@ -143,14 +143,14 @@ async def tls_proxy(port: int, authority: Authority) -> AsyncGenerator[str, None
         finally:
             writer.close()
 
-    server = await asyncio.start_server(connected, "127.0.0.1", 0, ssl=authority.server())
+    server = await asyncio.start_server(relay_connection, "127.0.0.1", 0, ssl=authority.server())
     try:
         yield f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
         server.close()
 
 
-def _found(writer: asyncio.StreamWriter) -> list[bytes]:
+def _name_client(writer: asyncio.StreamWriter) -> list[bytes]:
     """Say whose certificate it was, if there was one."""
     certificate = writer.get_extra_info("peercert")
     if not certificate:

@@ -61,12 +61,12 @@ async def test_a_slow_reader_behind_a_burst_gets_everything() -> None:
 async def test_readers_join_while_a_handler_streams(run: RunAgent) -> None:
     """Readers with a snapshot, with a cursor, and after a disconnect get the same events."""
 
-    async def paced(_ctx: TaskContext):  # noqa: ANN202 - as above
+    async def stream_slowly(_ctx: TaskContext):  # noqa: ANN202 - as above
         for number in range(60):
             yield str(number)
             await asyncio.sleep(0.002)
 
-    async with run(paced) as one, asyncio.timeout(30):
+    async with run(stream_slowly) as one, asyncio.timeout(30):
         stored = await one.start("go")
 
         async def read(cursor: int | None, *, leaves_after: int = 10_000) -> list[int]:

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 SAME = IdempotencyKey("key", b"body", "c-1")
 
 
-def wanted(skill: str, promise: IdempotencyKey = SAME) -> NewTask:
+def build_wanted_task(skill: str, promise: IdempotencyKey = SAME) -> NewTask:
     """Build a new task with an idempotency key."""
     return NewTask("c-1", build_user_message("hi"), skill, CANONICAL.name, idempotency_key=promise)
 
@@ -38,19 +38,21 @@ async def test_concurrent_requests_with_one_key_are_one_task(run: RunAgent) -> N
 
         async def ask() -> str:
             return (
-                await one.engine.wait_settled(await one.engine.start(one.scope, wanted("works")))
+                await one.engine.wait_settled(
+                    await one.engine.start(one.scope, build_wanted_task("works"))
+                )
             ).wire_id
 
         assert len(set(await asyncio.gather(*(ask() for _ in range(16))))) == 1
         assert len(runs) == 1
-        late = await one.engine.start(one.scope, wanted("works"))
+        late = await one.engine.start(one.scope, build_wanted_task("works"))
         assert (late.is_new, (await one.engine.wait_settled(late)).state) == (
             False,
             State.COMPLETED,
         )
         with pytest.raises(IdempotencyConflictError):
             await one.engine.start(
-                one.scope, wanted("works", IdempotencyKey("key", b"another", "c-1"))
+                one.scope, build_wanted_task("works", IdempotencyKey("key", b"another", "c-1"))
             )
 
 
@@ -63,7 +65,7 @@ async def test_a_repeated_start_returns_the_suspended_task(run: RunAgent) -> Non
     async with run(asks) as one, asyncio.timeout(30):
         for _ in range(2):
             stored = await one.engine.wait_settled(
-                await one.engine.start(one.scope, wanted("asks"))
+                await one.engine.start(one.scope, build_wanted_task("asks"))
             )
             assert stored.state is State.INPUT_REQUIRED
 

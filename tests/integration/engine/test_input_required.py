@@ -37,7 +37,7 @@ async def test_two_questions_then_the_answer(run: RunAgent) -> None:
     async def books(ctx: TaskContext) -> str:
         attempts.append(ctx.attempt)
         await ctx.status("looking")
-        price = await ctx.once("price", lambda: found("price"))
+        price = await ctx.once("price", lambda: find_price("price"))
         async with ctx.artifact("offer") as offer:
             await offer.text("one seat")
             await offer.text(f"for {price}")
@@ -47,7 +47,7 @@ async def test_two_questions_then_the_answer(run: RunAgent) -> None:
         await ctx.status("booking")
         return f"{sure.text}, {aisle.data}, {ctx.text}"
 
-    async def found(what: str) -> int:
+    async def find_price(what: str) -> int:
         calls.append(what)
         return 2**53 + 1
 

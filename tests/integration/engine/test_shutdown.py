@@ -152,23 +152,23 @@ async def test_a_task_fails_after_too_many_crashes(tmp_path: Path) -> None:
         await ctx.status(f"attempt {ctx.attempt}")
         await asyncio.sleep(1000)
 
-    def restarted() -> AbstractAsyncContextManager[InProcessAgent]:
+    def restart_agent() -> AbstractAsyncContextManager[InProcessAgent]:
         return run_agent(
             Skill("s", starts_only, max_restarts=2), store=SqliteStore(tmp_path / "tasks.db")
         )
 
-    async with restarted() as one, asyncio.timeout(30):
+    async with restart_agent() as one, asyncio.timeout(30):
         given = await one.send_to_task(await one.send("hi"), "ok")
         cursor = (await one.engine.wait(given.stored, given.cursor, frozenset({State.WORKING}))).seq
     for _ in range(3):
-        async with restarted() as one, asyncio.timeout(30):
+        async with restart_agent() as one, asyncio.timeout(30):
             cursor = (await one.engine.wait(given.stored, cursor, frozenset({State.WORKING}))).seq
     store = SqliteStore(tmp_path / "tasks.db")
     await store.open()
     for number in range(3):
         assert await store.claim(given.stored.key, f"dead-{number}") is not None
     await store.close()
-    async with restarted() as one, asyncio.timeout(30):
+    async with restart_agent() as one, asyncio.timeout(30):
         task = await one.wait_terminal(given.stored)
         assert task.status.message.parts[0].text == TOO_MANY_RESTARTS
 

@@ -21,7 +21,7 @@ from integration.push.webhooks import (
     hook,
     hurry,
     ids,
-    logged,
+    read_log,
     run,
 )
 
@@ -53,7 +53,7 @@ async def test_every_event_arrives_once_and_in_order(store: Store) -> None:
         last = await run(store, task, 20)
         calls = await receiver.wait_for_requests(last)
         await asyncio.sleep(0.1)
-        assert [call.json() for call in calls] == await logged(store, task)
+        assert [call.json() for call in calls] == await read_log(store, task)
         assert {call.method for call in calls} == {"POST"}
         assert {
             (call.headers["authorization"], call.headers["x-a2a-notification-token"])
@@ -71,7 +71,7 @@ async def test_each_configuration_has_its_dialect(store: Store) -> None:
         last = await run(store, task, 0)
         async with delivering(store):
             await receiver.wait_for_requests(2 * last - 1)
-        assert bodies(receiver.requests, "new") == await logged(store, task)
+        assert bodies(receiver.requests, "new") == await read_log(store, task)
         (old,) = bodies(receiver.requests, "old")
         assert isinstance(old, dict)
         assert (old["kind"], old["id"], old["status"]["state"]) == (
@@ -110,7 +110,7 @@ async def test_trouble_delays_but_loses_nothing(
         last = await run(store, task, 8)
         while len(ids(receiver.requests)) < last:
             await receiver.wait_for_requests(len(receiver.requests) + 1)
-        assert bodies(receiver.requests) == await logged(store, task)
+        assert bodies(receiver.requests) == await read_log(store, task)
         seen = [call.headers[ID_HEADER.lower()] for call in receiver.requests]
         assert seen == sorted(seen, key=ids(receiver.requests).index)
         assert await store.list_push_failures(SCOPE, task.wire_id) == {}
@@ -217,7 +217,7 @@ async def test_two_deliverers_share_the_work(store: Store) -> None:
         await asyncio.sleep(0.1)
         assert len(receiver.requests) == sum(lasts)
         for n, task in enumerate(tasks):
-            assert bodies(receiver.requests, f"t{n}") == await logged(store, task)
+            assert bodies(receiver.requests, f"t{n}") == await read_log(store, task)
 
 
 async def test_closing_waits_a_little_and_leaves_the_rest(store: Store) -> None:

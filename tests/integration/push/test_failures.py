@@ -16,9 +16,9 @@ from integration.push.webhooks import (
     delivering,
     hook,
     ids,
-    logged,
-    noted,
+    read_log,
     run,
+    wait_for_failure,
 )
 
 from a2a_contract.dialects import CANONICAL
@@ -54,7 +54,7 @@ async def test_a_refusal_for_good_ends_the_configuration(store: Store, status: i
             while len(ids(receiver.requests, "good")) < last - 1:
                 await receiver.wait_for_requests(len(receiver.requests) + 1)
             reason = f"The webhook answered {status}"
-            await noted(store, task, "gone", reason)
+            await wait_for_failure(store, task, "gone", reason)
         assert {
             name: failure.reason
             for name, failure in (await store.list_push_failures(SCOPE, task.wire_id)).items()
@@ -67,7 +67,7 @@ async def test_a_receiver_that_never_answers_well_has_failed_after_some_tries(st
     async with WebhookReceiver(lambda _: WebhookResponse(500)) as receiver, delivering(store):
         task = await create_task(store, build_new_task(push_config=hook(receiver)))
         await run(store, task, 3)
-        await noted(store, task, "a", "The webhook answered 500; given up after 6 tries")
+        await wait_for_failure(store, task, "a", "The webhook answered 500; given up after 6 tries")
         assert len(receiver.requests) == 6
         assert await store.claim_due(0) == []
 
@@ -90,7 +90,7 @@ async def test_a_retry_waits_for_no_poll(store: Store) -> None:
     ):
         task = await create_task(store, build_new_task(push_config=hook(receiver)))
         sender.on_notification()
-        await noted(store, task, "a", "The webhook answered 500; given up after 4 tries")
+        await wait_for_failure(store, task, "a", "The webhook answered 500; given up after 4 tries")
         assert len(receiver.requests) == 4
 
 
@@ -98,7 +98,7 @@ async def test_a_url_that_is_not_called_fails_at_once(store: Store) -> None:
     """An address that is in the store in spite of all checks is not called either."""
     async with WebhookReceiver() as receiver, delivering(store, policy=OutboundPolicy()):
         task = await create_task(store, build_new_task(push_config=hook(receiver)))
-        await noted(store, task, "a", "Only https URLs are called")
+        await wait_for_failure(store, task, "a", "Only https URLs are called")
         assert receiver.requests == []
 
 
@@ -117,7 +117,7 @@ async def test_a_name_that_comes_to_lead_inside_is_not_called() -> None:
         task = await create_task(store, build_new_task(push_config=config))
         last = await run(store, task, 1)
         calls = await receiver.wait_for_requests(last)
-        assert [call.json() for call in calls] == await logged(store, task)
+        assert [call.json() for call in calls] == await read_log(store, task)
         assert len(resolver.lookups) == last + 1
 
 
@@ -148,7 +148,7 @@ async def test_secrets_are_in_no_log(caplog: pytest.LogCaptureFixture) -> None:
                 )
             ),
         )
-        await noted(store, task, "a", "The webhook answered 500; given up after 6 tries")
+        await wait_for_failure(store, task, "a", "The webhook answered 500; given up after 6 tries")
     assert "push config" in caplog.text
     assert "s3cret" not in caplog.text
 
@@ -171,7 +171,7 @@ async def test_a_fault_of_ours_is_not_tried_for_ever() -> None:
         )
         await store.put_push_config(SCOPE, task.wire_id, hook(receiver, "odd"), "no such dialect")
         await run(store, task, 0)
-        await noted(
+        await wait_for_failure(
             store, task, "odd", "The notification could not be written; given up after 6 tries"
         )
         assert len(bodies(receiver.requests, "good")) == 2

@@ -96,12 +96,12 @@ def bodies(calls: list[WebhookRequest], name: str = "a") -> list[object]:
     return list(received.values())
 
 
-async def logged(store: Store, task: StoredTask) -> list[object]:
+async def read_log(store: Store, task: StoredTask) -> list[object]:
     """Read what there was to hear."""
     return [json.loads(event.body) for event in await store.read_events(task.key, 0)]
 
 
-async def noted(store: Store, task: StoredTask, name: str, reason: str) -> None:
+async def wait_for_failure(store: Store, task: StoredTask, name: str, reason: str) -> None:
     """Wait until the task says that one of its webhooks has failed."""
     async with asyncio.timeout(30):
         while True:

@@ -77,7 +77,7 @@ class Client:
     service: Service
     call: CallContext
 
-    def but(self, **changes: object) -> Client:
+    def copy_with(self, **changes: object) -> Client:
         """Talk in another way."""
         return Client(self.service, replace(self.call, **changes))
 
@@ -109,7 +109,7 @@ class Client:
         assert task is not None
         return task
 
-    async def said(self, *values: object, **more: object) -> Message:
+    async def ask_for_message(self, *values: object, **more: object) -> Message:
         """Send a message and get one back."""
         message = (await self.answer(*values, **more)).message
         assert message is not None
@@ -158,7 +158,9 @@ def serve(store: Store) -> Serve:
     """Build a surface of an agent, and return a client for it."""
 
     @asynccontextmanager
-    async def served(agent: Agent | None = None, **surface: object) -> AsyncGenerator[Client, None]:
+    async def serve_agent(
+        agent: Agent | None = None, **surface: object
+    ) -> AsyncGenerator[Client, None]:
         mounted = Surface(agent or everything(), "/all", **surface)  # type: ignore[arg-type]  # whatever a test says
         async with Engine(
             store,
@@ -170,7 +172,7 @@ def serve(store: Store) -> Serve:
                 CallContext(mounted, Caller("ada"), base_url="http://test/all"),
             )
 
-    return served
+    return serve_agent
 
 
 @pytest.fixture

@@ -128,10 +128,12 @@ async def test_a_handler_that_only_returns_replies_with_a_message(
     client: Client, dialect: str, skill: str, sent: str, text: str
 ) -> None:
     """There is no task, and the message names none; it is not in the conversation either."""
-    message = await client.but(dialect=dialect).said(sent, skill=skill, context_id="c-1")
+    message = await client.copy_with(dialect=dialect).ask_for_message(
+        sent, skill=skill, context_id="c-1"
+    )
     assert (message.parts[0].text, message.task_id, message.context_id) == (text, None, "c-1")
     assert await list_tasks(client) == []
-    events = await client.but(dialect=dialect).stream(sent, skill=skill)
+    events = await client.copy_with(dialect=dialect).stream(sent, skill=skill)
     assert [event.data.model.message is not None for event in events] == [True]
     assert await list_tasks(client) == []
 
@@ -205,8 +207,8 @@ async def test_a_client_that_needs_a_task_gets_one(
     """
     assert SendMessageConfiguration.model_fields.keys() >= options.keys()
     assert (await client.send("hi", **options)).id
-    assert (await client.but(idempotency_key="k").send("hi")).id == (
-        await client.but(idempotency_key="k").send("hi")
+    assert (await client.copy_with(idempotency_key="k").send("hi")).id == (
+        await client.copy_with(idempotency_key="k").send("hi")
     ).id
     assert len(await list_tasks(client)) == 2
 
@@ -255,7 +257,7 @@ async def test_a_task_that_cannot_be_created_is_an_error_for_caller_and_handler(
         await client.send("wait", return_immediately=True)
         with pytest.raises(RateLimitedError):
             await client.answer("status")
-        assert (await client.said("hi")).parts[0].text == "done hi"
+        assert (await client.ask_for_message("hi")).parts[0].text == "done hi"
 
 
 def test_surfaces_that_have_only_tasks_refuse_such_skills() -> None:
@@ -283,6 +285,6 @@ async def test_a_message_is_no_part_of_the_conversation(serve: Serve, steps: Ste
         return ctx.reply("ok")
 
     async with serve(agent) as client:
-        await client.said("hi", context_id="c-1")
+        await client.ask_for_message("hi", context_id="c-1")
         await client.send("hi", skill="recall", context_id="c-1")
         assert seen == [1]

@@ -36,7 +36,7 @@ async def test_authenticated_callers_see_all_skills(
     client: Client, dialect: str, versions: list[str]
 ) -> None:
     """With the addresses that they understand."""
-    seen = await card(client.but(dialect=dialect))
+    seen = await card(client.copy_with(dialect=dialect))
     assert "picture" in {skill.id for skill in seen.skills}
     assert [each.protocol_version for each in seen.supported_interfaces] == versions
     assert {each.url for each in seen.supported_interfaces} == {"http://test/all"}
@@ -45,7 +45,7 @@ async def test_authenticated_callers_see_all_skills(
 async def test_an_anonymous_caller_is_refused(client: Client) -> None:
     """The extended card requires an authenticated caller."""
     with pytest.raises(UnauthenticatedError):
-        await card(client.but(caller=Caller()))
+        await card(client.copy_with(caller=Caller()))
 
 
 @pytest.mark.parametrize(
@@ -78,4 +78,4 @@ async def test_a_missing_extended_card_is_an_error(
 
     async with serve(agent) as client:
         with pytest.raises(error):
-            await card(client.but(dialect=dialect))
+            await card(client.copy_with(dialect=dialect))

@@ -20,7 +20,7 @@ async def test_the_same_key_and_request_mean_the_same_task(client: Client) -> No
     """A repeated request gets the task as it is by then; a stream of it shows the end; another
     request under that key is refused.
     """
-    keyed = client.but(idempotency_key="k-1")
+    keyed = client.copy_with(idempotency_key="k-1")
     first = await keyed.send("hi")
     second = await keyed.send("hi")
     streamed = await keyed.stream("hi")
@@ -33,8 +33,8 @@ async def test_the_same_key_and_request_mean_the_same_task(client: Client) -> No
 
 async def test_a_key_is_good_for_one_caller_and_conversation(client: Client) -> None:
     """Others may use the same one, and so may the same caller in another conversation."""
-    keyed = client.but(idempotency_key="k-1")
-    bob = keyed.but(caller=Caller("bob"))
+    keyed = client.copy_with(idempotency_key="k-1")
+    bob = keyed.copy_with(caller=Caller("bob"))
     tasks = [
         await keyed.send("hi"),
         await bob.send("hi"),
@@ -49,8 +49,8 @@ async def test_a_repeated_answer_is_taken_once(client: Client) -> None:
     end.
     """
     task = await client.send("go", skill="ask")
-    first = client.but(idempotency_key="k-1")
-    last = client.but(idempotency_key="k-2")
+    first = client.copy_with(idempotency_key="k-1")
+    last = client.copy_with(idempotency_key="k-2")
     for _ in range(2):
         again = await first.send("this", task_id=task.id, message_id="m-2")
         assert again.status.state == State.INPUT_REQUIRED
@@ -59,7 +59,7 @@ async def test_a_repeated_answer_is_taken_once(client: Client) -> None:
     assert await last.send("that", task_id=task.id, message_id="m-3") == ended
     assert await first.send("this", task_id=task.id, message_id="m-2") == ended
     with pytest.raises(UnsupportedOperationError):
-        await client.but(idempotency_key="k-3").send("more", task_id=task.id)
+        await client.copy_with(idempotency_key="k-3").send("more", task_id=task.id)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.anyio
 @pytest.mark.parametrize("dialect", [V1_0.name, V0_3.name])
 async def test_a_send_waits_for_the_end_of_its_task(client: Client, dialect: str) -> None:
     """Both versions answer with the ended task and all of its results, unless asked otherwise."""
-    task = await client.but(dialect=dialect).send("hi")
+    task = await client.copy_with(dialect=dialect).send("hi")
     assert task.status.state == State.COMPLETED
     assert artifact_texts(task) == {"result": ["hi"]}
     assert [message.message_id for message in task.history or ()] == ["m-1"]
@@ -53,13 +53,15 @@ async def test_a_client_may_have_the_answer_at_once(client: Client) -> None:
 @pytest.mark.parametrize("at_once", [False, True], ids=["waiting", "at once"])
 async def test_a_skill_may_reply_without_a_task(client: Client, at_once: bool) -> None:  # noqa: FBT001 - a table
     """Such a skill gives one message in the conversation of the question, and nothing is stored."""
-    message = await client.said("Ada", skill="greet", return_immediately=at_once, context_id="c-7")
+    message = await client.ask_for_message(
+        "Ada", skill="greet", return_immediately=at_once, context_id="c-7"
+    )
     assert (message.parts[0].text, message.context_id, message.task_id) == (
         "Hello, Ada!",
         "c-7",
         None,
     )
-    assert (await client.said("Ada", skill="greet")).context_id
+    assert (await client.ask_for_message("Ada", skill="greet")).context_id
     assert (await client.service.list_tasks(ListTasksRequest(), client.call)).model.total_size == 0
 
 
@@ -158,12 +160,12 @@ async def test_tenants_never_meet(client: Client) -> None:
     caller, and for no other.
     """
     task = await client.send("hi", tenant="acme")
-    member = client.but(caller=Caller("ada", "acme"))
+    member = client.copy_with(caller=Caller("ada", "acme"))
     assert (
         await client.service.get_task(GetTaskRequest(id=task.id, tenant="acme"), client.call)
     ).model == task
     assert (await member.service.get_task(GetTaskRequest(id=task.id), member.call)).model == task
-    for stranger in (client, client.but(caller=Caller("ada", "other"))):
+    for stranger in (client, client.copy_with(caller=Caller("ada", "other"))):
         with pytest.raises(TaskNotFoundError):
             await stranger.service.get_task(GetTaskRequest(id=task.id), stranger.call)
     with pytest.raises(PermissionDeniedError):
@@ -215,7 +217,7 @@ async def test_a_handler_reads_the_tasks_that_a_message_refers_to(serve: Serve) 
 
     async with serve(agent) as client:
         mine = await client.send("hi")
-        theirs = await client.but(caller=Caller("bob")).send("hi")
+        theirs = await client.copy_with(caller=Caller("bob")).send("hi")
         task = await client.send(
             "hi", skill="compare", reference_task_ids=[theirs.id, mine.id, "nope"]
         )

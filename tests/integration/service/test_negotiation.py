@@ -95,7 +95,7 @@ async def test_a_skill_gives_what_its_client_accepts(client: Client) -> None:
         ).status.state == State.COMPLETED
 
 
-def extended() -> Agent:
+def build_extended_agent() -> Agent:
     """Make an agent that knows two extensions and requires one of them."""
     extensions = (
         AgentExtension(uri="https://x/needed", required=True),
@@ -112,11 +112,11 @@ def extended() -> Agent:
 
 async def test_a_required_extension_must_be_requested(serve: Serve) -> None:
     """The error names the extension; of the requested extensions the known ones are active."""
-    async with serve(extended()) as client:
+    async with serve(build_extended_agent()) as client:
         with pytest.raises(ExtensionSupportRequiredError) as raised:
             await client.send("hi")
         assert raised.value.details == {"extensions": "https://x/needed"}
-        knowing = client.but(
+        knowing = client.copy_with(
             extensions=("https://x/nice", "https://x/needed", "https://x/strange", "https://x/nice")
         )
         assert (await knowing.send("hi")).status.state == State.COMPLETED
@@ -125,8 +125,8 @@ async def test_a_required_extension_must_be_requested(serve: Serve) -> None:
 
 async def test_undeclared_capabilities_are_refused(serve: Serve) -> None:
     """Streams and webhooks, in operations and within a message."""
-    async with serve(extended()) as client:
-        knowing = client.but(extensions=("https://x/needed",))
+    async with serve(build_extended_agent()) as client:
+        knowing = client.copy_with(extensions=("https://x/needed",))
         with pytest.raises(UnsupportedOperationError):
             await knowing.stream("hi")
         with pytest.raises(UnsupportedOperationError):

@@ -79,7 +79,7 @@ async def test_credentials_are_never_returned(client: Client, task_id: str) -> N
 
 async def test_webhooks_are_listed_in_pages_on_request(client: Client, task_id: str) -> None:
     """Without a page size all of them are listed."""
-    client = client.but(surface=replace(client.call.surface, limits=Limits(webhooks=200)))
+    client = client.copy_with(surface=replace(client.call.surface, limits=Limits(webhooks=200)))
     names = [f"c-{number:03}" for number in range(130)]
     for name in names:
         await put(client, task_id, id=name)
@@ -110,17 +110,17 @@ async def test_a_webhook_that_is_not_there_is_an_error(client: Client, task_id: 
     for asker, task, config in (
         (client, task_id, "b"),
         (client, "nope", "a"),
-        (client.but(caller=Caller("bob")), task_id, "a"),
+        (client.copy_with(caller=Caller("bob")), task_id, "a"),
     ):
         with pytest.raises(TaskNotFoundError):
             await get(asker, task, config)
     with pytest.raises(TaskNotFoundError):
-        await put(client.but(caller=Caller("bob")), task_id)
+        await put(client.copy_with(caller=Caller("bob")), task_id)
 
 
 async def test_0_3_may_omit_the_id_of_a_webhook(client: Client, task_id: str) -> None:
     """The first webhook of the task is meant."""
-    older = client.but(dialect=V0_3.name)
+    older = client.copy_with(dialect=V0_3.name)
     with pytest.raises(TaskNotFoundError):
         await get(older, task_id, "")
     await put(older, task_id, id="a")
@@ -133,7 +133,7 @@ async def test_a_message_may_bring_a_webhook(client: Client) -> None:
     task = await client.send("go", skill="ask", task_push_notification_config=config)
     assert len((await ids(client, task.id))[0]) == 1
     for _ in range(2):
-        answering = client.but(idempotency_key="k")
+        answering = client.copy_with(idempotency_key="k")
         await answering.send(
             "this", task_id=task.id, message_id="m-2", task_push_notification_config=config
         )
@@ -179,7 +179,7 @@ async def test_a_token_is_returned_to_its_owner_only(
     client: Client, owner: Caller, read: str | None
 ) -> None:
     """The response to its creation has it; later only an individual owner gets it."""
-    client = client.but(caller=owner)
+    client = client.copy_with(caller=owner)
     task_id = (await client.send("go", skill="ask")).id
     made = await put(client, task_id, id="a", token="t")  # noqa: S106 - made up
     listing = ListTaskPushNotificationConfigsRequest(task_id=task_id)
@@ -196,7 +196,7 @@ async def test_a_token_is_returned_to_its_owner_only(
 async def test_a_task_has_so_many_webhooks_and_no_more(client: Client) -> None:
     """However they come: with the task, by themselves, or with a later message."""
     surface = replace(client.call.surface, limits=Limits(webhooks=2))
-    client = client.but(surface=surface)
+    client = client.copy_with(surface=surface)
     hook = {"url": "https://a.b/hook"}
     task = await client.send("go", skill="ask", task_push_notification_config=hook)
     await put(client, task.id, id="a")

@@ -89,7 +89,7 @@ async def test_a_handler_sees_all_of_its_request(serve: Serve) -> None:
     effect; with a task and without.
     """
     async with serve(curious()) as plain:
-        client = plain.but(extensions=("https://x/strange", NICE))
+        client = plain.copy_with(extensions=("https://x/strange", NICE))
         answer = (await client.service.send_message(request("tell"), client.call)).model
         assert data_of(answer.task) == {**EXPECTED, "caller": "ada"}
         answer = (await client.service.send_message(request("short"), client.call)).model
@@ -100,7 +100,7 @@ async def test_a_handler_sees_all_of_its_request(serve: Serve) -> None:
 async def test_a_later_run_sees_the_same_request(serve: Serve) -> None:
     """The store has kept it: a run after an answer, or in another process, knows no less."""
     async with serve(curious()) as plain:
-        client = plain.but(extensions=(NICE,))
+        client = plain.copy_with(extensions=(NICE,))
         info = (await client.service.send_message(request("later"), client.call)).model.task
         assert info is not None
         reply = SendMessageRequest(

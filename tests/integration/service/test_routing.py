@@ -46,7 +46,7 @@ async def send_unnamed(client: Client, text: str = "Hi", **call: object) -> Task
     return task
 
 
-def selected(task: Task) -> str | None:
+def read_result(task: Task) -> str | None:
     """Return the text of the result."""
     return artifact_texts(task)["result"][0]
 
@@ -55,9 +55,9 @@ def selected(task: Task) -> str | None:
 async def test_the_only_skill_takes_messages_that_name_none(serve: Serve, dialect: str) -> None:
     """The only skill of a surface, or the only one that its caller can see."""
     async with serve(build_agent(), only=frozenset({"upper"})) as client:
-        assert selected(await send_unnamed(client, dialect=dialect)) == "HI"
+        assert read_result(await send_unnamed(client, dialect=dialect)) == "HI"
     async with serve(build_agent(), only=frozenset({"lower", "hidden"})) as client:
-        assert selected(await send_unnamed(client, dialect=dialect, caller=Caller())) == "hi"
+        assert read_result(await send_unnamed(client, dialect=dialect, caller=Caller())) == "hi"
 
 
 @DIALECTS
@@ -77,7 +77,7 @@ async def test_a_message_that_fits_several_skills_is_refused_with_their_names(
 async def test_the_default_skill_takes_messages_that_name_none(serve: Serve, dialect: str) -> None:
     """The default of the agent, wherever it stands; a surface without it has none."""
     async with serve(build_agent(default=True)) as client:
-        assert selected(await send_unnamed(client, dialect=dialect)) == "hi"
+        assert read_result(await send_unnamed(client, dialect=dialect)) == "hi"
     async with serve(build_agent(default=True), only=frozenset({"upper", "hidden"})) as client:
         with pytest.raises(InvalidParamsError, match="there are upper, hidden"):
             await send_unnamed(
@@ -102,9 +102,9 @@ async def test_a_router_selects_the_skill_by_message_and_caller(
 
     agent.router(choose_later if is_async else choose)
     async with serve(agent) as client:
-        assert selected(await send_unnamed(client, "I am ada")) == "I AM ADA"
-        assert selected(await send_unnamed(client, "I am Bob")) == "i am bob"
-        assert selected(await client.send("I am ada", skill="lower")) == "i am ada"
+        assert read_result(await send_unnamed(client, "I am ada")) == "I AM ADA"
+        assert read_result(await send_unnamed(client, "I am Bob")) == "i am bob"
+        assert read_result(await client.send("I am ada", skill="lower")) == "i am ada"
 
 
 async def test_a_router_cannot_select_what_the_caller_may_not_see(serve: Serve) -> None:

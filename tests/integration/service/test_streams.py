@@ -56,7 +56,7 @@ async def test_a_stream_of_a_message_ends_when_the_task_waits_for_the_caller(
     client: Client, dialect: str
 ) -> None:
     """The answer is then sent as a stream of its own."""
-    speaker = client.but(dialect=dialect)
+    speaker = client.copy_with(dialect=dialect)
     events = await speaker.stream("go", skill="ask")
     assert states(events)[-1] == State.INPUT_REQUIRED
     task = events[0].data.model.task
@@ -115,7 +115,7 @@ async def test_a_stream_goes_on_after_the_last_event_that_was_seen(client: Clien
     task = whole[0].data.model.task
     assert task is not None
     for seen in range(len(whole) + 1):
-        rest = await client.but(last_event_id=str(seen)).subscribe(task.id)
+        rest = await client.copy_with(last_event_id=str(seen)).subscribe(task.id)
         assert [(event.seq, event.data.json) for event in rest] == [
             (event.seq, event.data.json) for event in whole[seen:]
         ]
@@ -126,7 +126,7 @@ async def test_a_task_that_has_ended_has_no_stream(client: Client, dialect: str)
     """It is a plain error before the first event."""
     task = await client.send("hi")
     with pytest.raises(TaskTerminalError):
-        await client.but(dialect=dialect).subscribe(task.id)
+        await client.copy_with(dialect=dialect).subscribe(task.id)
 
 
 @pytest.mark.parametrize("cursor", ["x", "-1", "٣", "", "99"])
@@ -134,7 +134,7 @@ async def test_a_cursor_must_be_the_number_of_an_event(client: Client, cursor: s
     """Anything else is an error, and so is a number that the task has not reached."""
     task = await client.send("hi")
     with pytest.raises(InvalidParamsError):
-        await client.but(last_event_id=cursor).subscribe(task.id)
+        await client.copy_with(last_event_id=cursor).subscribe(task.id)
 
 
 async def test_errors_come_before_the_first_event(client: Client) -> None:

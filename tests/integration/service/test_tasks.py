@@ -22,7 +22,7 @@ from a2a_runtime.base.caller import Caller
 pytestmark = pytest.mark.anyio
 
 
-async def listed(client: Client, **filters: object) -> ListTasksResponse:
+async def list_tasks(client: Client, **filters: object) -> ListTasksResponse:
     """List tasks."""
     return (
         await client.service.list_tasks(ListTasksRequest.model_validate(filters), client.call)
@@ -35,7 +35,7 @@ async def test_a_page_has_the_newest_tasks_first_and_leads_to_the_next(client: C
     seen = []
     token = ""
     while True:
-        page = await listed(client, page_size=2, page_token=token)
+        page = await list_tasks(client, page_size=2, page_token=token)
         assert (page.page_size, page.total_size) == (2, 5)
         seen += [task.id for task in page.tasks]
         if not (token := page.next_page_token):
@@ -51,8 +51,8 @@ async def test_a_page_has_the_newest_tasks_first_and_leads_to_the_next(client: C
 async def test_artifacts_are_listed_only_on_request(client: Client) -> None:
     """The member is absent otherwise, not empty."""
     await client.send("hi")
-    assert "artifacts" not in (await listed(client)).tasks[0].model_fields_set
-    assert (await listed(client, include_artifacts=True)).tasks[0].artifacts
+    assert "artifacts" not in (await list_tasks(client)).tasks[0].model_fields_set
+    assert (await list_tasks(client, include_artifacts=True)).tasks[0].artifacts
 
 
 async def test_filters_narrow_a_list(client: Client) -> None:
@@ -61,16 +61,16 @@ async def test_filters_narrow_a_list(client: Client) -> None:
     """
     done = await client.send("hi", context_id="c-1")
     asking = await client.send("hi", skill="ask", context_id="c-2")
-    assert [task.id for task in (await listed(client, context_id="c-1")).tasks] == [done.id]
-    assert [task.id for task in (await listed(client, status=TaskState.INPUT_REQUIRED)).tasks] == [
-        asking.id
-    ]
-    assert (await listed(client, status=TaskState.UNSPECIFIED)).total_size == 2
+    assert [task.id for task in (await list_tasks(client, context_id="c-1")).tasks] == [done.id]
+    assert [
+        task.id for task in (await list_tasks(client, status=TaskState.INPUT_REQUIRED)).tasks
+    ] == [asking.id]
+    assert (await list_tasks(client, status=TaskState.UNSPECIFIED)).total_size == 2
     assert (
-        await listed(client, status_timestamp_after=datetime.now(UTC) + timedelta(hours=1))
+        await list_tasks(client, status_timestamp_after=datetime.now(UTC) + timedelta(hours=1))
     ).total_size == 0
     assert done.status.timestamp is not None
-    assert (await listed(client, status_timestamp_after=done.status.timestamp)).total_size == 2
+    assert (await list_tasks(client, status_timestamp_after=done.status.timestamp)).total_size == 2
 
 
 async def test_all_field_errors_are_returned_at_once(client: Client) -> None:
@@ -99,9 +99,9 @@ async def test_a_token_is_good_for_its_own_list_only(client: Client) -> None:
     """With another filter it is an error, never a page of something else."""
     for number in range(3):
         await client.send(str(number), context_id="c-1")
-    token = (await listed(client, page_size=1, context_id="c-1")).next_page_token
+    token = (await list_tasks(client, page_size=1, context_id="c-1")).next_page_token
     with pytest.raises(InvalidParamsError) as raised:
-        await listed(client, page_size=1, page_token=token)
+        await list_tasks(client, page_size=1, page_token=token)
     assert [place for place, _ in raised.value.fields] == ["pageToken"]
 
 
@@ -111,19 +111,19 @@ async def test_a_conversation_that_is_not_there_is_an_error_in_0_3_only(client: 
     A filter that fits no task of a known conversation is no error.
     """
     await client.send("hi", context_id="c-1")
-    older = client.but(dialect=V0_3.name)
-    assert (await listed(client.but(dialect=V1_0.name), context_id="nope")).tasks == []
-    assert (await listed(older, context_id="c-1", status=TaskState.WORKING)).tasks == []
+    older = client.copy_with(dialect=V0_3.name)
+    assert (await list_tasks(client.copy_with(dialect=V1_0.name), context_id="nope")).tasks == []
+    assert (await list_tasks(older, context_id="c-1", status=TaskState.WORKING)).tasks == []
     with pytest.raises(TaskNotFoundError):
-        await listed(older, context_id="nope")
+        await list_tasks(older, context_id="nope")
     with pytest.raises(TaskNotFoundError):
-        await listed(older.but(caller=Caller("bob")), context_id="c-1")
+        await list_tasks(older.copy_with(caller=Caller("bob")), context_id="c-1")
 
 
 async def test_a_task_of_another_owner_does_not_exist(client: Client) -> None:
     """In every operation, to the letter."""
     task = await client.send("go", skill="ask")
-    bob = client.but(caller=Caller("bob"))
+    bob = client.copy_with(caller=Caller("bob"))
     messages = []
     for asker, task_id in ((bob, task.id), (client, "nope")):
         for attempt in (
@@ -136,7 +136,7 @@ async def test_a_task_of_another_owner_does_not_exist(client: Client) -> None:
                 await attempt
             messages.append(raised.value.message)
     assert messages[:4] == messages[4:]
-    assert (await listed(bob)).total_size == 0
+    assert (await list_tasks(bob)).total_size == 0
 
 
 async def test_a_task_that_runs_or_waits_is_canceled(client: Client) -> None:
@@ -154,5 +154,5 @@ async def test_a_task_that_has_ended_is_not_canceled(client: Client, dialect: st
     task = await client.send("hi")
     with pytest.raises(TaskNotCancelableError):
         await client.service.cancel_task(
-            CancelTaskRequest(id=task.id), client.but(dialect=dialect).call
+            CancelTaskRequest(id=task.id), client.copy_with(dialect=dialect).call
         )

@@ -46,7 +46,7 @@ def levels(
     }
 
 
-def nested(depth: int) -> object:
+def build_nested_schema(depth: int) -> object:
     """A schema of arrays of arrays."""
     schema: object = {}
     for _ in range(depth):
@@ -75,7 +75,7 @@ REFUSED: dict[str, tuple[object, str]] = {
         inline(levels(lambda to: {"allOf": [to]}, 1500)),
         "too many",
     ),
-    "nesting without end": (inline(nested(900)), "nested too deeply"),
+    "nesting without end": (inline(build_nested_schema(900)), "nested too deeply"),
     "lone surrogate in a name": (inline({"type": "object"}, "\ud800"), "lone surrogate"),
     "lone surrogate in a schema": (
         inline({"type": "object", "description": "\udfff"}),

@@ -84,9 +84,11 @@ def test_calls_are_logged_by_what_they_are(hello: Path, port: int) -> None:
         answer = httpx.post(
             f"http://127.0.0.1:{port}/", json=call, headers={"A2A-Version": "1.0"}, trust_env=False
         ).json()
-        assert f"task completed: {answer['result']['task']['id']}, skill greet\n" in said(hello)
+        assert f"task completed: {answer['result']['task']['id']}, skill greet\n" in read_output(
+            hello
+        )
         assert_ends(process, signal.SIGTERM, port)
-    assert "SendMessage at /, in v1_0, from anonymous\n" in said(hello)
+    assert "SendMessage at /, in v1_0, from anonymous\n" in read_output(hello)
 
 
 def test_a_port_that_is_taken_ends_the_command(
@@ -109,7 +111,7 @@ def test_every_change_is_built_once(hello: Path, port: int) -> None:
     more = '\n[skills.more]\ndescription = "More."\noutput = "schema/more.json"\n'
     with working_on(hello, port) as process:
         file.write_text(plain + more)
-        until(lambda: "more.json cannot be read" in said(hello), hello)
+        until(lambda: "more.json cannot be read" in read_output(hello), hello)
         (hello / "schema" / "more.json").write_text('{"type": "integer"}')
         until(lambda: builds(hello) == 2, hello)
         file.write_text(plain.replace("Greets people.", "Greets."))
@@ -127,14 +129,14 @@ def assert_ends(process: subprocess.Popen[bytes], stop: signal.Signals, port: in
     assert not is_served(port)
 
 
-def said(project: Path) -> str:
+def read_output(project: Path) -> str:
     """The output of the command."""
     return (project / "said.log").read_text()
 
 
 def builds(project: Path) -> int:
     """The number of builds."""
-    return said(project).count("built in ")
+    return read_output(project).count("built in ")
 
 
 def card(port: int) -> str:

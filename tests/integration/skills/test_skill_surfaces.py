@@ -81,7 +81,7 @@ def test_a_project_names_its_service() -> None:
 
 
 @pytest.fixture
-def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def typed_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A project that was just started."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
@@ -154,9 +154,9 @@ def test_an_unusable_service_is_an_error(built: Path, old: str, new: str, said: 
         load_project(built, {})
 
 
-def test_a_method_of_the_wrong_kind_is_an_error(typed: Path) -> None:
+def test_a_method_of_the_wrong_kind_is_an_error(typed_project: Path) -> None:
     """The error is raised before any call, with the file and the line of the service."""
-    handlers = typed / "src" / "typed" / "handlers.py"
+    handlers = typed_project / "src" / "typed" / "handlers.py"
     handlers.write_text(handlers.read_text().replace("return Greeting", "yield Greeting"))
     assert main(["build"]) == 0
     with pytest.raises(
@@ -165,23 +165,25 @@ def test_a_method_of_the_wrong_kind_is_an_error(typed: Path) -> None:
             r"a2a.toml:1: service: skill greet: Typed.greet yields, but the skill does not stream"
         ),
     ):
-        load_project(typed, {})
+        load_project(typed_project, {})
 
 
-def test_a_function_is_held_to_the_schemas_of_its_skill(typed: Path) -> None:
+def test_a_function_is_held_to_the_schemas_of_its_skill(typed_project: Path) -> None:
     """Also where no service class is named: what is on the card is what is refused."""
-    file = typed / "a2a.toml"
+    file = typed_project / "a2a.toml"
     file.write_text(
         file.read_text()
         .partition("\n")[2]
         .replace("[skills.greet]", '[skills.greet]\nhandler = "typed.words:greet"')
     )
-    (typed / "src" / "typed" / "words.py").write_text(
+    (typed_project / "src" / "typed" / "words.py").write_text(
         'async def greet(ctx):\n    return {"text": ctx.data["name"]}\n'
     )
     assert main(["build"]) == 0
     with TestClient(
-        create_app(*load_project(typed, {}).surfaces, store="memory", settings=FAST_SETTINGS)
+        create_app(
+            *load_project(typed_project, {}).surfaces, store="memory", settings=FAST_SETTINGS
+        )
     ) as client:
         assert client.post("/skills/greet", json={"name": ""}).status_code == 400
         assert client.post("/skills/greet", json={"name": "Ada"}).json() == {"text": "Ada"}
@@ -190,29 +192,31 @@ def test_a_function_is_held_to_the_schemas_of_its_skill(typed: Path) -> None:
         ProjectConfigError,
         match=r"skills.greet.input: input needs a generated package; add \[outputs\]",
     ):
-        load_project(typed, {})
+        load_project(typed_project, {})
 
 
-def test_a_stale_package_is_a_warning(typed: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_stale_package_is_a_warning(
+    typed_project: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """Files edited after the build are listed when the agent starts, because the built ones are
     served; files that are not deployed are not.
 
     `a2a-gen dev` builds after each edit: its server does not warn of what comes next.
     """
     assert main(["build"]) == 0
-    schema = typed / "schema" / "greeting.json"
+    schema = typed_project / "schema" / "greeting.json"
     schema.write_text(schema.read_text().replace('"minLength": 1', '"minLength": 5'))
-    load_project(typed, {})
+    load_project(typed_project, {})
     assert (
         "typed.contract is stale: changed since it was built: schema/greeting.json; run "
         "a2a-gen build"
     ) in caplog.text
     caplog.clear()
     server = [sys.executable, "-m", "a2a_gen", "serve", "--check", "--built-by-dev"]
-    done = subprocess.run(server, cwd=typed, capture_output=True, text=True, check=True)
+    done = subprocess.run(server, cwd=typed_project, capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("ready to serve: typed at /, 1 skill; MemoryStore\n", "")
     schema.unlink()
-    load_project(typed, {})
+    load_project(typed_project, {})
     assert caplog.text == ""
 
 
@@ -251,25 +255,25 @@ PROJECT_ERRORS = [
     ("more", "said"), PROJECT_ERRORS, ids=["skill", "auth", "path", "shown as", "mesh", "rates"]
 )
 def test_a_build_refuses_what_would_not_be_served(
-    typed: Path, more: str, said: str, capsys: pytest.CaptureFixture[str]
+    typed_project: Path, more: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Whatever does not fit together is told by a check as it is when the agent starts: what CI
     takes can be served.
     """
-    with (typed / "a2a.toml").open("a", encoding="utf-8") as file:
+    with (typed_project / "a2a.toml").open("a", encoding="utf-8") as file:
         file.write(f"{more}\n")
     for command in (["build"], ["check"]):
         assert main(command) == 2
         assert said in capsys.readouterr().err
     with pytest.raises(ProjectConfigError):
-        load_project(typed, {})
+        load_project(typed_project, {})
 
 
 def test_skills_without_a_handler_are_warnings(
-    typed: Path, capsys: pytest.CaptureFixture[str]
+    typed_project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """An app may add the handlers, so the package is written; serving it names the missing ones."""
-    file = typed / "a2a.toml"
+    file = typed_project / "a2a.toml"
     file.write_text(file.read_text().partition("\n")[2])
     assert main(["build"]) == 0
     assert (
@@ -336,7 +340,7 @@ SAID = (
 
 
 @pytest.fixture
-def guarded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+def guarded_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """The package of a project whose a2a.toml guards its surface with a key."""
     monkeypatch.chdir(tmp_path)
     assert main(["init", "guarded"]) == 0
@@ -350,12 +354,14 @@ def guarded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleT
 
 
 async def test_a_generated_package_is_mounted_by_its_project_file(
-    guarded: ModuleType, monkeypatch: pytest.MonkeyPatch
+    guarded_package: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The surfaces have the gates of [auth], the limits, the rates and the texts of the file."""
     monkeypatch.chdir("/")
-    (surface,) = guarded.make_surfaces(importlib.import_module("guarded.handlers").Guarded())
-    (same,) = load_project(Path(guarded.__file__ or "").parents[3], {}).surfaces
+    (surface,) = guarded_package.make_surfaces(
+        importlib.import_module("guarded.handlers").Guarded()
+    )
+    (same,) = load_project(Path(guarded_package.__file__ or "").parents[3], {}).surfaces
     assert [getattr(surface, name) for name in SAID] == [getattr(same, name) for name in SAID]
     assert (surface.limits.body_bytes, surface.override is None, surface.rate_limiter is None) == (
         500,
@@ -374,7 +380,7 @@ async def test_a_generated_package_is_mounted_by_its_project_file(
 
 
 def test_a_package_without_its_file_is_never_open(
-    guarded: ModuleType, monkeypatch: pytest.MonkeyPatch
+    guarded_package: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without [auth] no surface is mounted, unless gates are passed; generated files contain no
     gates.
@@ -383,21 +389,21 @@ def test_a_package_without_its_file_is_never_open(
     Path("a2a.toml").rename("elsewhere.toml")
     monkeypatch.chdir("/")
     with pytest.raises(ValueError, match="pass the gates to make_surfaces"):
-        guarded.make_surfaces(service)
+        guarded_package.make_surfaces(service)
     with pytest.raises(ConfigError, match="unknown entry 'staff'"):
-        guarded.make_surfaces(service, {})
+        guarded_package.make_surfaces(service, {})
     gate = PresenceGate()
-    assert guarded.make_surfaces(service, {"staff": gate})[0].gate is gate
+    assert guarded_package.make_surfaces(service, {"staff": gate})[0].gate is gate
     assert not [
         file
-        for file in Path(guarded.__file__ or "").parent.rglob("*.py")
+        for file in Path(guarded_package.__file__ or "").parent.rglob("*.py")
         if "nightly-job" in file.read_text()
     ]
 
 
-def test_an_error_in_the_project_file_has_its_line(guarded: ModuleType) -> None:
+def test_an_error_in_the_project_file_has_its_line(guarded_package: ModuleType) -> None:
     """An invalid gate is reported with file, line and cure."""
     file = Path("a2a.toml")
     file.write_text(file.read_text().replace('kind = "api-keys"', 'kind = "keys"'))
     with pytest.raises(ValueError, match=r"a2a\.toml:\d+: auth\.staff"):
-        guarded.make_surfaces(importlib.import_module("guarded.handlers").Guarded())
+        guarded_package.make_surfaces(importlib.import_module("guarded.handlers").Guarded())

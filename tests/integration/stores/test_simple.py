@@ -52,7 +52,7 @@ pytestmark = pytest.mark.anyio
 KEY = IdempotencyKey("key-1", b"hash-1")
 
 
-async def stored_metadata(storage: DictStorage, task_id: str) -> dict[str, object]:
+async def read_metadata(storage: DictStorage, task_id: str) -> dict[str, object]:
     """Return the metadata of a task as the storage has it."""
     task = await storage.load_task(task_id)
     assert task is not None
@@ -117,7 +117,7 @@ async def test_answers_and_results_of_a_suspended_task_survive() -> None:
     )
     records = [
         value
-        for name, value in (await stored_metadata(storage, task.id)).items()
+        for name, value in (await read_metadata(storage, task.id)).items()
         if name.startswith(f"{PREFIX}record/")
     ]
     assert records
@@ -229,7 +229,7 @@ async def test_reserved_metadata_is_refused_and_never_leaves() -> None:
         assert not any(
             PREFIX.encode() in body for body in (*bodies, task.to_json(), page.tasks[0].task.json)
         )
-        assert any(name.startswith(PREFIX) for name in await stored_metadata(storage, task.id))
+        assert any(name.startswith(PREFIX) for name in await read_metadata(storage, task.id))
         with pytest.raises(InvalidParamsError, match=r"a2a-gen/task.*reserved"):
             await one.engine.store.create_task(
                 one.scope, replace(build_new_task(), metadata={f"{PREFIX}task": 1})

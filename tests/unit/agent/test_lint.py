@@ -12,7 +12,7 @@ from a2a_gen.agent.schemas.files import Library, SchemaRef
 from a2a_gen.problems import Level, Problem
 
 
-def said(folder: Path, schema: object) -> list[Problem]:
+def find_problems(folder: Path, schema: object) -> list[Problem]:
     """Read a schema, and check it."""
     (folder / "s.json").write_text(json.dumps(schema))
     library = Library(folder)
@@ -31,13 +31,13 @@ def test_patterns_with_lookaround_yield_warnings(tmp_path: Path, pattern: str, p
     for step in reversed(place.split("/")[1:]):
         schema = {step: schema}
     assert isinstance(schema, dict)
-    (problem,) = said(tmp_path, {**schema, "type": "object"})
+    (problem,) = find_problems(tmp_path, {**schema, "type": "object"})
     assert (problem.rule, problem.level, problem.place.pointer) == ("A2A-K10", Level.WARNING, place)
 
 
 def test_names_of_members_may_be_patterns(tmp_path: Path) -> None:
     """They are tried as often."""
-    (problem,) = said(tmp_path, {"type": "object", "patternProperties": {"^(?!a)/": {}}})
+    (problem,) = find_problems(tmp_path, {"type": "object", "patternProperties": {"^(?!a)/": {}}})
     assert problem.place.pointer == "/patternProperties/^(?!a)~1"
 
 
@@ -47,7 +47,7 @@ def test_names_of_members_may_be_patterns(tmp_path: Path) -> None:
 )
 def test_other_patterns_yield_no_warning(tmp_path: Path, pattern: str) -> None:
     """A text, a class or a group may resemble a lookaround."""
-    assert said(tmp_path, {"type": "string", "pattern": pattern}) == []
+    assert find_problems(tmp_path, {"type": "string", "pattern": pattern}) == []
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_keywords_without_effect_are_reported(
     """A keyword of another format is refused, a misspelt one is warned of; both messages have the
     cure.
     """
-    (problem,) = said(tmp_path, schema)
+    (problem,) = find_problems(tmp_path, schema)
     assert (problem.place.pointer, problem.level) == (pointer, level)
     assert text in problem.text
     assert cure in problem.cure
@@ -117,12 +117,12 @@ def test_keywords_without_effect_are_reported(
 )
 def test_other_words_yield_no_warning(tmp_path: Path, schema: object) -> None:
     """Members, examples and keywords of vendors are not taken for misspelt ones."""
-    assert said(tmp_path, schema) == []
+    assert find_problems(tmp_path, schema) == []
 
 
 def test_a_schema_of_draft_4_is_refused(tmp_path: Path) -> None:
     """Its keywords mean something else in later drafts; the fix names them."""
-    (problem,) = said(
+    (problem,) = find_problems(
         tmp_path, {"$schema": "http://json-schema.org/draft-04/schema#", "id": "http://x.example/s"}
     )
     assert (problem.place.pointer, problem.rule, problem.level) == (

@@ -76,7 +76,7 @@ def test_a_skill_of_plain_text_says_that_it_streams() -> None:
     )
 
 
-def typed() -> Agent:
+def build_typed_agent() -> Agent:
     """Make an agent with a skill that has schemas."""
     made = Agent("a", capabilities=QUIET)
 
@@ -124,7 +124,7 @@ TOKENS = AuthGate(JwtAuthenticator(KeySet(), JwtValidation("https://id.example",
         (Surface(agent("one", "two", answers="message")), {SKILL_SELECTION}),
         (Surface(agent("one", "two", answers="message"), only=frozenset({"one"})), set()),
         (Surface(agent(answers="message"), gate=TOKENS), {AUTH_DISCOVERY}),
-        (Surface(typed()), {IDEMPOTENCY, SKILL_SCHEMAS}),
+        (Surface(build_typed_agent()), {IDEMPOTENCY, SKILL_SCHEMAS}),
         (
             Surface(
                 agent(answers="message", capabilities=Capabilities(streaming=False, usage=True))

@@ -183,7 +183,7 @@ async def test_a_closed_client_raises() -> None:
         await network.ask(RetrySafety.READ)
 
 
-def moved(to: str) -> httpx.Response:
+def redirect_to(to: str) -> httpx.Response:
     """Point to another place."""
     return httpx.Response(302, headers={"location": to})
 
@@ -191,19 +191,19 @@ def moved(to: str) -> httpx.Response:
 MOVES = {
     "on and on": (
         "https://a.example/",
-        [moved("/again")] * 10,
+        [redirect_to("/again")] * 10,
         InvalidResponseError,
         "more than 10 redirects",
     ),
     "into the open": (
         "https://a.example/",
-        [moved("http://a.example/")],
+        [redirect_to("http://a.example/")],
         InvalidResponseError,
         "redirect from https to http",
     ),
     "to no URL": (
         "https://a.example/",
-        [moved("https://a.example:x/")] * 3,
+        [redirect_to("https://a.example:x/")] * 3,
         ConnectionLostError,
         "Invalid port",
     ),
@@ -223,7 +223,9 @@ async def test_invalid_redirects_are_errors(
 
 async def test_redirects_are_followed_on_request() -> None:
     """Relative to the first URL; otherwise the redirect itself is the response."""
-    network = Network(moved("b.json"), httpx.Response(200, content=b"card"), moved("b.json"))
+    network = Network(
+        redirect_to("b.json"), httpx.Response(200, content=b"card"), redirect_to("b.json")
+    )
     reply = await network.transport.fetch(
         OutgoingRequest("GET", "http://a.example/x/a.json", follow_redirects=True),
         RetrySafety.READ,

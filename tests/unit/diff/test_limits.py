@@ -59,7 +59,7 @@ def test_ten_thousand_values(words: tuple[str, str]) -> None:
     finding.
     """
 
-    def made(word: str, count: int) -> object:
+    def build_schema(word: str, count: int) -> object:
         values = [f"value-{index}" for index in range(count)]
         if word == "enum":
             return {"type": "string", "enum": values}
@@ -70,7 +70,10 @@ def test_ten_thousand_values(words: tuple[str, str]) -> None:
         run_within(
             15,
             lambda: list_rule_ids(
-                diff(build_plain_side(T=made(old, 10_000)), build_plain_side(T=made(new, 10_000)))
+                diff(
+                    build_plain_side(T=build_schema(old, 10_000)),
+                    build_plain_side(T=build_schema(new, 10_000)),
+                )
             ),
         )
         == []
@@ -78,7 +81,10 @@ def test_ten_thousand_values(words: tuple[str, str]) -> None:
     assert run_within(
         15,
         lambda: list_rule_ids(
-            diff(build_plain_side(T=made(old, 10_000)), build_plain_side(T=made(new, 9_999)))
+            diff(
+                build_plain_side(T=build_schema(old, 10_000)),
+                build_plain_side(T=build_schema(new, 9_999)),
+            )
         ),
     ) == ["enum-value-removed"]
 
@@ -86,7 +92,7 @@ def test_ten_thousand_values(words: tuple[str, str]) -> None:
 def test_ten_thousand_tagged_branches() -> None:
     """A union of ten thousand tagged objects is compared branch by branch."""
 
-    def made(count: int) -> object:
+    def build_schema(count: int) -> object:
         return {
             "oneOf": [
                 {
@@ -101,7 +107,7 @@ def test_ten_thousand_tagged_branches() -> None:
     assert run_within(
         30,
         lambda: list_rule_ids(
-            diff(build_plain_side(T=made(10_000)), build_plain_side(T=made(9_999)))
+            diff(build_plain_side(T=build_schema(10_000)), build_plain_side(T=build_schema(9_999)))
         ),
     ) == ["union-branch-removed"]
 

@@ -75,16 +75,16 @@ def flatten_all_of(tree: Tree) -> None:
 def reverse_members(tree: Tree) -> None:
     """Reverse the order of keys in every object of every file."""
 
-    def turned(data: object) -> object:
+    def reverse_keys(data: object) -> object:
         if isinstance(data, dict):
-            return {key: turned(data[key]) for key in reversed(data)}
+            return {key: reverse_keys(data[key]) for key in reversed(data)}
         if isinstance(data, list):
-            return [turned(each) for each in data]
+            return [reverse_keys(each) for each in data]
         return data
 
     for path in tree:
         if "/" in path:
-            tree[path] = turned(tree[path])
+            tree[path] = reverse_keys(tree[path])
 
 
 def reorder_sets(tree: Tree) -> None:
@@ -99,19 +99,21 @@ def reorder_sets(tree: Tree) -> None:
 def constants_as_enumerations(tree: Tree) -> None:
     """Write every constant as an enumeration of one value."""
 
-    def written(data: object) -> object:
+    def rewrite_constants(data: object) -> object:
         if isinstance(data, dict):
             return {
-                ("enum" if key == "const" else key): ([value] if key == "const" else written(value))
+                ("enum" if key == "const" else key): (
+                    [value] if key == "const" else rewrite_constants(value)
+                )
                 for key, value in data.items()
             }
         if isinstance(data, list):
-            return [written(each) for each in data]
+            return [rewrite_constants(each) for each in data]
         return data
 
     for path in tree:
         if path.startswith("v0_3/"):
-            tree[path] = written(tree[path])
+            tree[path] = rewrite_constants(tree[path])
 
 
 def rename_a_definition(tree: Tree) -> None:

@@ -33,7 +33,7 @@ def emitted(small: Callable[[Mapping[str, object]], Mapping[str, Document]]) -> 
 
 
 @pytest.fixture
-def made(emitted: Emitted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
+def make_models(emitted: Emitted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
     """Generate the models of the small contract, with edits, and give its modules by name."""
 
     def make(edits: Mapping[str, object]) -> Callable[[str], ModuleType]:

@@ -54,9 +54,9 @@ def test_a_family_becomes_a_module(emitted: Emitted) -> None:
     )
 
 
-def test_a_package_exports_every_type_sorted(made: Made) -> None:
+def test_a_package_exports_every_type_sorted(make_models: Made) -> None:
     """Whatever the contract names is found in the package of its dialect."""
-    modules = made({})
+    modules = make_models({})
     assert modules("v1").__all__ == ["Part", "Role", "Task", "TaskState"]
     assert modules("v0").__all__ == ["Event", "Item", "Task", "TaskState"]
     assert all(hasattr(modules("v1"), name) for name in modules("v1").__all__)
@@ -84,11 +84,11 @@ def test_the_same_contract_gives_the_same_bytes(tmp_path: Path) -> None:
     assert digest("0", tmp_path) == digest("1", CONTRACT)
 
 
-def test_descriptions_become_docstrings(made: Made) -> None:
+def test_descriptions_become_docstrings(make_models: Made) -> None:
     """The module, the class and the member say what the contract says, and a member on its way out
     says that too.
     """
-    modules = made(
+    modules = make_models(
         {
             "v1/task.json#/$defs/Task/properties/id": {
                 "type": "string",
@@ -164,16 +164,16 @@ TASK = {
 }
 
 
-def test_a_document_comes_back(made: Made) -> None:
+def test_a_document_comes_back(make_models: Made) -> None:
     """From JSON and from Python, a document becomes a model that is written the same."""
-    task = made({})("v1").Task
+    task = make_models({})("v1").Task
     assert json.loads(task.model_validate_json(json.dumps(TASK)).to_json()) == TASK
     assert task.model_validate(TASK).to_dict() == TASK
 
 
-def test_members_have_names_of_python(made: Made) -> None:
+def test_members_have_names_of_python(make_models: Made) -> None:
     """Members are snake_case in Python; words are members of their enumeration."""
-    v1 = made({})("v1")
+    v1 = make_models({})("v1")
     part = v1.Part(raw=b"\x00", media_type="a/b")
     assert part.to_json() == b'{"raw":"AA==","mediaType":"a/b"}'
     assert (
@@ -211,11 +211,13 @@ def test_members_have_names_of_python(made: Made) -> None:
         ),
     ],
 )
-def test_readers_are_lenient_and_writers_are_not(made: Made, sent: object, read: object) -> None:
+def test_readers_are_lenient_and_writers_are_not(
+    make_models: Made, sent: object, read: object
+) -> None:
     """Readers accept what the contract forgives; writers send required members also at their
     default.
     """
-    assert made({})("v1").Task.model_validate_json(json.dumps(sent)).to_dict() == read
+    assert make_models({})("v1").Task.model_validate_json(json.dumps(sent)).to_dict() == read
 
 
 @pytest.mark.parametrize(
@@ -241,27 +243,27 @@ def test_readers_are_lenient_and_writers_are_not(made: Made, sent: object, read:
     ],
 )
 def test_a_wrong_document_is_one_error_at_its_place(
-    made: Made, document: object, place: tuple[str | int, ...]
+    make_models: Made, document: object, place: tuple[str | int, ...]
 ) -> None:
     """The error has the field path in the names of the wire."""
     with pytest.raises(ValidationError) as caught:
-        made({})("v1").Task.model_validate_json(json.dumps(document))
+        make_models({})("v1").Task.model_validate_json(json.dumps(document))
     assert [each["loc"] for each in caught.value.errors()] == [place]
 
 
-def test_the_states_of_a_task_are_read_in_every_spelling(made: Made) -> None:
+def test_the_states_of_a_task_are_read_in_every_spelling(make_models: Made) -> None:
     """The lifecycle names further spellings, per dialect."""
-    v0 = made({})("v0")
+    v0 = make_models({})("v0")
     assert v0.TaskState("fresh") is v0.TaskState.NEW
     with pytest.raises(ValueError, match="stale"):
         v0.TaskState("stale")
 
 
-def test_a_constant_tells_branches_apart_and_must_be_there(made: Made) -> None:
+def test_a_constant_tells_branches_apart_and_must_be_there(make_models: Made) -> None:
     """A union with a tag is read by it; a constant has no default unless readers forgive its
     absence.
     """
-    v0 = made({})("v0")
+    v0 = make_models({})("v0")
     item = TypeAdapter(v0.Item)
     assert (
         type(item.validate_json(b'{"kind": "event", "task": {"kind": "task", "name": "a"}}'))
@@ -269,7 +271,7 @@ def test_a_constant_tells_branches_apart_and_must_be_there(made: Made) -> None:
     )
     with pytest.raises(ValidationError):
         v0.Task.model_validate_json(b'{"name": "a"}')
-    forgiving = made(
+    forgiving = make_models(
         {
             "v0/task.json#/$defs/Task/x-a2a-read": {"kind": "task"},
             "v0/task.json#/description": "Forgiving.",

@@ -71,11 +71,11 @@ def test_descriptions_stay_data(emitted: Emitted, text: str, said: str | None) -
 HOSTILE = 'a"b\'c\\d\n{{ 1 }} """ # x'
 
 
-def test_values_stay_data(made: Made) -> None:
+def test_values_stay_data(make_models: Made) -> None:
     """Words, constants, defaults, patterns and names on the wire come back as they are, whatever
     they hold.
     """
-    modules = made(
+    modules = make_models(
         {
             "v1/message.json#/$defs/Role/enum": ["ROLE_USER", HOSTILE],
             "v1/message.json#/$defs/Part/properties/text/pattern": "^[\"'\\\\{}#]*$",

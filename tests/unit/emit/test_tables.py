@@ -24,7 +24,7 @@ def rows(table: str, key: str) -> dict[str, Any]:
     return {row["name"]: row for row in json.loads((SCHEMA / f"{table}.json").read_bytes())[key]}
 
 
-def extended(rows: dict[str, Any], key: str) -> dict[str, Any]:
+def extend_rows(rows: dict[str, Any], key: str) -> dict[str, Any]:
     """Give the dialects that extend another what the rows say of that one."""
     for row in rows.values():
         given = row[key]
@@ -46,8 +46,8 @@ DIALECTS |= {
     if "extends" in row
 }
 ERRORS = rows("errors", "errors")
-STATES = extended(rows("lifecycle", "states"), "spellings")
-OPERATIONS = extended(rows("operations", "operations"), "dialects")
+STATES = extend_rows(rows("lifecycle", "states"), "spellings")
+OPERATIONS = extend_rows(rows("operations", "operations"), "dialects")
 
 
 def below(error: type[errors.A2AError]) -> set[type[errors.A2AError]]:

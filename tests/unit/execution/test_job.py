@@ -58,7 +58,7 @@ class ForeignJob:
         raise RuntimeError("already over")
 
 
-async def followed(job: object) -> tuple[object, list[JobProgress]]:
+async def follow_job(job: object) -> tuple[object, list[JobProgress]]:
     """Await a job and collect its progress."""
     news: list[JobProgress] = []
 
@@ -163,7 +163,7 @@ async def test_any_object_with_the_methods_is_a_job() -> None:
     )
     assert is_job(job)
     unavailable = JobProgress(0.1, error="away")
-    assert await followed(job) == (
+    assert await follow_job(job) == (
         "done",
         [
             JobProgress(0.1, "a"),
@@ -179,19 +179,19 @@ async def test_any_object_with_the_methods_is_a_job() -> None:
 async def test_a_job_canceled_elsewhere_raises(word: str) -> None:
     """A canceled status ends the wait, in either spelling."""
     with pytest.raises(JobCanceledError):
-        await followed(ForeignJob({"status": word}, *["working"] * 1000))
+        await follow_job(ForeignJob({"status": word}, *["working"] * 1000))
 
 
 async def test_exceptions_of_a_job_are_raised() -> None:
     """The caller of ``await_job`` gets the exception of the work."""
     with pytest.raises(ValueError, match="broken"):
-        await followed(ForeignJob(error=ValueError("broken")))
+        await follow_job(ForeignJob(error=ValueError("broken")))
 
 
 async def test_canceling_the_waiter_cancels_the_job() -> None:
     """The job is canceled, even if its handle raises."""
     job = ForeignJob(*["working"] * 100_000)
-    waiter = asyncio.create_task(followed(job))
+    waiter = asyncio.create_task(follow_job(job))
     await asyncio.sleep(0.01)
     waiter.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -246,6 +246,6 @@ async def test_a_handle_of_mcp_mesh_is_a_job() -> None:
     assert is_job(MeshJob())
     assert await poll_job(MeshJob("working")) == JobProgress(0.25, "drafting")
     with pytest.raises(JobCanceledError):
-        await followed(MeshJob())
+        await follow_job(MeshJob())
     with pytest.raises(RuntimeError, match="did not succeed"):
-        await followed(MeshJob("failed"))
+        await follow_job(MeshJob("failed"))

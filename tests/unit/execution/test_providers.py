@@ -13,11 +13,11 @@ from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.surface import Surface
 
 
-async def pooled(_ctx: TaskContext, pool: Path) -> None:
+async def take_pool(_ctx: TaskContext, pool: Path) -> None:
     """Take a pool."""
 
 
-async def pooled_or_not(
+async def take_optional_pool(
     _ctx: TaskContext, pool: Path | None, other: Annotated[int, "any"] = 0
 ) -> None:
     """Take a pool, or none."""
@@ -50,44 +50,47 @@ def of(
     ("mount", "problem"),
     [
         (
-            lambda: of(pooled),
+            lambda: of(take_pool),
             r"parameter 'pool' is not a dependency; declare it with agent.provide\(pool=…\)",
         ),
-        (lambda: of(pooled, pol=Path), r"parameter 'pool' is not a dependency.* Known: pol"),
+        (lambda: of(take_pool, pol=Path), r"parameter 'pool' is not a dependency.* Known: pol"),
         (
-            lambda: of(pooled, pool=make_number),
+            lambda: of(take_pool, pool=make_number),
             "parameter 'pool' is annotated as Path, but the dependency is int",
         ),
         (
-            lambda: of(pooled, {"pool": open_number}),
+            lambda: of(take_pool, {"pool": open_number}),
             "parameter 'pool' is annotated as Path, but the dependency is int",
         ),
-        (lambda: of(pooled_or_not, pool=make_number), "parameter 'pool' is annotated as .*Path"),
+        (
+            lambda: of(take_optional_pool, pool=make_number),
+            "parameter 'pool' is annotated as .*Path",
+        ),
         (
             lambda: of(lambda pool: pool, pool=make_number),
             r"parameter 'pool' is the context; add the dependency behind it: \(ctx, pool\)",
         ),
         (
-            lambda: of(pooled, pool=lambda ctx: ctx),
+            lambda: of(take_pool, pool=lambda ctx: ctx),
             (
                 r"dependency 'pool': takes ctx, which exists in runs only; "
                 r"use agent.provide_per_run\(pool=…\)"
             ),
         ),
         (
-            lambda: of(pooled, {"user": lambda: 1}, pool=lambda user: user),
+            lambda: of(take_pool, {"user": lambda: 1}, pool=lambda user: user),
             "dependency 'pool': outlives the run of 'user', which it takes",
         ),
         (
-            lambda: of(pooled, {"pool": lambda request: request}),
+            lambda: of(take_pool, {"pool": lambda request: request}),
             "dependency 'pool': its parameter 'request' is neither ctx nor a dependency",
         ),
         (
-            lambda: of(pooled, pool=lambda a: a, a=lambda b: b, b=lambda pool: pool),
+            lambda: of(take_pool, pool=lambda a: a, a=lambda b: b, b=lambda pool: pool),
             "takes itself .pool → a → b → pool.",
         ),
-        (lambda: of(pooled, ctx=make_number), "dependency 'ctx': the name is taken"),
-        (lambda: of(pooled, pool=Path("x")), "is not a function; pass the function itself"),
+        (lambda: of(take_pool, ctx=make_number), "dependency 'ctx': the name is taken"),
+        (lambda: of(take_pool, pool=Path("x")), "is not a function; pass the function itself"),
     ],
     ids=[
         "unknown",
@@ -122,4 +125,4 @@ def test_types_are_compared_as_far_as_they_are_known(
 ) -> None:
     """A function without annotations may give anything."""
     per_run = {"log": list, **per_run}
-    assert of(pooled_or_not, per_run).skills
+    assert of(take_optional_pool, per_run).skills

@@ -18,7 +18,7 @@ def record_question(key: str, wanted: str = TEXT) -> ReplayRecord:
     return ReplayRecord(RecordKind.QUESTION, key, b"{}", wanted)
 
 
-def answered(key: str) -> ReplayRecord:
+def record_answer(key: str) -> ReplayRecord:
     """Record an answer."""
     return ReplayRecord(RecordKind.ANSWER, key, YES.to_json())
 
@@ -31,7 +31,7 @@ def test_questions_are_numbered_unless_they_have_a_key() -> None:
 
 def test_an_answer_is_found_by_the_key_of_its_question() -> None:
     """An answered question has an answer, an open one has none."""
-    replay = Replay([record_question("#1"), answered("#1"), record_question("own")])
+    replay = Replay([record_question("#1"), record_answer("#1"), record_question("own")])
     assert replay.find_answer("#1", TEXT) == YES
     assert replay.find_answer("own", TEXT) is None
     assert replay.find_answer("new", TEXT) is None
@@ -39,7 +39,7 @@ def test_an_answer_is_found_by_the_key_of_its_question() -> None:
 
 def test_another_kind_of_question_under_a_key_raises() -> None:
     """The answer to one schema is never given for another."""
-    replay = Replay([record_question("#1"), answered("#1")])
+    replay = Replay([record_question("#1"), record_answer("#1")])
     with pytest.raises(HandlerChangedError, match="handler changed"):
         replay.find_answer("#1", fingerprint("ask", {"type": "boolean"}))
 
@@ -49,9 +49,9 @@ def test_a_run_replays_until_the_last_answer() -> None:
     replay = Replay(
         [
             record_question("#1"),
-            answered("#1"),
+            record_answer("#1"),
             record_question("#2"),
-            answered("#2"),
+            record_answer("#2"),
             record_question("#3"),
         ]
     )

@@ -35,12 +35,12 @@ async def test_large_and_compressed_responses_are_rejected(
     """A response is read uncompressed up to 1 MiB; any other counts as unavailable."""
     encodings = list[str]()
 
-    async def answered(request: httpx.Request) -> httpx.Response:
+    async def answer_request(request: httpx.Request) -> httpx.Response:
         encodings.append(request.headers["accept-encoding"])
         return answer
 
     async with aclosing(
-        RegistryClient("http://registry", httpx.MockTransport(answered))
+        RegistryClient("http://registry", httpx.MockTransport(answer_request))
     ) as registry:
         response = await registry.renew("an-agent")
     assert (response.result, said in response.reason) == (HeartbeatResult.UNAVAILABLE, True)

@@ -35,7 +35,7 @@ SCHEMAS: dict[str, tuple[dict[str, object], TypeExpr]] = {
 }
 
 
-def generated(schema: dict[str, object], folder: Path) -> dict[str, list[str]]:
+def generate_members(schema: dict[str, object], folder: Path) -> dict[str, list[str]]:
     """Generate a model, and list the names that each class gives to its members."""
     file = folder / "model.json"
     file.write_text(json.dumps(schema))
@@ -76,7 +76,7 @@ def test_field_names(schema: dict[str, object], of: TypeExpr, tmp_path: Path) ->
         f"T{index}": {"type": "object", "properties": {wire: schema}}
         for index, wire in enumerate(TRICKY)
     }
-    made = generated({"$defs": {"Other": other, **types}}, tmp_path)
+    made = generate_members({"$defs": {"Other": other, **types}}, tmp_path)
     assert {wire: made[f"T{index}"] for index, wire in enumerate(TRICKY)} == {
         wire: [names.field_name(wire, of)] for wire in TRICKY
     }
@@ -98,7 +98,7 @@ def test_member_names(tmp_path: Path) -> None:
         "apiKey",
         "http.auth",
     ]
-    made = generated({"$defs": {"E": {"type": "string", "enum": words}}}, tmp_path)
+    made = generate_members({"$defs": {"E": {"type": "string", "enum": words}}}, tmp_path)
     assert made["E"] == [names.member_name(word) for word in words]
 
 

@@ -31,7 +31,7 @@ class Outer(WireModel):
     held: list[Holder]
 
 
-def nested(levels: int, inside: object = None) -> list[object]:
+def nest_value(levels: int, inside: object = None) -> list[object]:
     """Put a value into so many lists."""
     value: object = inside
     for _ in range(levels):
@@ -166,16 +166,16 @@ def test_nesting_ends_where_readers_end() -> None:
     """The deepest value that is let in can be written and read again inside a message; one level
     more is an error with its place, never a crash.
     """
-    deepest = Holder(value=nested(MAX_DEPTH))
+    deepest = Holder(value=nest_value(MAX_DEPTH))
     outer = Outer(held=[deepest])
     assert Outer.model_validate_json(outer.to_json()) == outer
-    assert outer.to_dict() == {"held": [{"value": nested(MAX_DEPTH)}]}
+    assert outer.to_dict() == {"held": [{"value": nest_value(MAX_DEPTH)}]}
     for read in (
         lambda value: Holder(value=value),
         lambda value: Holder.model_validate_json(json.dumps({"value": value})),
     ):
         with pytest.raises(ValidationError) as caught:
-            read(nested(MAX_DEPTH + 1))
+            read(nest_value(MAX_DEPTH + 1))
         (error,) = caught.value.errors(include_url=False)
         assert error["type"] == "json_depth"
         assert error["loc"] == ("value", *[0] * MAX_DEPTH)
@@ -185,7 +185,7 @@ def test_nesting_ends_where_readers_end() -> None:
 def test_hostile_nesting_is_refused(levels: int) -> None:
     """However deep a value is, reading it ends with a ValidationError."""
     with pytest.raises(ValidationError):
-        Holder.model_validate({"metadata": {"a": nested(levels)}})
+        Holder.model_validate({"metadata": {"a": nest_value(levels)}})
     with pytest.raises(ValidationError):
         Holder.model_validate_json(b'{"value":' + b"[" * levels + b"]" * levels + b"}")
 

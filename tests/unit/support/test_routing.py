@@ -93,7 +93,7 @@ def test_a_path_without_parameters_has_its_methods() -> None:
     assert route.match("POST", ()) is None
 
 
-def made(
+def build_request(
     *,
     query: bytes = b"",
     body: bytes = b"",
@@ -123,12 +123,12 @@ QUERIES: dict[str, tuple[bytes, Request]] = {
 @pytest.mark.parametrize(("query", "request_"), QUERIES.values(), ids=QUERIES.keys())
 def test_a_query_is_a_request(query: bytes, request_: Request) -> None:
     """Numbers and booleans are read from text, and lists may be repeated or have commas."""
-    assert made(query=query) == request_
+    assert build_request(query=query) == request_
 
 
 def test_a_body_is_a_request() -> None:
     """A body alone is read in one go, bytes included."""
-    assert made(
+    assert build_request(
         body=b'{"raw": "AP8=", "metadata": {"n": 123456789012345678901234567890}}'
     ) == Request(raw=b"\x00\xff", metadata={"n": 123456789012345678901234567890})
 
@@ -136,7 +136,7 @@ def test_a_body_is_a_request() -> None:
 def test_a_body_keeps_its_values_beside_a_path() -> None:
     """Integers stay integers when the path adds a member."""
     big = 123456789012345678901234567890
-    request = made(
+    request = build_request(
         body=b'{"raw": "AP8=", "metadata": {"n": %d, "x": null}}' % big,
         members=(PathMember("id", (0,)),),
         parameters=("t",),
@@ -147,7 +147,7 @@ def test_a_body_keeps_its_values_beside_a_path() -> None:
 def test_the_path_goes_before_the_body_and_the_body_before_the_query() -> None:
     """The body cannot change values of the path."""
     members = (PathMember("id", (0,)),)
-    assert made(
+    assert build_request(
         query=b"id=q&name=q&limit=1",
         body=b'{"id": "b", "name": "b"}',
         members=members,
@@ -158,7 +158,9 @@ def test_the_path_goes_before_the_body_and_the_body_before_the_query() -> None:
 def test_a_member_can_be_made_of_several_segments() -> None:
     """A resource name joins what stands in the path."""
     members = (PathMember("name", ("tasks", 0, "configs", 1)),)
-    assert made(members=members, parameters=("a:b", "c")) == Request(name="tasks/a:b/configs/c")
+    assert build_request(members=members, parameters=("a:b", "c")) == Request(
+        name="tasks/a:b/configs/c"
+    )
 
 
 BAD_BODIES = {
@@ -174,7 +176,7 @@ BAD_BODIES = {
 def test_a_wrong_body_is_refused(body: bytes, query: bytes) -> None:
     """Whatever is wrong with a body is Pydantic's error, with or without other pieces."""
     with pytest.raises(ValidationError):
-        made(query=query, body=body)
+        build_request(query=query, body=body)
 
 
 def test_a_body_may_be_one_member_of_the_request() -> None:

@@ -36,7 +36,7 @@ class Holder(WireModel):
     share: Number | None = None
 
 
-def written(body: dict[str, object]) -> object:
+def rewrite(body: dict[str, object]) -> object:
     """Read from JSON and from Python, which must give the same, and write."""
     parsed = Holder.model_validate_json(json.dumps(body))
     made = Holder.model_validate(body)
@@ -45,7 +45,7 @@ def written(body: dict[str, object]) -> object:
     return parsed.to_dict()
 
 
-def refused(body: str) -> list[tuple[int | str, ...]]:
+def find_refused_places(body: str) -> list[tuple[int | str, ...]]:
     """Give the places at which a body is refused, which must be the same from JSON and from
     Python.
     """
@@ -74,7 +74,7 @@ def test_bytes_survive(data: bytes) -> None:
 def test_every_form_of_base64_is_read(data: bytes, is_url_safe: bool, is_padded: bool) -> None:  # noqa: FBT001 - hypothesis gives them
     """Either alphabet, with or without padding, from JSON and from Python."""
     text = (base64.urlsafe_b64encode if is_url_safe else base64.b64encode)(data).decode()
-    assert written({"raw": text if is_padded else text.rstrip("=")}) == {"raw": base64_text(data)}
+    assert rewrite({"raw": text if is_padded else text.rstrip("=")}) == {"raw": base64_text(data)}
 
 
 @pytest.mark.parametrize(
@@ -82,13 +82,13 @@ def test_every_form_of_base64_is_read(data: bytes, is_url_safe: bool, is_padded:
 )
 def test_invalid_base64_is_refused(raw: str) -> None:
     """Text that no encoder writes is refused, never read as fewer bytes."""
-    assert refused(f'{{"raw": "{raw}"}}') == [("raw",)]
+    assert find_refused_places(f'{{"raw": "{raw}"}}') == [("raw",)]
 
 
 @pytest.mark.parametrize("raw", ["5", "true", "[1]", "{}"])
 def test_bytes_are_text_on_the_wire(raw: str) -> None:
     """Nothing but text is bytes."""
-    assert refused(f'{{"raw": {raw}}}') == [("raw",)]
+    assert find_refused_places(f'{{"raw": {raw}}}') == [("raw",)]
 
 
 # --- points in time -------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ def test_bytes_are_text_on_the_wire(raw: str) -> None:
 )
 def test_points_in_time_are_read_leniently_and_written_in_one_way(text: str, same: str) -> None:
     """Any precision, any offset, none at all: written in UTC with milliseconds."""
-    assert written({"at": text}) == {"at": same}
+    assert rewrite({"at": text}) == {"at": same}
     assert timestamp_from_text(text).tzinfo is UTC
 
 
@@ -163,7 +163,7 @@ def test_invalid_timestamps_are_refused(at: str) -> None:
     """Numbers, dates alone, days that do not exist, and moments beyond the calendar are refused, at
     their place.
     """
-    assert refused(f'{{"at": {at}}}') == [("at",)]
+    assert find_refused_places(f'{{"at": {at}}}') == [("at",)]
 
 
 @given(st.datetimes(timezones=st.just(UTC)))
@@ -197,7 +197,7 @@ def test_a_point_in_time_of_another_zone_becomes_utc() -> None:
 )
 def test_numbers_are_also_read_from_text(body: dict[str, object], same: dict[str, object]) -> None:
     """A number in quotes is a number, and is written as one."""
-    assert written(body) == same
+    assert rewrite(body) == same
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_numbers_are_also_read_from_text(body: dict[str, object], same: dict[str
 )
 def test_invalid_numbers_are_refused(body: str) -> None:
     """Booleans, words, fractions of an integer, out of range or not finite: one error each."""
-    assert len(refused(body)) == 1
+    assert len(find_refused_places(body)) == 1
 
 
 @pytest.mark.parametrize(

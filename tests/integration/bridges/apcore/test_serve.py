@@ -52,7 +52,7 @@ ADD = body("message/send", build_params("math.add", {"a": 1, "b": 2}))
 
 
 @contextmanager
-def served(**options: object) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
+def serve_registry(**options: object) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
     """Serve a registry in a process of its own."""
     port = find_free_port()
     command = [
@@ -97,7 +97,7 @@ def test_one_line_serves_a_registry() -> None:
     """On the host and port that are given; the card has the URL; an idle server stops at once, and
     says that all was well.
     """
-    with served() as (process, client):
+    with serve_registry() as (process, client):
         assert client.get(CARD).json()["url"].rstrip("/") == str(client.base_url).rstrip("/")
         assert client.post("/", json=ADD).json()["result"]["artifacts"][0]["parts"][0]["data"] == {
             "total": 3
@@ -110,7 +110,7 @@ def test_one_line_serves_a_registry() -> None:
 @pytest.mark.requirement("apcore", "FR-SRV-005", "NFR-REL-001")
 def test_running_tasks_get_their_time_at_the_end() -> None:
     """Then they fail; their stream reports it and ends, while new connections are refused."""
-    with served(shutdown_timeout=0.5) as (process, client):
+    with serve_registry(shutdown_timeout=0.5) as (process, client):
         states: list[str] = []
         begun = threading.Event()
 
