@@ -94,7 +94,8 @@ class BegunHandler:
         planned = build_first_version(
             scope, new, "", self.wire_id, Encoded(Task, b"{}"), dependencies.clock.millis()
         )
-        self.skill, self.writer = skill, DeferredWriter(dependencies, planned)
+        self.skill = skill
+        self.writer = DeferredWriter(dependencies, planned)
         records = () if new.record is None else (new.record,)
         info = RequestInfo.from_records(records)
         deadline = find_deadline(skill.timeout, info, dependencies.clock)
@@ -107,11 +108,10 @@ class BegunHandler:
         call = call_handler(skill, self.context, self._write_chunk)
         loop = asyncio.get_running_loop()
         clock = dependencies.clock
-        origin = (
-            current_origin.get()
-            if deadline == inf
-            else limit_origin(deadline - clock.monotonic(), clock.millis())
-        )
+        if deadline == inf:
+            origin = current_origin.get()
+        else:
+            origin = limit_origin(deadline - clock.monotonic(), clock.millis())
         self.task: asyncio.Task[object] = in_origin(origin, lambda: loop.create_task(call))
 
     async def run(

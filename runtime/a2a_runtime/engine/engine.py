@@ -186,7 +186,9 @@ class Engine:
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self._store.close)
             stack.push_async_callback(self._background.stop)
-            await self.runner.close(self._settings.shutdown_grace if grace is None else grace)
+            if grace is None:
+                grace = self._settings.shutdown_grace
+            await self.runner.close(grace)
 
     async def __aenter__(self) -> Self:
         await self.open()
@@ -345,13 +347,9 @@ class Engine:
             self.hub.notify_others((created.stored.key,))
         if created.is_new and not self._is_closing and new.deferral is None:
             call = None if begun is None else begun.attach(created.stored)
-            self.runner.launch(
-                skill,
-                ClaimedRun(created.stored, () if new.record is None else (new.record,)),
-                caller,
-                new.message,
-                call,
-            )
+            records = () if new.record is None else (new.record,)
+            claimed = ClaimedRun(created.stored, records)
+            self.runner.launch(skill, claimed, caller, new.message, call)
         elif begun is not None:
             begun.abort()
 
@@ -370,6 +368,11 @@ class Engine:
         is its last event.
         """
         self._require_open()
+        conflicts: tuple[type[Exception], ...] = (ConcurrencyError,)
+        if generation is not None:
+            # A task that has changed is read again, and has another generation: that is the error
+            # then.
+            conflicts = (ConcurrencyError, TaskStateError)
         for _ in range(_MAX_ATTEMPTS):
             stored = await self.load(scope, wire_id, 0, include_artifacts=False)
             bound = message.model_copy(
@@ -389,14 +392,10 @@ class Engine:
             accepting = self._accept_in_state(
                 stored, bound, idempotency_key, has_generation=generation is not None
             )
-            # With a generation, a task that has changed is read again, and has another one: that is
-            # the error then.
-            with suppress(ConcurrencyError, *(() if generation is None else (TaskStateError,))):
-                return await (
-                    asyncio.shield(self._background.start(accepting))
-                    if self._store.is_durable
-                    else accepting
-                )
+            with suppress(*conflicts):
+                if self._store.is_durable:
+                    return await asyncio.shield(self._background.start(accepting))
+                return await accepting
         raise ConcurrencyError
 
     async def _accept_in_state(
@@ -410,17 +409,16 @@ class Engine:
         # the same version has the same generation
         is_active = stored.state in ACTIVE
         version = stored.version if has_generation else None
-        change = (
-            TaskChange(messages=(message,), expected_states=ACTIVE, expected_version=version)
-            if is_active
-            else build_answer_change(stored, message)
-        )
+        if is_active:
+            change = TaskChange(
+                messages=(message,), expected_states=ACTIVE, expected_version=version
+            )
+        else:
+            change = build_answer_change(stored, message)
         skill = None if is_active else self._skills.find(stored.scope.surface, stored.skill)
-        deferral = (
-            None
-            if skill is None
-            else skill.build_deferral(self._settings.runs_on, stored.scope.surface)
-        )
+        deferral = None
+        if skill is not None:
+            deferral = skill.build_deferral(self._settings.runs_on, stored.scope.surface)
         change = replace(change, idempotency_key=idempotency_key, deferral=deferral)
         result = await self._store.update_task(stored.scope, stored.key, change)
         if not result.is_new:

@@ -31,7 +31,9 @@ async def run_inline(skill: Skill, context: Context, clock: Clock) -> Message:
         async with asyncio.timeout(seconds):
             result = await call_handler(skill, context, _reject_chunk)
             reply = result if isinstance(result, Message) else context.reply(result)
-            return context.describe_usage(reply if reply.context_id else context.bind(reply))
+            if not reply.context_id:
+                reply = context.bind(reply)
+            return context.describe_usage(reply)
     except TaskEnded as signal:
         return context.describe_usage(signal.message)
     except Exception as error:  # the edge of a request: any exception of a handler

@@ -75,7 +75,8 @@ class LoopWatch:
                 continue
             seen.append(asyncio.current_task(loop))
             if len(seen) == _TICKS:
-                self._report(seen[0] if len(set(seen)) == 1 else None, thread_id)
+                has_one_culprit = len(set(seen)) == 1
+                self._report(seen[0] if has_one_culprit else None, thread_id)
 
     def _report(self, task: asyncio.Task[Any] | None, thread_id: int) -> None:
         # The function is documented, for debuggers of deadlocks.
@@ -86,7 +87,9 @@ class LoopWatch:
         if run is None and _is_importing(frame):  # a start, which imports the app or a part of it
             return
         if run is None:
-            culprit = "many tasks: the process is overloaded" if task is None else task.get_name()
+            culprit = "many tasks: the process is overloaded"
+            if task is not None:
+                culprit = task.get_name()
             log.warning(
                 "event loop blocked: for %.1f s by %s, now at %s",
                 self._blocked_seconds,

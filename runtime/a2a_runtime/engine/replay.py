@@ -166,9 +166,9 @@ def find_deadline(
     now = clock.monotonic()
     limit = inf if timeout_seconds is None else timeout_seconds
     deadline = None if has_answer else info.origin.get(DEADLINE)
-    return now + (
-        min(limit, (deadline - clock.millis()) / 1000) if isinstance(deadline, int) else limit
-    )
+    if isinstance(deadline, int):
+        limit = min(limit, (deadline - clock.millis()) / 1000)
+    return now + limit
 
 
 def has_answer(records: Sequence[ReplayRecord]) -> bool:

@@ -181,11 +181,9 @@ class TaskRun:
         reason = None if self.context.attempt == 1 else refuse_restart(skill, claimed, message)
         if claimed.stored.cancel_requested:
             self.request_stop(StopReason.CANCEL)
-        running = (
-            self._run(reason)
-            if dependencies.tracing is None
-            else dependencies.tracing.trace_run(self, self._run(reason))
-        )
+        running = self._run(reason)
+        if dependencies.tracing is not None:
+            running = dependencies.tracing.trace_run(self, running)
         self.task: asyncio.Task[None] = dependencies.hub.loop.create_task(running)
 
     @property
@@ -262,9 +260,9 @@ class TaskRun:
 
     async def _run(self, refusal: str | None) -> None:
         try:
-            outcome = (
-                None if refusal is None else RunOutcome(State.FAILED, self.context.reply(refusal))
-            )
+            outcome = None
+            if refusal is not None:
+                outcome = RunOutcome(State.FAILED, self.context.reply(refusal))
             await self._apply_outcome(await self._determine_outcome(outcome))
         except TaskSuspended:
             self.end = "suspended"
@@ -295,9 +293,9 @@ class TaskRun:
                 self.skill.id,
                 error=error,
             )
-            text = (
-                (str(error) or type(error).__name__) if self.skill.expose_errors else HANDLER_FAILED
-            )
+            text = HANDLER_FAILED
+            if self.skill.expose_errors:
+                text = str(error) or type(error).__name__
             await self._apply_outcome(
                 self._stop_outcome()
                 or self._retry_outcome()
@@ -343,11 +341,10 @@ class TaskRun:
                 return None
         self._phase = RunPhase.HANDLER
         current_run.set((self.skill, self.writer.stored, self.deadline, self._clock.monotonic))
-        result = await (
-            call_handler(self.skill, self.context, self._write_chunk)
-            if self._begun is None
-            else self._begun.result
-        )
+        if self._begun is None:
+            result = await call_handler(self.skill, self.context, self._write_chunk)
+        else:
+            result = await self._begun.result
         if is_job(result):
             result = await self._run_job(result)
         if result is None:
@@ -374,11 +371,9 @@ class TaskRun:
     async def _write_progress(self, progress: JobProgress) -> None:
         text = progress.text
         if progress.error is not None:
-            text = (
-                f"{STATUS_UNAVAILABLE}: {progress.error}"
-                if self.skill.expose_errors
-                else STATUS_UNAVAILABLE
-            )
+            text = STATUS_UNAVAILABLE
+            if self.skill.expose_errors:
+                text += f": {progress.error}"
         await self.context.status(text, progress=progress.fraction)
 
     async def _write_chunk(self, value: object) -> None:
@@ -426,11 +421,10 @@ class TaskRun:
             if outcome.failures:
                 await self.writer.mark_working()
             if outcome.state is None:
-                records = (
-                    [ReplayRecord(RecordKind.ONCE, RETRY_MARKER, b"%d" % outcome.failures)]
-                    if outcome.failures
-                    else ()
-                )
+                records: list[ReplayRecord] = []
+                if outcome.failures:
+                    failures = b"%d" % outcome.failures
+                    records.append(ReplayRecord(RecordKind.ONCE, RETRY_MARKER, failures))
                 deferral = self.skill.build_deferral(
                     self._settings.runs_on, self.writer.stored.scope.surface, outcome.delay_seconds
                 )
@@ -481,9 +475,9 @@ async def write_chunk(
         await context.set_status(value)
         return
     is_last = isinstance(value, results.LastChunk)
-    chunk = results.to_chunk(
-        value.value if isinstance(value, results.LastChunk) else value, is_lossy=skill.expose_errors
-    )
+    if isinstance(value, results.LastChunk):
+        value = value.value
+    chunk = results.to_chunk(value, is_lossy=skill.expose_errors)
     if chunk.artifact_id in writer.complete_artifacts:
         raise ValueError(
             f"artifact {chunk.artifact_id!r}: already complete; yield its chunks before "

@@ -46,7 +46,7 @@ from a2a_runtime.engine.run import MISSING_MESSAGE, BegunCall, StopReason, TaskR
 from a2a_runtime.engine.writer import TaskWriter
 from a2a_runtime.errors import FencedError, StoreUnavailableError
 from a2a_runtime.stores.base import RunQueue
-from a2a_runtime.stores.models import ClaimedRun, RenewedLease
+from a2a_runtime.stores.models import ClaimedRun, RenewedLease, RunProgress
 
 log = logging.getLogger(__name__)
 
@@ -75,9 +75,10 @@ class Skills:
     def add(self, surface: str | None, *skills: Skill) -> None:
         """Register skills for a surface; ``None`` means all surfaces."""
         if skills:
-            self.surfaces = (
-                None if surface is None or self.surfaces is None else self.surfaces | {surface}
-            )
+            if surface is None or self.surfaces is None:
+                self.surfaces = None
+            else:
+                self.surfaces |= {surface}
         for skill in skills:
             ProviderGraph({}).find_names(skill)  # refuses parameters that nothing provides
             if self._skills.setdefault((surface, skill.id), skill) is not skill:
@@ -270,11 +271,9 @@ class InProcessRunner:
                 return
             stored = claimed.stored
             skill = self._skills.find(stored.scope.surface, stored.skill)
-            deferral = (
-                None
-                if skill is None
-                else skill.build_deferral(self._settings.runs_on, stored.scope.surface)
-            )
+            deferral = None
+            if skill is not None:
+                deferral = skill.build_deferral(self._settings.runs_on, stored.scope.surface)
             is_left_to_worker = (
                 deferral is not None and not self._is_worker and not stored.cancel_requested
             )
@@ -407,10 +406,12 @@ class InProcessRunner:
         A notification must not shorten the time between two comparisons. A run that is writing
         notices itself that it is lost.
         """
-        runs = self._running.items() if self._store.is_durable else ()
-        known = {
-            key: progress for key, run in runs if (progress := run.writer.progress) is not None
-        }
+        known: dict[str, RunProgress] = {}
+        if self._store.is_durable:
+            for key, known_run in self._running.items():
+                confirmed = known_run.writer.progress
+                if confirmed is not None:
+                    known[key] = confirmed
         claimed = (await self._renew_lease()).claimed
         for key, progress, error in find_lost(known, claimed):
             run = self._running.get(key)

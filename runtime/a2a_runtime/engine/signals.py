@@ -35,9 +35,9 @@ def find_signal(error: BaseException) -> RunStopped | None:
     """Find the signal in an exception group that the task group of a handler has raised."""
     if isinstance(error, RunStopped):
         return error
-    nested: tuple[BaseException, ...] = (
-        error.exceptions if isinstance(error, BaseExceptionGroup) else ()
-    )
+    nested: tuple[BaseException, ...] = ()
+    if isinstance(error, BaseExceptionGroup):
+        nested = error.exceptions
     return next((found for found in map(find_signal, nested) if found is not None), None)
 
 

@@ -345,11 +345,9 @@ class TaskWriter:
         clock = self._dependencies.clock
         state = write.change.state
         delay = _INITIAL_DELAY_SECONDS if self._unconfirmed is write else 0.0
-        deadline = (
-            float("inf")
-            if state in TERMINAL
-            else clock.monotonic() + self._dependencies.settings.store_retry_timeout
-        )
+        deadline = float("inf")
+        if state not in TERMINAL:
+            deadline = clock.monotonic() + self._dependencies.settings.store_retry_timeout
         while True:
             await clock.sleep(delay)
             self._check_open(by_handler=by_handler)
@@ -396,11 +394,9 @@ class TaskWriter:
 
 def _add_metadata(change: TaskChange, metadata: JsonObject) -> TaskChange:
     """Add metadata to the task of a change, and to its status event if it has one."""
-    event_metadata = (
-        {**(change.event_metadata or {}), **metadata}
-        if change.state is not None
-        else change.event_metadata
-    )
+    event_metadata = change.event_metadata
+    if change.state is not None:
+        event_metadata = {**(event_metadata or {}), **metadata}
     return replace(
         change, metadata={**(change.metadata or {}), **metadata}, event_metadata=event_metadata
     )

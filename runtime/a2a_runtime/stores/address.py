@@ -24,7 +24,9 @@ def hide_secrets(address: str) -> str:
         return _MASK
     place, question, _ = place.partition("?")
     scheme = scheme.rpartition("://")[2].rpartition("@")[2]
-    return f"{scheme}{separator}{_MASK + at if at else ''}{place}{question and question + _MASK}"
+    user = _MASK + at if at else ""
+    options = question and question + _MASK
+    return f"{scheme}{separator}{user}{place}{options}"
 
 
 def has_password(address: str) -> bool:

@@ -93,7 +93,9 @@ class NewTaskRows(Struct, frozen=True, gc=False):
         """Build the task from these rows, without reading it back."""
         task = Encoded(Task, self.encode_task)
         stored = build_first_version(scope, new, self.key, self.wire_id, task, self.created_millis)
-        return CreateResult(replace(stored, mark=mark) if mark else stored, is_new=True)
+        if mark:
+            stored = replace(stored, mark=mark)
+        return CreateResult(stored, is_new=True)
 
 
 def build_first_version(
@@ -134,7 +136,9 @@ class ChangeRows(Struct, frozen=True, gc=False):
     @property
     def event_count(self) -> int:
         """Number of the events."""
-        return len(self.writes) + (len(self.messages) if self.status is None else 1)
+        if self.status is None:
+            return len(self.writes) + len(self.messages)
+        return len(self.writes) + 1
 
     def encode_events(self) -> EncodedEvents:
         """Encode the events."""
@@ -149,11 +153,9 @@ class ChangeRows(Struct, frozen=True, gc=False):
                 )
             )
         if self.status is not None:
-            metadata = (
-                None
-                if self.change.event_metadata is None
-                else fragments.encode_object(self.change.event_metadata)
-            )
+            metadata = None
+            if self.change.event_metadata is not None:
+                metadata = fragments.encode_object(self.change.event_metadata)
             events.append(
                 (fragments.encode_status_event(self.ids, self.status, metadata), self.change.state)
             )
@@ -326,7 +328,11 @@ def _join_by_artifact(rows: Sequence[ChunkRow]) -> list[ChunkRow]:
             by_artifact[row.artifact_id] = [row]
         else:
             by_artifact.setdefault(row.artifact_id, []).append(row)
-    return [own[0] if len(own) == 1 else join_rows(own) for own in by_artifact.values()]
+    joined: list[ChunkRow] = []
+    for own in by_artifact.values():
+        row = own[0] if len(own) == 1 else join_rows(own)
+        joined.append(row)
+    return joined
 
 
 def join_rows(rows: Sequence[ChunkRow]) -> ChunkRow:
@@ -392,14 +398,13 @@ class RecentTasks:
             history,
             new_rows.metadata,
         )
+        is_released = change.release_claim or lifecycle.is_terminal(result.state)
         ended = replace(
             stored,
             state=result.state,
             version=FIRST_CHANGE_VERSION,
             last_seq=result.last_seq,
-            process=None
-            if change.release_claim or lifecycle.is_terminal(result.state)
-            else stored.process,
+            process=None if is_released else stored.process,
             status_at=at,
             task=Encoded(Task, task),
             mark=result.events[-1].mark,

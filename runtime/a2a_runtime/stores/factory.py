@@ -16,6 +16,7 @@ from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.sqlite import SqliteStore
 
 MEMORY_URL = "memory"
+_POSTGRES_PARAMETERS = {"ssl": "sslmode"}
 _DRIVERS = {
     "sqlite": {"aiosqlite", "pysqlite"},
     "postgresql": {"asyncpg", "psycopg", "psycopg2", "psycopg_async"},
@@ -120,13 +121,13 @@ def to_plain_url(url: str) -> str:
     if not driver or driver not in _DRIVERS.get(name, ()):
         return url
     address, _, query = rest.partition("?")
-    parameters = [
-        ("sslmode" if key == "ssl" and name == "postgresql" else key, value)
-        for key, value in parse_qsl(query, keep_blank_values=True)
-    ]
-    return f"{name}{separator}{address}" + (
-        f"?{urlencode(parameters, quote_via=quote)}" if parameters else ""
-    )
+    plain = f"{name}{separator}{address}"
+    parameters = parse_qsl(query, keep_blank_values=True)
+    if name == "postgresql":
+        parameters = [(_POSTGRES_PARAMETERS.get(key, key), value) for key, value in parameters]
+    if parameters:
+        plain += f"?{urlencode(parameters, quote_via=quote)}"
+    return plain
 
 
 async def try_store(url: str) -> Store:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache, reduce
-from itertools import groupby
+from itertools import groupby, starmap
 from operator import itemgetter
 from typing import Any, Protocol, TypeAlias
 
@@ -172,7 +172,8 @@ def join_chunks(chunks: Sequence[Chunk]) -> Chunk:
     win.
     """
     # The facts of the chunks are mostly all equal.
-    distinct = [facts for facts, _ in groupby([each.facts for each in chunks if each.facts])]
+    given = [each.facts for each in chunks if each.facts]
+    distinct = [facts for facts, _ in groupby(given)]
     facts = _merge_facts(distinct) if len(distinct) > 1 else b"".join(distinct)
     return Chunk(
         chunks[0].artifact_id, facts, b",".join([each.parts for each in chunks if each.parts])
@@ -196,9 +197,9 @@ def _merge_members(first: Artifact, more: Artifact) -> Artifact:
         )
         if value is not None
     }
-    metadata = (
-        more.metadata if first.metadata is None else {**first.metadata, **(more.metadata or {})}
-    )
+    metadata = more.metadata
+    if first.metadata is not None:
+        metadata = {**first.metadata, **(more.metadata or {})}
     return first.model_copy(update={**members, "metadata": metadata})
 
 
@@ -250,7 +251,11 @@ def encode_status_event(ids: bytes, body: bytes, metadata: bytes | None) -> byte
 
 def encode_artifact_event(ids: bytes, body: bytes, *, append: bool, last_chunk: bool) -> bytes:
     """Encode the event of a new artifact or chunk."""
-    flags = (b',"append":true' if append else b"") + (b',"lastChunk":true' if last_chunk else b"")
+    flags = b""
+    if append:
+        flags = b',"append":true'
+    if last_chunk:
+        flags += b',"lastChunk":true'
     return b'{"artifactUpdate":{"taskId":%b,"artifact":%b%b}}' % (ids, body, flags)
 
 
@@ -298,8 +303,7 @@ def to_stored_task(
     in order.
     """
     artifacts = [
-        encode_artifact([Chunk(*chunk) for chunk in own])
-        for _, own in groupby(chunks, key=itemgetter(0))
+        encode_artifact([*starmap(Chunk, own)]) for _, own in groupby(chunks, key=itemgetter(0))
     ]
     task = encode_task(
         join_ids(row["wire_id"], row["context_id"]),

@@ -17,11 +17,9 @@ class _InstrumentedStore:
         for name in dir(store):
             if not name.startswith("_"):
                 member = getattr(store, name)
-                setattr(
-                    self,
-                    name,
-                    wrap(name, member) if inspect.iscoroutinefunction(member) else member,
-                )
+                if inspect.iscoroutinefunction(member):
+                    member = wrap(name, member)
+                setattr(self, name, member)
 
 
 def instrument_store(store: StoreT, wrap: Callable[[str, StoreCall], StoreCall]) -> StoreT:

@@ -167,12 +167,10 @@ def build_task_page(
     """
     page = found[: query.page_size]
     total_size = max(total_size, len(page))  # a kept total may be wrong for a while
-    carried = None if query.is_plain else total_size
-    token = (
-        encode_task_token(query, TaskPosition(*get_position(page[-1]), carried))
-        if len(found) > len(page)
-        else ""
-    )
+    token = ""
+    if len(found) > len(page):
+        carried = None if query.is_plain else total_size
+        token = encode_task_token(query, TaskPosition(*get_position(page[-1]), carried))
     return TaskPage([load(row) for row in page], token, total_size)
 
 

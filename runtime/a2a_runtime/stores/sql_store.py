@@ -152,12 +152,8 @@ class SqlStore(ABC):
         """Delete a task with everything that belongs to it."""
 
         async def delete(transaction: SqlTransaction) -> bool:
-            keys = [
-                row["key"]
-                for row in await transaction.fetch(
-                    "lock_task", scope=scope.to_text(), wire_id=wire_id
-                )
-            ]
+            rows = await transaction.fetch("lock_task", scope=scope.to_text(), wire_id=wire_id)
+            keys = [row["key"] for row in rows]
             await _delete_tasks(transaction, keys)
             return bool(keys)
 
@@ -214,7 +210,8 @@ class SqlStore(ABC):
 
     async def list_scopes(self) -> Sequence[TaskScope]:
         """List the scopes of all tasks and conversations."""
-        return [TaskScope.from_text(row["scope"]) for row in await self._fetch("list_scopes")]
+        rows = await self._fetch("list_scopes")
+        return [TaskScope.from_text(row["scope"]) for row in rows]
 
     async def delete_scope(self, scope: TaskScope) -> int:
         """Delete all tasks and conversations of a scope, and its totals, whose rows have its
@@ -229,7 +226,8 @@ class SqlStore(ABC):
         async def delete(transaction: SqlTransaction) -> int:
             if context_id is None:
                 await transaction.fetch("await_cleanup")  # which moves totals from row to row
-            keys = [row["key"] for row in await transaction.fetch("lock_tasks", **where)]
+            rows = await transaction.fetch("lock_tasks", **where)
+            keys = [row["key"] for row in rows]
             await _delete_tasks(transaction, keys)
             await transaction.fetch("delete_messages", **where)
             await transaction.fetch("delete_contexts", **where)
@@ -250,10 +248,8 @@ class SqlStore(ABC):
         async def delete(transaction: SqlTransaction) -> int:
             if not await transaction.fetch("lock_cleanup"):
                 return 0
-            keys = [
-                row["key"]
-                for row in await transaction.fetch("lock_ended", ended_by=ended_by, limit=limit)
-            ]
+            rows = await transaction.fetch("lock_ended", ended_by=ended_by, limit=limit)
+            keys = [row["key"] for row in rows]
             keys = keys or await self._lock_ended_of_dialects(transaction, limit, swept)
             if keys:
                 await transaction.fetch("keep_messages", keys=keys, cutoff=cutoff)
@@ -288,9 +284,8 @@ class SqlStore(ABC):
             rows = await transaction.fetch(
                 "lock_ended_of", dialect=dialect, after=after, ended_by=until, limit=limit
             )
-            swept[dialect] = max(
-                after, (rows[-1]["ended_at"] if len(rows) == limit else until) - _LATE_COMMIT_MILLIS
-            )
+            seen_until = rows[-1]["ended_at"] if len(rows) == limit else until
+            swept[dialect] = max(after, seen_until - _LATE_COMMIT_MILLIS)
             if rows:
                 return [row["key"] for row in rows]
         return []
@@ -349,11 +344,9 @@ class SqlStore(ABC):
         tasks = await self._load_tasks([str(row["key"]) for row in updated])
         if tasks:
             return next(iter(tasks.values()))
-        raise (
-            TaskNotFoundError
-            if await self.get_version(scope, wire_id) is None
-            else TaskNotCancelableError
-        )(details={"task_id": wire_id})
+        if await self.get_version(scope, wire_id) is None:
+            raise TaskNotFoundError(details={"task_id": wire_id})
+        raise TaskNotCancelableError(details={"task_id": wire_id})
 
     # Push configurations
 
@@ -401,11 +394,9 @@ class SqlStore(ABC):
             "list_configs", scope, wire_id, after=after, limit=page_size + 1
         )
         page = rows[:page_size]
-        next_token = (
-            pagination.encode_page_token((page[-1]["config_id"],), wire_id)
-            if len(rows) > len(page)
-            else ""
-        )
+        next_token = ""
+        if len(rows) > len(page):
+            next_token = pagination.encode_page_token((page[-1]["config_id"],), wire_id)
         return [_parse_config(row["body"]) for row in page], next_token
 
     async def delete_push_config(self, scope: TaskScope, wire_id: str, config_id: str) -> bool:

@@ -114,10 +114,10 @@ class ArtifactWriter:
             data = await asyncio.to_thread(source.read_bytes)
         else:
             data = source
-        media_type = (
-            media_type or (mimetypes.guess_type(name)[0] if name else None) or results.BYTES
-        )
-        await self.write(Part(raw=data, filename=name, media_type=media_type), last=last)
+        if name and not media_type:
+            media_type = mimetypes.guess_type(name)[0]
+        part = Part(raw=data, filename=name, media_type=media_type or results.BYTES)
+        await self.write(part, last=last)
 
     async def link(
         self,
@@ -313,11 +313,12 @@ class Context:
 
     async def referenced_tasks(self) -> Sequence[Task]:
         """Read the tasks that the message refers to, as far as they exist for its caller."""
-        found = [
-            await self._dependencies.store.load_task(self.scope, wire_id)
-            for wire_id in self.message.reference_task_ids or ()
-        ]
-        return [stored.task.model for stored in found if stored is not None]
+        found: list[Task] = []
+        for wire_id in self.message.reference_task_ids or ():
+            stored = await self._dependencies.store.load_task(self.scope, wire_id)
+            if stored is not None:
+                found.append(stored.task.model)
+        return found
 
     async def fetch(self, part: Part) -> bytes:
         """Return the content of a part: its own, or that of its URL."""
@@ -353,7 +354,9 @@ class Context:
 
     def reply(self, *values: object) -> Message:
         """Build a message of the agent from texts, JSON, bytes and parts."""
-        parts = [part for value in values for part in results.to_parts(value)]
+        parts: list[Part] = []
+        for value in values:
+            parts += results.to_parts(value)
         return Message(
             message_id=self._dependencies.ids.new(),
             context_id=self.context_id,
@@ -478,8 +481,9 @@ class TaskContext(Context):
         Skipped until a repeated run reaches the last recorded answer.
         """
         if not self._replay.is_replaying:
+            message = None if text is None else self.reply(text)
             metadata: JsonObject | None = None if progress is None else {"progress": progress}
-            await self._writer.write_status(None if text is None else self.reply(text), metadata)
+            await self._writer.write_status(message, metadata)
 
     async def set_status(self, message: Message) -> None:
         """Write a status with a message."""

@@ -106,19 +106,21 @@ class RunDependencyValues:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        signal = (
-            None
-            if error is None
-            else error
-            if isinstance(error, GeneratorExit)
-            else find_signal(error)
-        )
+        signal: BaseException | None = None
+        if isinstance(error, GeneratorExit):
+            signal = error
+        elif error is not None:
+            signal = find_signal(error)
         if signal is None or isinstance(signal, TaskEnded):
             await self._stack.__aexit__(kind, error, trace)
             return
-        seen = None if isinstance(signal, TaskSuspended) else asyncio.CancelledError()
         try:
-            await self._stack.__aexit__(None if seen is None else type(seen), seen, None)
+            if isinstance(signal, TaskSuspended):
+                await self._stack.__aexit__(None, None, None)
+            else:
+                # Whatever has stopped the run, its dependencies see a cancellation.
+                seen = asyncio.CancelledError()
+                await self._stack.__aexit__(type(seen), seen, None)
         except Exception:  # the run is over: its task cannot change any more
             log.exception("dependencies not closed: skill %s", self._skill_id)
 

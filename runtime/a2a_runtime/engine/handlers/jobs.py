@@ -172,9 +172,8 @@ async def await_job(
             await on_progress(progress)
 
     result = asyncio.ensure_future(_await_if_needed(job.wait()))
-    polling = asyncio.ensure_future(
-        _report_progress(job, job.next_report if isinstance(job, BackgroundJob) else pause, report)
-    )
+    wait_for_report = job.next_report if isinstance(job, BackgroundJob) else pause
+    polling = asyncio.ensure_future(_report_progress(job, wait_for_report, report))
     try:
         await asyncio.wait((result, polling), return_when=asyncio.FIRST_COMPLETED)
         if not result.done():
@@ -212,11 +211,9 @@ async def _report_progress(
             and not progress.is_canceled
             and (has_recovered or progress != _NO_PROGRESS)
         ):
-            await on_progress(
-                replace(progress, text=progress.text or _STATUS_RECOVERED)
-                if has_recovered
-                else progress
-            )
+            if has_recovered:
+                progress = replace(progress, text=progress.text or _STATUS_RECOVERED)
+            await on_progress(progress)
         last = progress
 
 
@@ -231,9 +228,9 @@ async def poll_job(job: Job, last: JobProgress = _NO_PROGRESS) -> JobProgress:
             text = status.get("message") or status.get("progress_message")
             word = status.get("status")
         else:
-            fraction = (
-                await _await_if_needed(job.progress()) if isinstance(job, HasProgress) else None
-            )
+            fraction = None
+            if isinstance(job, HasProgress):
+                fraction = await _await_if_needed(job.progress())
             text = None
             word = status
         number = float(fraction) if isinstance(fraction, int | float) else None

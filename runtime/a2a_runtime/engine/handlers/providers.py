@@ -137,7 +137,9 @@ def find_annotations(function: object) -> Mapping[str, object]:
     while isinstance(function, partial):
         function = function.func
     try:
-        return typing.get_type_hints(inspect.unwrap(function) if callable(function) else function)
+        if callable(function):
+            function = inspect.unwrap(function)
+        return typing.get_type_hints(function)
     except (NameError, TypeError, AttributeError):
         return {}
 

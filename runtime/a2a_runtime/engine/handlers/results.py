@@ -118,7 +118,10 @@ def _list_parts(value: object) -> list[Part]:
     """Convert a JSON value; a list with parts is the parts of its items."""
     items = _list_items(value)
     if any(isinstance(each, Part) for each in items):
-        return [part for each in items for part in to_parts(each)]
+        parts: list[Part] = []
+        for each in items:
+            parts += to_parts(each)
+        return parts
     return [to_json_part(value)]
 
 

@@ -69,12 +69,14 @@ def read_usage(metadata: Mapping[str, object] | None) -> Usage | None:
 
 def add_usage(total: Usage | None, report: UsageReport) -> Usage:
     """Add a report to a sum."""
-    costs = {each.currency: each.amount for each in (total.costs or () if total else ())}
+    if total is None:
+        total = Usage(input_tokens=0, output_tokens=0)
+    costs = {each.currency: each.amount for each in total.costs or ()}
     if report.cost:
         costs[report.currency] = round(float(costs.get(report.currency, 0)) + report.cost, _DIGITS)
     return Usage(
-        input_tokens=report.input_tokens + (total.input_tokens if total else 0),
-        output_tokens=report.output_tokens + (total.output_tokens if total else 0),
+        input_tokens=report.input_tokens + total.input_tokens,
+        output_tokens=report.output_tokens + total.output_tokens,
         costs=[Cost(currency=currency, amount=amount) for currency, amount in costs.items()]
         or None,
     )

@@ -76,11 +76,9 @@ class TaskContent(Struct, eq=False, gc=False):
         self, history_length: int | None = None, *, include_artifacts: bool = True
     ) -> Callable[[], bytes]:
         """Return the function that joins the task as it is now."""
-        history = (
-            self.history
-            if history_length is None
-            else self.history[max(0, len(self.history) - history_length) :]
-        )
+        history = self.history
+        if history_length is not None:
+            history = history[max(0, len(history) - history_length) :]
         artifacts = self.list_artifacts() if include_artifacts else ()
         return partial(
             fragments.encode_task, self.ids, self.status, artifacts, history, self.metadata
@@ -121,12 +119,11 @@ class TaskContent(Struct, eq=False, gc=False):
         artifacts = self.artifacts
         if isinstance(artifacts, tuple):
             return artifacts
-        return tuple(
-            [
-                (rows[0] if len(rows) == 1 else join_rows(rows)).artifact
-                for rows in artifacts.values()
-            ]
-        )
+        encoded: list[bytes] = []
+        for rows in artifacts.values():
+            row = rows[0] if len(rows) == 1 else join_rows(rows)
+            encoded.append(row.artifact)
+        return tuple(encoded)
 
 
 def _join_newest(rows: list[ChunkRow]) -> int:

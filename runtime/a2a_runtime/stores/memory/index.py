@@ -157,11 +157,11 @@ class MemoryTask(Struct, eq=False, gc=False):
         """Return the task as it is now."""
         content = self.content
         is_whole = history_length is None and include_artifacts
-        task = (
-            content
-            if isinstance(content, bytes) and is_whole
-            else self.read_content().encode(history_length, include_artifacts=include_artifacts)
-        )
+        task: bytes | Callable[[], bytes]
+        if isinstance(content, bytes) and is_whole:
+            task = content
+        else:
+            task = self.read_content().encode(history_length, include_artifacts=include_artifacts)
         return StoredTask(
             key=self.key,
             wire_id=self.wire_id,
@@ -299,7 +299,9 @@ class TaskIndex:
         self._max_finished_logs = max_finished_logs
         self._max_finished_log_bytes = max_finished_log_bytes
         self._clock = clock
-        self._now, self._last_position, self._last_key = 0, 0, randbits(_KEY_BITS)
+        self._now = 0
+        self._last_position = 0
+        self._last_key = randbits(_KEY_BITS)
 
     def now_millis(self) -> int:
         """Return the time, never earlier than before, so that the order of positions is the order

@@ -189,9 +189,8 @@ class MemoryBase:
         for record in records:
             replaced = kept.get((record.kind, record.key))
             kept[record.kind, record.key] = record
-            self._index.holdings.resize(
-                task, record.size_bytes - (0 if replaced is None else replaced.size_bytes)
-            )
+            freed_bytes = 0 if replaced is None else replaced.size_bytes
+            self._index.holdings.resize(task, record.size_bytes - freed_bytes)
 
     def _drop_records(self, task: MemoryTask) -> None:
         records = self._records.pop(task.key, None)
@@ -257,7 +256,8 @@ class MemoryBase:
         conversation = self._conversations.pop(key, None)
         if conversation is None:
             tasks = self._index.find_in_context(scope, context_id)
-            conversation = Conversation(limit_key=tasks[-1].limit_key if tasks else scope.limit_key)
+            limit_key = tasks[-1].limit_key if tasks else scope.limit_key
+            conversation = Conversation(limit_key=limit_key)
         self._conversations[key] = conversation
         self._index.holdings.touch_conversation(conversation.limit_key, key)
         if len(self._conversations) > self._options.max_tasks:

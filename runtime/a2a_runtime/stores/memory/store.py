@@ -14,7 +14,7 @@ from a2a_runtime.base.caller import TaskScope
 from a2a_runtime.base.clock import to_datetime
 from a2a_runtime.base.counters import WindowCount
 from a2a_runtime.stores import changes, fragments, pagination
-from a2a_runtime.stores.memory.index import MemoryTask
+from a2a_runtime.stores.memory.index import KeptMessage, MemoryTask
 from a2a_runtime.stores.memory.state import Conversation, PushQueue, message_time
 from a2a_runtime.stores.memory.tasks import MemoryTasks
 from a2a_runtime.stores.models import (
@@ -101,11 +101,9 @@ class MemoryStore(MemoryTasks):
         """Load the newest messages of a conversation, oldest first."""
         cutoff = self._conversation_cutoff()
         conversation = self._conversations.get((scope, context_id))
-        messages = (
-            []
-            if conversation is None
-            else [message for message in conversation.messages if message[2] not in hidden_skills]
-        )
+        messages: list[KeptMessage] = []
+        if conversation is not None:
+            messages += [each for each in conversation.messages if each[2] not in hidden_skills]
         for task in self._index.find_in_context(scope, context_id):
             if task.skill not in hidden_skills:
                 messages += task.iter_messages()
@@ -126,12 +124,12 @@ class MemoryStore(MemoryTasks):
         """Delete all tasks and conversations of a scope."""
         index = self._index.scopes.get(scope)
         contexts = {context_id for owner, context_id in self._conversations if owner == scope}
-        return sum(
-            [
-                await self.delete_context(scope, context_id)
-                for context_id in contexts.union(index.by_context if index else ())
-            ]
-        )
+        if index is not None:
+            contexts.update(index.by_context)
+        deleted = 0
+        for context_id in contexts:
+            deleted += await self.delete_context(scope, context_id)
+        return deleted
 
     async def delete_expired(self, limit: int = 100) -> int:
         """Delete a batch of tasks, else messages and contexts of some conversations, leases and
@@ -298,9 +296,10 @@ class MemoryStore(MemoryTasks):
         queues = self._get_queues(scope, wire_id)
         ids = sorted(config_id for config_id in queues if config_id > after)
         page = ids[:page_size]
-        return [queues[config_id].config for config_id in page], pagination.encode_page_token(
-            (page[-1],), wire_id
-        ) if len(ids) > len(page) else ""
+        next_token = ""
+        if len(ids) > len(page):
+            next_token = pagination.encode_page_token((page[-1],), wire_id)
+        return [queues[config_id].config for config_id in page], next_token
 
     async def delete_push_config(self, scope: TaskScope, wire_id: str, config_id: str) -> bool:
         """Delete a configuration and its pending deliveries."""

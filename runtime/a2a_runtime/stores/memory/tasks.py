@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from operator import attrgetter
@@ -168,16 +168,12 @@ class MemoryTasks(MemoryBase):
         at = self._index.now_millis()
         content = task.read_content()
         rows = changes.build_change_rows(change, content.ids, at)
-        metadata = (
-            fragments.merge_object(content.metadata, change.metadata)
-            if change.metadata
-            else content.metadata
-        )
-        events = (
-            None
-            if _is_plain_end(task, change)
-            else changes.number_events(rows.encode_events(), task.last_seq, task.state)
-        )
+        metadata = content.metadata
+        if change.metadata:
+            metadata = fragments.merge_object(metadata, change.metadata)
+        events = None
+        if not _is_plain_end(task, change):
+            events = changes.number_events(rows.encode_events(), task.last_seq, task.state)
         return PlannedChange(task, content, rows, events, metadata, at)
 
     def _apply_change(self, planned: PlannedChange) -> ChangeResult:
@@ -302,11 +298,9 @@ class MemoryTasks(MemoryBase):
         self, scope: TaskScope, query: TaskQuery, position: pagination.TaskPosition | None
     ) -> Sequence[MemoryTask]:
         index = self._index.scopes[scope]
-        tasks = (
-            index.by_wire_id.values()
-            if query.context_id is None
-            else self._index.find_in_context(scope, query.context_id)
-        )
+        tasks: Iterable[MemoryTask] = index.by_wire_id.values()
+        if query.context_id is not None:
+            tasks = self._index.find_in_context(scope, query.context_id)
         found = [
             task
             for task in tasks

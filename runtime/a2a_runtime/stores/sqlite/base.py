@@ -70,8 +70,11 @@ class SqliteBase(SqlStore):
 
     async def _load_tasks(self, keys: Sequence[str]) -> Mapping[str, StoredTask]:
         def load(db: sqlite3.Connection) -> dict[str, StoredTask]:
-            rows = [row for key in keys for row in db.execute(SQL["load_by_key"], {"key": key})]
-            return {row["key"]: load_stored_task(db, row) for row in rows}
+            found: dict[str, StoredTask] = {}
+            for key in keys:
+                for row in db.execute(SQL["load_by_key"], {"key": key}):
+                    found[row["key"]] = load_stored_task(db, row)
+            return found
 
         if keys:
             return await self._read(load)
@@ -82,10 +85,10 @@ def _fetch(
     db: sqlite3.Connection, section: str, parameters: Mapping[str, object]
 ) -> list[sqlite3.Row]:
     """Run a statement; lists become JSON arrays, which statements read with ``json_each``."""
-    values = {
-        name: json.dumps(value) if isinstance(value, list) else value
-        for name, value in parameters.items()
-    }
+    values = {**parameters}
+    for name, value in parameters.items():
+        if isinstance(value, list):
+            values[name] = json.dumps(value)
     return db.execute(SQL[section], values).fetchall()
 
 
@@ -119,16 +122,13 @@ def load_stored_task(
     """Build a task from its row, and load its messages and chunks."""
     key = row["key"]
     length = -1 if history_length is None else history_length
-    history = (
-        [body for (body,) in db.execute(SQL["messages_of"], {"key": key, "length": length})]
-        if length
-        else []
-    )
-    chunks = (
-        sorted(db.execute(SQL["chunks_of"], {"key": key}), key=itemgetter("place"))
-        if include_artifacts
-        else ()
-    )
+    history: list[bytes] = []
+    if length:
+        messages = db.execute(SQL["messages_of"], {"key": key, "length": length})
+        history = [body for (body,) in messages]
+    chunks: Sequence[sqlite3.Row] = ()
+    if include_artifacts:
+        chunks = sorted(db.execute(SQL["chunks_of"], {"key": key}), key=itemgetter("place"))
     return fragments.to_stored_task(
         row,
         history[::-1],

@@ -75,10 +75,9 @@ class ConnectionThread:
         self._watch = watch
         self._outages = OutageLog(f"store: {path}")
         self._calls: SimpleQueue[QueuedCall | None] = SimpleQueue()
+        role = "writer" if writes else "reader"
         self._thread = threading.Thread(
-            target=self._run_thread,
-            name=f"{path.name}-{'writer' if writes else 'reader'}",
-            daemon=True,
+            target=self._run_thread, name=f"{path.name}-{role}", daemon=True
         )
         self._is_closed = False
         self._thread.start()
@@ -200,13 +199,12 @@ class ConnectionThread:
         try:
             call.result = call.call(self._connection)
         except Exception as error:
-            call.error = (
-                to_unavailable_error(self._path, error)
-                if isinstance(error, sqlite3.Error)
-                else error
-            )
-            if isinstance(error, sqlite3.Error) and not self._connection.in_transaction:
-                raise  # a full disk may end the whole transaction
+            call.error = error
+            if isinstance(error, sqlite3.Error):
+                call.error = to_unavailable_error(self._path, error)
+                # A full disk may end the whole transaction.
+                if not self._connection.in_transaction:
+                    raise
 
     def _read_batch(self, calls: Sequence[QueuedCall]) -> None:
         for call in calls:

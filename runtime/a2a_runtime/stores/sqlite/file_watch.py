@@ -116,5 +116,7 @@ def read_index(path: Path) -> LogIndex | None:
             header = os.pread(descriptor, _INDEX_HEADER.size, 0)
             if len(header) == _INDEX_HEADER.size:
                 page_bytes, frames, pages = _INDEX_HEADER.unpack(header)
-                return LogIndex(_LARGEST_PAGE if page_bytes == 1 else page_bytes, frames, pages)
+                if page_bytes == 1:
+                    page_bytes = _LARGEST_PAGE
+                return LogIndex(page_bytes, frames, pages)
     return None

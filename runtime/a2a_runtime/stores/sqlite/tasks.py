@@ -167,15 +167,15 @@ def _update_task(
     at: int,
 ) -> None:
     change = rows.change
-    metadata = (
-        fragments.merge_object(task["metadata"], change.metadata)
-        if change.metadata
-        else task["metadata"]
-    )
+    metadata = task["metadata"]
+    if change.metadata:
+        metadata = fragments.merge_object(metadata, change.metadata)
     writes = task["writes"] if change.number is None else change.number
-    last_seq, mark = (
-        (events[-1].seq, events[-1].mark) if events else (task["last_seq"], task["mark"])
-    )
+    last_seq = task["last_seq"]
+    mark = task["mark"]
+    if events:
+        last_seq = events[-1].seq
+        mark = events[-1].mark
     content = (metadata, task["version"] + 1, last_seq, writes, mark, task["key"])
     if change.state is None:
         db.execute(SQL["change_content"], content)
@@ -187,9 +187,10 @@ def _update_task(
     is_active = lifecycle.is_active(change.state) or (
         bool(task["cancel_requested"]) and not has_ended
     )
+    ended_at = at if has_ended else None
     db.execute(
         SQL["change_state"],
-        (change.state, is_active, at, at if has_ended else None, rows.status, process, *content),
+        (change.state, is_active, at, ended_at, rows.status, process, *content),
     )
 
 
@@ -312,16 +313,12 @@ class SqliteTasks(SqliteBase):
         def page(db: sqlite3.Connection) -> TaskPage:
             section = _find_page_section(query)
             each = states if query.context_id is None else [query.state]
-            rows = [
-                row
-                for state in each
-                for row in db.execute(
-                    SQL[section], {**where, "state": state, "limit": query.page_size + 1}
-                )
-            ]
-            found = sorted(
-                rows, key=itemgetter("key") if query.by_creation else _GET_POSITION, reverse=True
-            )[: query.page_size + 1]
+            limit = query.page_size + 1
+            rows: list[sqlite3.Row] = []
+            for state in each:
+                rows += db.execute(SQL[section], {**where, "state": state, "limit": limit})
+            order = itemgetter("key") if query.by_creation else _GET_POSITION
+            found = sorted(rows, key=order, reverse=True)[:limit]
             total = _sum_totals(db, where, states) if total_size is None else total_size
             return pagination.build_task_page(
                 query, found, total, partial(_load_listed, db, query=query), _GET_POSITION
@@ -357,16 +354,11 @@ def _sum_totals(
     db: sqlite3.Connection, where: Mapping[str, object], states: Sequence[State]
 ) -> int:
     """Sum the kept totals, and count the active tasks."""
-    sections = [
-        ("count_of_state" if lifecycle.is_active(state) else "total_of_state", state)
-        for state in states
-    ]
-    return sum(
-        [
-            db.execute(SQL[section], {**where, "state": state}).fetchone()[0]
-            for section, state in sections
-        ]
-    )
+    total = 0
+    for state in states:
+        section = "count_of_state" if lifecycle.is_active(state) else "total_of_state"
+        total += db.execute(SQL[section], {**where, "state": state}).fetchone()[0]
+    return total
 
 
 def _count_tasks(
