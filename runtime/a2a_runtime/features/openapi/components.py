@@ -56,11 +56,9 @@ def header_parameter(parameter: Parameter) -> Json:
 
 def skill_operation(skill: SkillDefinition, contract: AnyContract, dialect: Dialect) -> Json:
     """Describe the call of a skill, with errors as in a dialect."""
-    output: Json = (
-        {"type": "array", "items": contract.output.schema}
-        if contract.streams
-        else contract.output.schema
-    )
+    output: Json = {**contract.output.schema}
+    if contract.streams:
+        output = {"type": "array", "items": output}
     responses: Json = {
         "200": {
             "description": "The output; of a stream, all of its chunks.",
@@ -76,10 +74,13 @@ def skill_operation(skill: SkillDefinition, contract: AnyContract, dialect: Dial
     error = {
         dialect.media_types[0]: {"schema": {"$ref": f"#/components/schemas/{dialect.name}.Error"}}
     }
+    parameters = [header_parameter(IDEMPOTENCY_KEY)]
+    if skill.asks:
+        parameters.insert(0, _TASK_ID)
     return {
         "summary": skill.name,
         "description": skill.description,
-        "parameters": [*([_TASK_ID] if skill.asks else []), header_parameter(IDEMPOTENCY_KEY)],
+        "parameters": parameters,
         "requestBody": {"required": True, "content": _request_content(skill, contract)},
         "responses": {
             **responses,
@@ -97,11 +98,13 @@ def _request_content(skill: SkillDefinition, contract: AnyContract) -> Json:
         f"example{number}": {"value": value}
         for number, value in enumerate(_example_inputs(skill, contract), 1)
     }
-    media: Json = {"schema": contract.input.schema, **({"examples": examples} if examples else {})}
-    return {
-        "application/json": media,
-        **({"text/plain": media} if contract.input.validator.is_text else {}),
-    }
+    media: Json = {"schema": contract.input.schema}
+    if examples:
+        media["examples"] = examples
+    content: Json = {"application/json": media}
+    if contract.input.validator.is_text:
+        content["text/plain"] = media
+    return content
 
 
 def _example_inputs(skill: SkillDefinition, contract: AnyContract) -> Iterator[object]:

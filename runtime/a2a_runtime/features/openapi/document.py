@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from itertools import chain
 from typing import Any
 
 from litestar import Litestar
@@ -28,6 +29,7 @@ from a2a_contract.operations import (
 )
 from a2a_contract.routes.cards import CARDS
 from a2a_contract.translate.v0_3 import write_security_scheme  # 0.3 has those of OpenAPI
+from a2a_contract.v1_0 import SecurityRequirement
 from a2a_runtime.features.openapi.components import Json, header_parameter, skill_operation
 from a2a_runtime.http.asgi import IDEMPOTENCY_KEY, LAST_EVENT_ID
 from a2a_runtime.http.negotiation import expand_dialects
@@ -58,11 +60,10 @@ def extend_openapi(app: Litestar, surfaces: Sequence[Surface]) -> None:
     document: Any = app.openapi_schema
     surfaces = select_documented(surfaces)
     prefix = app.path.rstrip("/")
-    paths = {
-        (prefix + path).rstrip("/") or "/": item
-        for surface in surfaces
-        for path, item in build_paths(surface)
-    }
+    paths: Json = {}
+    for surface in surfaces:
+        for path, item in build_paths(surface):
+            paths[(prefix + path).rstrip("/") or "/"] = item
     document.paths = {**(document.paths or {}), **paths}
     document.components.schemas = {
         **document.components.schemas,
@@ -91,29 +92,26 @@ def _is_documented(surface: Surface) -> bool:
 
 def security_schemes(surfaces: Sequence[Surface]) -> Json:
     """Collect the security schemes of surfaces."""
-    return {
-        _scheme_name(surface, name): write_security_scheme(scheme.to_dict())
-        for surface in surfaces
-        for name, scheme in surface.security_schemes.items()
-    }
+    schemes: Json = {}
+    for surface in surfaces:
+        for name, scheme in surface.security_schemes.items():
+            schemes[_scheme_name(surface, name)] = write_security_scheme(scheme.to_dict())
+    return schemes
 
 
 def build_schemas(surfaces: Sequence[Surface]) -> Json:
     """Collect the types and errors of all dialects of surfaces; each name begins with that of its
     dialect.
     """
-    names = {name for surface in surfaces for name in surface.dialects}
+    names = set[str]().union(*(surface.dialects for surface in surfaces))
     dialects = sorted(expand_dialects(names), key=lambda each: each.name)
-    types = {
-        f"{dialect.name}.{name}": schema
-        for dialect in dialects
-        for name, schema in _read_types(dialect).items()
-    }
-    return types | {
-        name: schema
-        for dialect in dialects
-        for name, schema in _read_document(dialect)["components"]["schemas"].items()
-    }
+    schemas: Json = {}
+    for dialect in dialects:
+        for name, schema in _read_types(dialect).items():
+            schemas[f"{dialect.name}.{name}"] = schema
+    for dialect in dialects:
+        schemas |= _read_document(dialect)["components"]["schemas"]
+    return schemas
 
 
 def build_paths(surface: Surface) -> Iterator[tuple[str, Json]]:
@@ -140,13 +138,14 @@ def build_paths(surface: Surface) -> Iterator[tuple[str, Json]]:
             }
     public_paths = {card.path for card in CARDS} if surface.public_card is not False else set[str]()
     for path, item in paths.items():
-        yield (
-            surface.path + path if path != "/" else surface.path or "/",
-            {
-                method: _adapt_operation(surface, operation, is_public=path in public_paths)
-                for method, operation in item.items()
-            },
-        )
+        operations = {
+            method: _adapt_operation(surface, operation, is_public=path in public_paths)
+            for method, operation in item.items()
+        }
+        if path == "/":
+            yield surface.path or "/", operations
+        else:
+            yield surface.path + path, operations
 
 
 def _select_paths(surface: Surface, paths: Json) -> Json:
@@ -158,16 +157,18 @@ def _select_paths(surface: Surface, paths: Json) -> Json:
         for each in OPERATIONS.values()
         if each.capability and not getattr(surface.agent.capabilities, each.capability)
     }
-    selected = {
-        path: {
+    selected: Json = {}
+    for path, item in paths.items():
+        if _TENANT in path and not surface.routes.tenants_in_schema:
+            continue
+        operations = {
             method: operation
             for method, operation in item.items()
             if missing.isdisjoint(operation["tags"])
         }
-        for path, item in paths.items()
-        if surface.routes.tenants_in_schema or _TENANT not in path
-    }
-    return {path: item for path, item in selected.items() if item}
+        if operations:
+            selected[path] = operations
+    return selected
 
 
 def _select_reachable(schemas: Json, *roots: object) -> Json:
@@ -206,9 +207,8 @@ def _adapt_operation(surface: Surface, operation: Json, *, is_public: bool) -> J
     """Tag an operation with its agent, make its id unique among surfaces, and add the headers and
     security of the runtime.
     """
-    headers = [
-        header_parameter(each) for tag in operation["tags"] for each in _HEADERS.get(tag, ())
-    ]
+    names = chain.from_iterable(_HEADERS.get(tag, ()) for tag in operation["tags"])
+    headers = [header_parameter(each) for each in names]
     adapted = {**operation, "tags": [*(surface.routes.tags or (surface.agent.name,))]}
     if "parameters" in operation:
         adapted["parameters"] = _list_parameters([*operation["parameters"], *headers])
@@ -217,15 +217,15 @@ def _adapt_operation(surface: Surface, operation: Json, *, is_public: bool) -> J
             [*re.findall(r"\w+", surface.path), operation["operationId"]]
         )
     if requirements := surface.security_requirements:
-        needed = [
-            {
-                _scheme_name(surface, name): scopes.list_ or []
-                for name, scopes in (each.schemes or {}).items()
-            }
-            for each in requirements
-        ]
+        needed = [_name_requirement(surface, each) for each in requirements]
         adapted["security"] = [] if is_public else needed
     return adapted
+
+
+def _name_requirement(surface: Surface, requirement: SecurityRequirement) -> Json:
+    """Name the schemes of a requirement as in the document, each with its scopes."""
+    schemes = requirement.schemes or {}
+    return {_scheme_name(surface, name): scopes.list_ or [] for name, scopes in schemes.items()}
 
 
 def _list_parameters(parameters: Sequence[Json]) -> list[Json]:

@@ -7,6 +7,7 @@ with the same name gets another one.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from itertools import chain
 from typing import Any
 
 from a2a_contract.json_types import is_json_array, is_json_object
@@ -31,7 +32,7 @@ def merge_openapi(
             own = renamed[f"{_COMPONENTS}{section}/{name}"].rpartition("/")[2]
             kept[own] = _rename(component, renamed)
     paths = dict(host.get("paths", {}))
-    operations = {id_ for path in paths.values() for id_ in _list_operations(path)}
+    operations = set(chain.from_iterable(map(_list_operations, paths.values())))
     for path, item in agents.get("paths", {}).items():
         added = _rename(item, renamed)
         for operation in added.values():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
+from itertools import chain
 from typing import Any
 
 from litestar import Request
@@ -41,11 +42,10 @@ def build_openapi_config(surfaces: Sequence[Surface]) -> OpenAPIConfig:
     and the page.
     """
     agents = list(dict.fromkeys(surface.agent for surface in select_documented(surfaces)))
-    descriptions = [
-        each.description if len(agents) == 1 else f"{each.name}: {each.description}"
-        for each in agents
-        if each.description
-    ]
+    described = [each for each in agents if each.description]
+    descriptions = [f"{each.name}: {each.description}" for each in described]
+    if len(agents) == 1:
+        descriptions = [each.description for each in described]
     return OpenAPIConfig(
         title=", ".join(each.name for each in agents) or "agents",
         version=agents[0].version if agents else Agent("agents").version,
@@ -110,7 +110,8 @@ def _build_operation(method: str, path: str, operation: Mapping[str, Any]) -> st
         (f"{each['name']} ({each['in']})", str(each.get("description") or ""))
         for each in operation.get("parameters") or ()
     ]
-    rows += [("body", _name_type(operation["requestBody"]))] if "requestBody" in operation else []
+    if "requestBody" in operation:
+        rows.append(("body", _name_type(operation["requestBody"])))
     rows += [
         (f"answer {status}", _name_type(each) or str(each.get("description") or ""))
         for status, each in (operation.get("responses") or {}).items()
@@ -126,7 +127,7 @@ def _build_operation(method: str, path: str, operation: Mapping[str, Any]) -> st
 def _name_type(value: Mapping[str, Any]) -> str:
     """Name the types of a body."""
     schemas = [content.get("schema") or {} for content in (value.get("content") or {}).values()]
-    names = [name for schema in schemas for name in _list_names(schema)]
+    names = chain.from_iterable(map(_list_names, schemas))
     return ", ".join(dict.fromkeys(names))
 
 
@@ -140,21 +141,16 @@ def _list_names(schema: Mapping[str, Any]) -> Iterator[str]:
 
 def _build_type(name: str, schema: Mapping[str, Any]) -> str:
     required = schema.get("required") or ()
-    rows = [
-        (
-            f"{member}{'' if member in required else '?'}",
-            ", ".join(_list_names(each)) or str(each.get("type", "")),
-            str(each.get("description") or ""),
-        )
-        for member, each in (schema.get("properties") or {}).items()
-        if is_json_object(each)
-    ]
+    rows: list[tuple[str, str, str]] = []
+    for member, each in (schema.get("properties") or {}).items():
+        if is_json_object(each):
+            title = member if member in required else f"{member}?"
+            types = ", ".join(_list_names(each)) or str(each.get("type", ""))
+            rows.append((title, types, str(each.get("description") or "")))
     table = "".join(
         f"<tr><td><code>{escape(a)}</code></td><td>{escape(b)}</td><td>{escape(c)}</td></tr>"
         for a, b, c in rows
     )
     text = escape(str(schema.get("description") or ""))
-    return (
-        f"<details><summary><code>{escape(name)}</code> "
-        f"{text}</summary><table>{table}</table></details>"
-    )
+    head = f"<code>{escape(name)}</code> {text}"
+    return f"<details><summary>{head}</summary><table>{table}</table></details>"

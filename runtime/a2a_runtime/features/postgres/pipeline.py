@@ -138,7 +138,10 @@ class StatementPipeline:
         batch: list[_QueuedStatement] = []
         others: list[_QueuedStatement] = []
         for call in self._queue:
-            (batch if call.text is text and len(batch) < most else others).append(call)
+            if call.text is text and len(batch) < most:
+                batch.append(call)
+            else:
+                others.append(call)
         self._queue = others
         return [call for call in batch if not call.future.done()]
 

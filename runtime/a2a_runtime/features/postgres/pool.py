@@ -217,9 +217,8 @@ class Pool:
         settings = self._settings
         try:
             # A free connection needs no timer.
-            return await pool.acquire(
-                timeout=None if pool.get_idle_size() else settings.acquire_seconds
-            )
+            seconds = None if pool.get_idle_size() else settings.acquire_seconds
+            return await pool.acquire(timeout=seconds)
         except asyncpg.InterfaceError as error:
             raise self._to_unavailable_error(error) from error  # closed in the meantime
         except TimeoutError as error:

@@ -38,9 +38,9 @@ class PostgresQueue(PostgresBase):
         (found,) = await self._fetch("queue_functions")
         if None in found.values():
             is_missing = found["jobs"] is None or found["defer"] is None
-            problem = (
-                "no tables for workers" if is_missing else "the tables for workers are too old"
-            )
+            problem = "the tables for workers are too old"
+            if is_missing:
+                problem = "no tables for workers"
             cure = f"run `pip install 'a2a-gen[workers]'` and `{schema.UPGRADE_COMMAND}`"
             error = UnsupportedStoreError(f"{self._pool.address}: {problem}; {cure}")
             self._pool.queue_outages.on_failure(error)
@@ -109,7 +109,8 @@ async def upgrade_queue(dsn: str) -> list[str]:
         async with pool.transaction() as connection:
             await connection.execute(_SQL["lock"])
             await connection.execute(_SQL["create_step_table"])
-            applied = {row["name"] for row in await connection.fetch(_SQL["steps"])}
+            steps = await connection.fetch(_SQL["steps"])
+            applied = {row["name"] for row in steps}
             has_tables = await connection.fetchval(_SQL["find_tables"])
             if has_tables and not applied:
                 return []

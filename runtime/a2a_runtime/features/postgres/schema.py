@@ -105,10 +105,8 @@ async def _apply_step(pool: Pool, connection: Connection, step: MigrationStep) -
             await asyncio.sleep(_RETRY_SECONDS)
         else:
             return
-    blocking = ", ".join(
-        f"{row['pid']} ({row['name'] or row['state']})"
-        for row in await connection.fetch(_SQL["blocking"])
-    )
+    rows = await connection.fetch(_SQL["blocking"])
+    blocking = ", ".join(f"{row['pid']} ({row['name'] or row['state']})" for row in rows)
     raise StoreUnavailableError(
         f"{pool.address}: open transactions lock the tables: {blocking or 'unknown'}; end "
         f"them, then run `{UPGRADE_COMMAND}` again"
@@ -147,10 +145,10 @@ def render_upgrade(version: int) -> str:
         if number <= version:
             continue
         for step in steps:
-            transaction = f"BEGIN;\n{_SQL['limit_lock_waits']};\n{step.statements}\nCOMMIT;"
-            units.append(
-                f"-- version {number}\n{step.statements if step.is_concurrent else transaction}"
-            )
+            unit = step.statements
+            if not step.is_concurrent:
+                unit = f"BEGIN;\n{_SQL['limit_lock_waits']};\n{step.statements}\nCOMMIT;"
+            units.append(f"-- version {number}\n{unit}")
         units.append(
             f"-- version {number} is complete\n{_SQL['applied'].replace('$1', str(number))};"
         )

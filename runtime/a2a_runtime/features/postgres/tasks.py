@@ -180,11 +180,9 @@ class PostgresTasks(PostgresBase):
 
     async def create_task(self, scope: TaskScope, new: NewTask) -> CreateResult:
         """Create a task, or find the one of its idempotency key."""
-        reusable_since = (
-            None
-            if new.wire_id is None
-            else self._options.cutoff_millis(self._options.wire_id_reuse_seconds)
-        )
+        reusable_since = None
+        if new.wire_id is not None:
+            reusable_since = self._options.cutoff_millis(self._options.wire_id_reuse_seconds)
         for _ in range(_MAX_ATTEMPTS):
             rows = changes.build_new_rows(new, self._ids.new(), self._ids, self._clock.millis())
             mark = self._ids.new_mark()
@@ -202,11 +200,9 @@ class PostgresTasks(PostgresBase):
                 created = rows.build_result(scope, new, mark)
                 self._recent_tasks.add(created.stored, rows)
                 return created
-            known = (
-                None
-                if new.idempotency_key is None
-                else await self._find_idempotent_task(scope, new.idempotency_key)
-            )
+            known = None
+            if new.idempotency_key is not None:
+                known = await self._find_idempotent_task(scope, new.idempotency_key)
             if known is not None and (tasks := await self._load_tasks([known["key"]])):
                 return CreateResult(tasks[str(known["key"])], is_new=False)
         raise ConcurrencyError(
@@ -216,22 +212,21 @@ class PostgresTasks(PostgresBase):
 
     async def _insert(self, scope: TaskScope, new: NewTask, arguments: Arguments) -> asyncpg.Record:
         """Insert a task; where their number is limited, those of a scope one after the other."""
+        statement = SQL["create_task"]
+        if new.deferral is not None:
+            statement = SQL["create_deferred_task"]
         if new.max_open is None:
             if (new.wire_id, new.idempotency_key, new.push_config, new.deferral) == (None,) * 4:
                 return await self._inserts.fetchrow(
                     SQL["create_plain_task"], *arguments[:_PLAIN_INSERT]
                 )
-            return await self._inserts.fetchrow(
-                SQL["create_task" if new.deferral is None else "create_deferred_task"], *arguments
-            )
+            return await self._inserts.fetchrow(statement, *arguments)
         async with self._pool.transaction() as connection:
             await connection.execute(SQL["lock_scope"], scope.to_text())
             others = await connection.fetchval(
                 SQL["count_open"], scope.to_text(), sorted(lifecycle.OPEN)
             )
-            (row,) = await connection.fetch(
-                SQL["create_task" if new.deferral is None else "create_deferred_task"], *arguments
-            )
+            (row,) = await connection.fetch(statement, *arguments)
             if row["tasks"]:  # else it is a task that an idempotency key stands for
                 changes.check_open_limit(others, new.max_open)
             return row
@@ -278,11 +273,10 @@ class PostgresTasks(PostgresBase):
             if row is not None:
                 before = State(row["state_before"])
                 last_seq = row["last_seq"]
-                numbered = (
-                    []
-                    if row["had_ended"]
-                    else changes.number_events(events, last_seq - len(events), before, stamp.mark)
-                )
+                numbered: Sequence[LoggedEvent] = ()
+                if not row["had_ended"]:
+                    before_seq = last_seq - len(events)
+                    numbered = changes.number_events(events, before_seq, before, stamp.mark)
                 return self._recent_tasks.attach_task(
                     key,
                     ChangeResult(row["version"], State(row["state"]), last_seq, numbered),
@@ -345,12 +339,10 @@ class PostgresTasks(PostgresBase):
                     return None
                 metadata = fragments.merge_object(before, change.metadata)
                 values = to_update_arguments(key, names.scope, planned, events, stamp, metadata)
-                return _row_if_changed(
-                    await connection.fetchrow(
-                        SQL["update_task" if change.deferral is None else "update_deferred_task"],
-                        *values,
-                    )
-                )
+                statement = SQL["update_task"]
+                if change.deferral is not None:
+                    statement = SQL["update_deferred_task"]
+                return _row_if_changed(await connection.fetchrow(statement, *values))
         except asyncpg.UniqueViolationError:
             # a concurrent change has inserted the same idempotency key, or the job of the task
             return None

@@ -101,21 +101,21 @@ class StorageCodec:
     def to_state(self, state: str) -> object:
         """Convert a state."""
         canonical = TaskState(state)
-        return self._models.TaskState(
-            translation.write_task_state(canonical) if self._is_0_3 else canonical.value
-        )
+        value = canonical.value
+        if self._is_0_3:
+            value = translation.write_task_state(canonical)
+        return self._models.TaskState(value)
 
     def to_query(self, query: TaskQuery, page_size: int, page_token: str) -> object:
         """Convert the filters of a list; history and artifacts are left out."""
+        after = query.changed_after
         return self._models.ListTasksQuery(
             context_id=query.context_id,
             status=None if query.state is None else self.to_state(query.state),
             page_size=page_size,
             page_token=page_token or None,
             history_length=query.history_length,
-            status_timestamp_after=None
-            if query.changed_after is None
-            else query.changed_after.isoformat(),
+            status_timestamp_after=None if after is None else after.isoformat(),
         )
 
     def read_task(self, task: Any) -> Task:  # noqa: ANN401 - a model of another library
@@ -135,9 +135,10 @@ class StorageCodec:
     ) -> object:
         if isinstance(value, model):
             return value
-        return model.model_validate_json(
-            to_json(translate(value.to_dict())) if self._is_0_3 else value.to_json()
-        )
+        encoded = value.to_json()
+        if self._is_0_3:
+            encoded = to_json(translate(value.to_dict()))
+        return model.model_validate_json(encoded)
 
 
 def to_store_error(error: Exception, name: str) -> A2AError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, suppress
 from typing import Any, TypeGuard
 
@@ -22,7 +22,7 @@ from a2a_runtime.features.simple_stores.tasks import SimpleTasks
 from a2a_runtime.stores import changes, pagination
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
 from a2a_runtime.stores.memory.index import MemoryTask
-from a2a_runtime.stores.models import PushFailure, RenewedLease, TaskPage, TaskQuery
+from a2a_runtime.stores.models import PushFailure, RenewedLease, StoredTask, TaskPage, TaskQuery
 
 log = logging.getLogger(__name__)
 
@@ -151,14 +151,22 @@ class SimpleStore(SimpleTasks):
                     break
         if total is None:
             total = matched if not query.page_token else await self._count_listed(scope, query)
-        loaded = [
-            await self.load_task(
-                scope, each, query.history_length, include_artifacts=query.include_artifacts
-            )
-            for each in found
-        ]
+        loaded = await self._load_listed(scope, query, found)
         next_token = "" if next_position is None else _encode_token(query, next_position, total)
-        return TaskPage([each for each in loaded if each is not None], next_token, total)
+        return TaskPage(loaded, next_token, total)
+
+    async def _load_listed(
+        self, scope: TaskScope, query: TaskQuery, wire_ids: Iterable[str]
+    ) -> list[StoredTask]:
+        """Load the tasks of a page; one that was deleted since it was listed is left out."""
+        loaded: list[StoredTask] = []
+        for wire_id in wire_ids:
+            task = await self.load_task(
+                scope, wire_id, query.history_length, include_artifacts=query.include_artifacts
+            )
+            if task is not None:
+                loaded.append(task)
+        return loaded
 
     async def _count_listed(self, scope: TaskScope, query: TaskQuery) -> int:
         """Count a list again whose total was counted for a reader of other skills."""
@@ -183,18 +191,12 @@ class SimpleStore(SimpleTasks):
             ],
             reverse=True,
         )
-        loaded = [
-            await self.load_task(
-                scope, wire_id, query.history_length, include_artifacts=query.include_artifacts
-            )
-            for _, wire_id in left[: query.page_size]
-        ]
-        next_token = (
-            pagination.encode_page_token(left[query.page_size - 1], *query.token_filters)
-            if len(left) > query.page_size
-            else ""
-        )
-        return TaskPage([each for each in loaded if each is not None], next_token, len(listed))
+        page = left[: query.page_size]
+        loaded = await self._load_listed(scope, query, [wire_id for _, wire_id in page])
+        next_token = ""
+        if len(left) > len(page):
+            next_token = pagination.encode_page_token(page[-1], *query.token_filters)
+        return TaskPage(loaded, next_token, len(listed))
 
     async def _iter_listed(
         self, scope: TaskScope, query: TaskQuery, page_token: str = ""
@@ -249,11 +251,12 @@ class SimpleStore(SimpleTasks):
         if facts.skill in query.hidden_skills:
             return False
         task = self._index.find(facts.scope, listed.id)
-        state, at = (
-            (State(listed.status.state), listed.status.timestamp)
-            if task is None
-            else (task.state, to_datetime(task.status_at))
-        )
+        if task is None:
+            state = State(listed.status.state)
+            at = listed.status.timestamp
+        else:
+            state = task.state
+            at = to_datetime(task.status_at)
         return query.state in {None, state} and (
             query.changed_after is None or (at is not None and at >= query.changed_after)
         )
@@ -305,13 +308,10 @@ class SimpleStore(SimpleTasks):
             _, skills = _read_entry(contexts, scope)
             changes.check_context_written(skills.isdisjoint(hidden_skills))
             others = {name: entry for name, entry in contexts.items() if name != scope.to_text()}
-            entry = (
-                {}
-                if data is None
-                else {
-                    scope.to_text(): {"data": dict(data), "skills": sorted(skills | {skill} - {""})}
-                }
-            )
+            entry: dict[str, object] = {}
+            if data is not None:
+                names = sorted(skills | {skill} - {""})
+                entry[scope.to_text()] = {"data": dict(data), "skills": names}
             kept = stored if is_json_object(stored) else {}
             await self._call("update_context", context_id, {**kept, _CONTEXTS: {**others, **entry}})
 
@@ -342,7 +342,9 @@ class SimpleStore(SimpleTasks):
         if self._codec.has("list_tasks"):
             async with aclosing(self._iter_listed(scope, TaskQuery(context_id))) as listed:
                 wire_ids |= {task.id async for _, _, task in listed}
-        deleted = sum([await self.delete_task(scope, wire_id) for wire_id in sorted(wire_ids)])
+        deleted = 0
+        for wire_id in sorted(wire_ids):
+            deleted += await self.delete_task(scope, wire_id)
         if self._has_contexts:
             await self._finish(self._replace_context(scope, context_id, None))
         self._drop_conversation((scope, context_id))
@@ -364,9 +366,10 @@ class SimpleStore(SimpleTasks):
             async for _, _, task, facts in self._iter_pages(TaskQuery())
             if facts.scope == scope
         }
-        return sum(
-            [await self.delete_context(scope, context_id) for context_id in sorted(contexts)]
-        )
+        deleted = 0
+        for context_id in sorted(contexts):
+            deleted += await self.delete_context(scope, context_id)
+        return deleted
 
     def _expire(self, task: MemoryTask) -> None:
         """Forget a task that has ended; a storage with a list still has its messages for the
@@ -464,9 +467,9 @@ def _read_entry(
 ) -> tuple[Mapping[str, object] | None, frozenset[str]]:
     """Return the data of a scope, and the skills that have written it."""
     entry = contexts.get(scope.to_text())
-    data, skills = (
-        (entry.get("data"), entry.get("skills")) if is_json_object(entry) else (None, None)
-    )
-    return data if is_json_object(data) else None, frozenset(map(str, skills)) if is_json_array(
-        skills
-    ) else frozenset()
+    if not is_json_object(entry):
+        return None, frozenset()
+    data = entry.get("data")
+    skills = entry.get("skills")
+    names = map(str, skills) if is_json_array(skills) else ()
+    return data if is_json_object(data) else None, frozenset(names)

@@ -228,14 +228,9 @@ class SimpleTasks(MemoryStore):
         """Write a change to the storage, unless it only concerns this process."""
         task = planned.task
         change = planned.rows.change
-        metadata = {
-            **(change.metadata or {}),
-            **(
-                reserved.encode_key(task.scope, change.idempotency_key)
-                if change.idempotency_key
-                else {}
-            ),
-        }
+        metadata = {**(change.metadata or {})}
+        if change.idempotency_key:
+            metadata |= reserved.encode_key(task.scope, change.idempotency_key)
         for record in change.records:
             metadata |= reserved.encode_record(record)
         if change.state in lifecycle.TERMINAL:
@@ -246,14 +241,17 @@ class SimpleTasks(MemoryStore):
             task.version + 1, task.last_seq + planned.event_count, task.epoch
         )
         codec = self._codec
-        message = change.status_message
+        state: object = None
+        message: object = None
+        if change.state is not None:
+            state = codec.to_state(change.state)
+            if change.status_message is not None:
+                message = codec.to_message(change.status_message)
         version: int = await self._call(
             "update_task",
             task.wire_id,
-            None if change.state is None else codec.to_state(change.state),
-            status_message=None
-            if message is None or change.state is None
-            else codec.to_message(message),
+            state,
+            status_message=message,
             artifacts=[
                 codec.to_artifact_write(decode_chunk(each.chunk), append=each.append)
                 for each in change.chunks
@@ -273,11 +271,9 @@ class SimpleTasks(MemoryStore):
         if planned is None:
             return
         theirs = await self._call("load_task", planned.task.wire_id, 0, include_artifacts=False)
-        progress = (
-            None
-            if theirs is None
-            else reserved.parse_progress(self._codec.read_task(theirs).metadata)
-        )
+        progress = None
+        if theirs is not None:
+            progress = reserved.parse_progress(self._codec.read_task(theirs).metadata)
         version = await self._load_version(planned.task.wire_id)
         del self._doubtful[key]
         if version is not None and key in self._versions:

@@ -12,6 +12,7 @@ from typing import Self
 from a2a_runtime.agent import Agent, SkillDefinition
 from a2a_runtime.engine.runner import Skills
 from a2a_runtime.errors import SkillSourceError
+from a2a_runtime.features.sources.port import SkillSource
 from a2a_runtime.features.sources.skills import define_skill, describe_source
 from a2a_runtime.surface import Surface
 
@@ -38,9 +39,7 @@ class SkillCatalog:
                 loop.call_soon_threadsafe(self._changed.set)
 
         async with AsyncExitStack() as stack:
-            for source in {
-                id(each): each for surface in self._surfaces for each in surface.agent.sources
-            }.values():
+            for source in self._list_sources():
                 stack.push_async_callback(source.close)
                 await source.open(announce)
             await self._load()
@@ -58,14 +57,22 @@ class SkillCatalog:
     ) -> None:
         await self._exit_stack.aclose()
 
+    def _list_sources(self) -> list[SkillSource]:
+        """List the sources of all agents; one that serves several of them is opened once."""
+        found: dict[int, SkillSource] = {}
+        for surface in self._surfaces:
+            for source in surface.agent.sources:
+                found[id(source)] = source
+        return [*found.values()]
+
     async def _load(self) -> None:
         """Read all sources, and replace the skills of all surfaces only if every list can be
         offered.
         """
-        loaded = {
-            agent: await _define_skills(agent)
-            for agent in dict.fromkeys(surface.agent for surface in self._surfaces)
-        }
+        loaded: dict[Agent, Mapping[str, SkillDefinition]] = {}
+        for surface in self._surfaces:
+            if surface.agent not in loaded:
+                loaded[surface.agent] = await _define_skills(surface.agent)
         for surface in self._surfaces:
             skills = loaded[surface.agent]
             self._skills.replace(

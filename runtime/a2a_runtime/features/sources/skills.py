@@ -108,17 +108,14 @@ def define_skill(agent: Agent, source: SkillSource, skill: SkillDescriptor) -> S
     """Define a skill of an agent by its descriptor; ``SkillSourceError`` for one that cannot be
     offered.
     """
+    given = TEXT
+    if skill.input_schema is not None:
+        given = _build_schema(source, skill, "input", skill.input_schema)
+    schema = _ANYTHING if skill.output_schema is None else skill.output_schema
     contract = SourceContract(
         skill.id,
-        TEXT
-        if skill.input_schema is None
-        else _build_schema(source, skill, "input", skill.input_schema),
-        _build_schema(
-            source,
-            skill,
-            "output",
-            _ANYTHING if skill.output_schema is None else skill.output_schema,
-        ),
+        given,
+        _build_schema(source, skill, "output", schema),
         parse=skill.parse,
         reads_message=skill.reads_message,
     )
@@ -143,7 +140,8 @@ def define_skill(agent: Agent, source: SkillSource, skill: SkillDescriptor) -> S
     )
     if skill.annotations:
         options["card_members"] = dict(skill.annotations)
-    handler = (StreamingSourceHandler if skill.streams else SourceHandler)(source, skill, contract)
+    handler_class = StreamingSourceHandler if skill.streams else SourceHandler
+    handler = handler_class(source, skill, contract)
     try:
         return agent.define(skill.id, handler, **options)
     except ValueError as error:

@@ -44,19 +44,22 @@ def build_response(request_line: str, state: WorkerState) -> bytes:
     method, path = (*request_line.split(" "), "", "")[:2]
     probes = {LIVE_PATH: True, READY_PATH: state.is_ready and state.is_connected}
     passes = probes.get(path.partition("?")[0]) if method in {"GET", "HEAD"} else None
-    status = (
-        HTTPStatus.NOT_FOUND
-        if passes is None
-        else HTTPStatus.OK
-        if passes
-        else HTTPStatus.SERVICE_UNAVAILABLE
-    )
+    if passes is None:
+        status = HTTPStatus.NOT_FOUND
+    elif passes:
+        status = HTTPStatus.OK
+    else:
+        status = HTTPStatus.SERVICE_UNAVAILABLE
     word = "ready" if passes else "not ready"
     if path.startswith(LIVE_PATH):
         word = "alive"
     body = b"" if status is HTTPStatus.NOT_FOUND else json.dumps({"status": word}).encode()
     head = (
-        f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: "
-        f"application/json\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
+        f"HTTP/1.1 {status.value} {status.phrase}\r\n"
+        "content-type: application/json\r\n"
+        f"content-length: {len(body)}\r\n"
+        "connection: close\r\n\r\n"
     )
-    return head.encode() + (b"" if method == "HEAD" else body)
+    if method == "HEAD":
+        return head.encode()
+    return head.encode() + body

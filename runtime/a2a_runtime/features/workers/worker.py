@@ -165,7 +165,8 @@ class TaskWorker:
         """Interval at which consumers look for jobs without a notification: delayed ones have
         none.
         """
-        self._background, self._running = BackgroundTasks(clock), BackgroundTasks(clock)
+        self._background = BackgroundTasks(clock)
+        self._running = BackgroundTasks(clock)
         self._outages = OutageLog("worker: queue")
         self._is_stopping = False
 

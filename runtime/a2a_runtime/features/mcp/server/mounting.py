@@ -71,11 +71,8 @@ def mount_mcp(app: Litestar, path: str = DEFAULT_PATH, *, agent: str | None = No
     found = [each for each in plugin.surfaces if agent is None or each.path == agent.rstrip("/")]
     if len(found) != 1:
         paths = ", ".join(each.path or "/" for each in plugin.surfaces)
-        raise ValueError(
-            "mount_mcp: "
-            f"{'the app has several agents' if agent is None else 'no agent at this path'}; "
-            f"pass agent= one of {paths}"
-        )
+        problem = "the app has several agents" if agent is None else "no agent at this path"
+        raise ValueError(f"mount_mcp: {problem}; pass agent= one of {paths}")
     surface = found[0]
 
     def connect_as(caller: Caller) -> RemoteTools:

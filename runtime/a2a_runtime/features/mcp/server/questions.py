@@ -49,11 +49,9 @@ def find_support(context: Any) -> Support:  # noqa: ANN401 - of the library, wit
 def build_elicitation(question: PendingQuestion, support: Support) -> mt.ElicitRequest | None:
     """Build the elicitation of a question; ``None`` if the client cannot be asked."""
     message = question.task.status.message
-    url = (
-        next((part.url for part in (message.parts if message else ()) if part.url), None)
-        if question.is_for_auth
-        else None
-    )
+    url = None
+    if question.is_for_auth and message is not None:
+        url = next((part.url for part in message.parts if part.url), None)
     if url is not None and support.url:
         return mt.ElicitRequest(
             params=mt.ElicitRequestURLParams(

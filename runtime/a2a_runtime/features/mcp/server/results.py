@@ -25,11 +25,9 @@ def build_tool_result(
     """Build the result; one that has to match a schema has structured content."""
     files = [_to_content(each) for each in result.files]
     if output is None:
-        text = (
-            result.value
-            if isinstance(result.value, str)
-            else json.dumps(result.value, ensure_ascii=False)
-        )
+        text = result.value
+        if not isinstance(text, str):
+            text = json.dumps(text, ensure_ascii=False)
         texts = [] if text == "" and files else [mt.TextContent(text=text)]
         return mt.CallToolResult(content=[*texts, *files])
     found = next(
@@ -55,7 +53,9 @@ def _list_candidates(value: object, wrapper: str | None) -> Iterator[dict[str, o
     candidates = [value]
     if is_json_object(value) and value.keys() == {"text", "data"}:
         candidates.append(value["data"])
-    candidates += [each for found in tuple(candidates) if is_json_array(found) for each in found]
+    for found in tuple(candidates):
+        if is_json_array(found):
+            candidates += found
     for each in candidates:
         if wrapper is not None:
             yield {wrapper: each}

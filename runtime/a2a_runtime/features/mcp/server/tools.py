@@ -88,7 +88,8 @@ class SkillTool(NamedTuple):
 
     def build_result(self, result: RemoteResult) -> mt.CallToolResult:
         """Build the result of a call."""
-        return build_tool_result(result, self.output, RESULT if self.is_wrapped else None)
+        wrapper = RESULT if self.is_wrapped else None
+        return build_tool_result(result, self.output, wrapper)
 
 
 class SkillTools:
@@ -186,17 +187,16 @@ def _build_skill_tool(skill: SkillDefinition) -> SkillTool:
     contract = skill.contract
     given = None if contract is None or contract.input is TEXT else contract.input.schema
     checked = build_tool(name, skill.description or skill.name or skill.id, skill.id, given)
-    output = (
-        None
-        if contract is None or skill.can_merge or isinstance(skill.skill.handler, StreamingHandler)
-        else contract.output.schema
-    )
+    output = None
+    streams = isinstance(skill.skill.handler, StreamingHandler)
+    if contract is not None and not skill.can_merge and not streams:
+        output = contract.output.schema
     if not output or output == TEXT.schema:
         output = None
     is_wrapped = output is not None and output.get("type") != "object"
-    shape: JsonObject | None = (
-        wrap_schema(output, RESULT) if output is not None and is_wrapped else output
-    )
+    shape: JsonObject | None = output
+    if output is not None and is_wrapped:
+        shape = wrap_schema(output, RESULT)
     listed = mt.Tool(
         name=name,
         title=skill.name or None,
@@ -204,9 +204,8 @@ def _build_skill_tool(skill: SkillDefinition) -> SkillTool:
         input_schema=dict(checked.tool.parameters),
         output_schema=None if shape is None else dict(shape),
     )
-    return SkillTool(
-        skill, listed, checked, None if shape is None else SchemaValidator(shape), is_wrapped
-    )
+    validator = None if shape is None else SchemaValidator(shape)
+    return SkillTool(skill, listed, checked, validator, is_wrapped)
 
 
 async def _run(
@@ -254,9 +253,8 @@ class _ProgressReporter:
 
     async def __call__(self, progress: Progress) -> None:
         self._last = max(self._last + _LEAST_STEP, progress.fraction or 0.0)
-        await self._context.session.report_progress(
-            self._last, 1.0 if progress.fraction is not None else None, progress.text or None
-        )
+        total = None if progress.fraction is None else 1.0
+        await self._context.session.report_progress(self._last, total, progress.text or None)
 
 
 class _LiveQuestions:

@@ -77,10 +77,11 @@ class ToolCall:
         self, progress: float, total: float | None, message: str | None
     ) -> None:
         """Note a progress; a reader who is slower than the server finds the last one."""
-        fraction = min(max(progress / total, 0.0), 1.0) if total else None
-        self._progress = ToolProgress(
-            fraction, message or ("" if fraction is not None else f"{progress:g}")
-        )
+        if total:
+            fraction = min(max(progress / total, 0.0), 1.0)
+            self._progress = ToolProgress(fraction, message or "")
+        else:
+            self._progress = ToolProgress(None, message or f"{progress:g}")
         self._changed.set()
 
     async def ask(self, params: ElicitParams) -> mt.ElicitResult:

@@ -65,7 +65,8 @@ class McpConnection:
         self._connect_timeout = connect_timeout
         self._on_change = on_change
         self._client: Client | None = None
-        self._up, self._dropped = asyncio.Event(), asyncio.Event()
+        self._up = asyncio.Event()
+        self._dropped = asyncio.Event()
         self._is_closing = self._was_up = False
         self._error: BaseException | None = None
         self._owner: asyncio.Task[None] | None = None
@@ -161,9 +162,8 @@ class McpConnection:
                 while self._client is None:
                     await self._up.wait()
         if self._client is None:
-            raise NotConnectedError(
-                f"not connected: {describe_error(self._error) if self._error else 'closed'}"
-            )
+            reason = describe_error(self._error) if self._error else "closed"
+            raise NotConnectedError(f"not connected: {reason}")
         return self._client
 
     def _drop(self) -> None:
@@ -202,11 +202,8 @@ class McpConnection:
             self._client = None
             self._up.clear()
             if not self._is_closing:
-                log.warning(
-                    "%s: connection lost, opened again: %s",
-                    self,
-                    describe_error(self._error) if self._error else "it was closed",
-                )
+                reason = describe_error(self._error) if self._error else "it was closed"
+                log.warning("%s: connection lost, opened again: %s", self, reason)
                 await self._pause(next(pauses, _PAUSES[-1]))
 
     async def _pause(self, seconds: float) -> None:
@@ -279,9 +276,11 @@ class McpConnection:
     ) -> mt.ElicitResult | mt.ErrorData:
         """Ask the caller of the call that a question belongs to."""
         del context
-        call = (
-            current_call.get() if self._server.has_contexts else None
-        ) or await self._attribute()
+        call = None
+        if self._server.has_contexts:
+            call = current_call.get()
+        if call is None:
+            call = await self._attribute()
         if call is None:
             log.warning(
                 (
@@ -331,11 +330,11 @@ async def _stop(task: asyncio.Task[None]) -> None:
 
 def describe_error(error: BaseException) -> str:
     """Describe the first cause in a group of exceptions."""
-    nested: tuple[BaseException, ...] = (
-        error.exceptions if isinstance(error, BaseExceptionGroup) else ()
-    )
+    nested: tuple[BaseException, ...] = ()
+    if isinstance(error, BaseExceptionGroup):
+        nested = error.exceptions
     if nested:
         return describe_error(nested[0])
-    return str(error) or (
-        "no answer in time" if isinstance(error, TimeoutError) else type(error).__name__
-    )
+    if isinstance(error, TimeoutError):
+        return str(error) or "no answer in time"
+    return str(error) or type(error).__name__

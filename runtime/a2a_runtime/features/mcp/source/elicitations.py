@@ -12,7 +12,7 @@ accepts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias, cast
 
 import mcp_types as mt
@@ -48,7 +48,9 @@ async def ask_caller(context: TaskContext, params: ElicitParams, key: str) -> mt
 
 def build_answer_schema(form: JsonObject) -> JsonObject:
     """Build the schema of the answer to a form."""
-    words = [*_REFUSALS, *(() if form.get("required") else (_ACCEPT,))]
+    words = [*_REFUSALS]
+    if not form.get("required"):
+        words.append(_ACCEPT)
     texts: list[JsonObject] = [] if (found := _find_text_member(form)) is None else [found[1]]
     return {"anyOf": [form, {"enum": words}, *texts]}
 
@@ -77,7 +79,11 @@ def _find_text_member(form: JsonObject) -> tuple[str, JsonObject] | None:
     required = form.get("required")
     if not is_json_object(properties):
         return None
-    names = [*properties] if len(properties) == 1 else required if is_json_array(required) else []
+    names: Sequence[object] = ()
+    if len(properties) == 1:
+        names = [*properties]
+    elif is_json_array(required):
+        names = required
     if len(names) != 1:
         return None
     name = str(names[0])

@@ -147,10 +147,9 @@ class ToolRun:
                     return self._check(result)
                 pending = result if isinstance(result, Round) else self._parse_round(result)
                 await self._record_round(number, pending)
-            answers = {
-                name: await ask_caller(self._task, params, f"{_KEY}/{number}/{name}")
-                for name, params in pending.questions.items()
-            }
+            answers: dict[str, mt.ElicitResult] = {}
+            for name, params in pending.questions.items():
+                answers[name] = await ask_caller(self._task, params, f"{_KEY}/{number}/{name}")
             if not pending.is_refusal:
                 request = replace(request, responses=answers or None, state=pending.state)
             elif any(answer.action != "accept" for answer in answers.values()):

@@ -128,7 +128,8 @@ class McpSource(SkillSource):
 
     def summarize(self, skills: int) -> str:
         """Describe an agent by the number of its tools."""
-        return f"Tools of an MCP server: {skills} {'skill' if skills == 1 else 'skills'}"
+        noun = "skill" if skills == 1 else "skills"
+        return f"Tools of an MCP server: {skills} {noun}"
 
     async def call(self, skill: SkillDescriptor, value: object, context: SkillContext) -> object:
         """Call a tool."""

@@ -40,7 +40,9 @@ async def build_output(result: mt.CallToolResult, read: ResourceReader) -> Outpu
     contents = [
         each for each in result.content if not (is_structured and isinstance(each, mt.TextContent))
     ]
-    parts = [part for each in contents for part in await _to_parts(each, read)]
+    parts: list[Part] = []
+    for each in contents:
+        parts += await _to_parts(each, read)
     if not is_structured:
         if len(parts) == 1:
             return parts[0]
@@ -76,7 +78,8 @@ async def _read_link(link: mt.ResourceLink, read: ResourceReader) -> Sequence[Pa
     uri = str(link.uri)
     if not uri.startswith(_REACHABLE):
         try:
-            return [_to_file(each, link.name) for each in (await read(uri)).contents]
+            resource = await read(uri)
+            return [_to_file(each, link.name) for each in resource.contents]
         except MCPError as error:
             log.warning("resource %s: cannot be read, so that its link is sent: %s", uri, error)
     return [Part(url=uri, filename=link.name, media_type=link.mime_type)]
