@@ -160,11 +160,11 @@ class SkillDefinition:
         """Return whether a caller satisfies one of the skill's security requirements, or there is
         none.
         """
-        needs = [
-            {name: scopes.list_ or () for name, scopes in (each.schemes or {}).items()}
-            for each in self.security_requirements
-        ]
-        return not needs or any(caller.satisfies(each) for each in needs)
+        for each in self.security_requirements:
+            needed = {name: scopes.list_ or () for name, scopes in (each.schemes or {}).items()}
+            if caller.satisfies(needed):
+                return True
+        return not self.security_requirements
 
     def is_readable_by(self, caller: Caller) -> bool:
         """Return whether a caller may read what the skill has written: one that sees it and may use
@@ -294,7 +294,8 @@ class Agent:
             return skill_id
 
         def add(handler: AnyHandler) -> AnyHandler:
-            self.add(handler.__name__ if skill_id is None else skill_id, handler, **options)
+            name = handler.__name__ if skill_id is None else skill_id
+            self.add(name, handler, **options)
             return handler
 
         return add
@@ -394,13 +395,15 @@ class Agent:
                 skill_id, handler, f"urn:a2a-gen:{self.name}", types, self._providers
             )
             self._members[skill_id] = typed.members
-            return typed.handler, typed.contract, bool(types) if typed.takes_typed_context else None
+            asks = bool(types) if typed.takes_typed_context else None
+            return typed.handler, typed.contract, asks
         if types:
             raise TypeError(
                 f"agent {self.name!r}: skill {skill_id!r}: asks: types of answers need a "
                 "typed input; annotate it, or use asks=True"
             )
-        return handler, contract, None if contract is None else bool(contract.replies)
+        asks = None if contract is None else bool(contract.replies)
+        return handler, contract, asks
 
     def provide(self, **functions: Callable[..., object]) -> None:
         """Declare dependencies that live as long as the process; handlers take them by parameter

@@ -45,8 +45,9 @@ def create_app(
     mesh config. ``grpc`` is the gRPC address of the only surface.
     """
     settings = Settings.from_environment(os.environ) if settings is None else settings
-    mounted = (Surface(each) if isinstance(each, Agent) else each for each in surfaces)
-    agents = A2APlugin(*mounted, store=store, settings=settings, mesh=mesh, grpc=grpc)
+    agents = A2APlugin(
+        *map(_to_surface, surfaces), store=store, settings=settings, mesh=mesh, grpc=grpc
+    )
     agents.has_host = False
     plugins = [agents, GcTuningPlugin()] if settings.tune_gc else [agents]
     openapi = build_openapi_config(agents.surfaces)
@@ -61,6 +62,10 @@ def create_app(
         # outside of Litestar, whose middleware does not see errors of the router
         app.asgi_handler = HstsMiddleware(app.asgi_handler, settings.hsts_seconds)
     return app
+
+
+def _to_surface(agent: Agent | Surface) -> Surface:
+    return Surface(agent) if isinstance(agent, Agent) else agent
 
 
 @cache

@@ -76,7 +76,9 @@ class AgentsInFront:
     def __init__(self, host: AnyApp, agents: Litestar, path: str) -> None:
         self.agents = agents
         """The app of the agents, e.g. for ``local.connect``."""
-        self._host, self._mounted, self._path = host, BelowPath(agents, path), path
+        self._host = host
+        self._mounted = BelowPath(agents, path)
+        self._path = path
 
     # typed as Any, here and below: frameworks have types of their own
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401

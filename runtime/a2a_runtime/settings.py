@@ -41,15 +41,12 @@ class Settings(OperatorSettings):
 
     def __post_init__(self) -> None:
         found = check_values(asdict(self), read_schema())
-        problems = (
-            (
-                f"{to_variable(str(each.path[0])) if each.path else 'settings'}: {each.text}; "
-                f"{each.cure}"
-            )
-            for each in found
-        )
-        if text := "; ".join(problems):
-            raise ValueError(text)
+        problems = []
+        for each in found:
+            name = to_variable(str(each.path[0])) if each.path else "settings"
+            problems.append(f"{name}: {each.text}; {each.cure}")
+        if problems:
+            raise ValueError("; ".join(problems))
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:
@@ -116,9 +113,9 @@ def read_setting(environment: Mapping[str, str], name: str) -> Value:
         Settings(**values)
     except ValueError as error:
         text = str(error)
-        raise ValueError(
-            text if text.startswith(to_variable(name)) else f"{to_variable(name)}: {text}"
-        ) from error
+        if not text.startswith(to_variable(name)):
+            text = f"{to_variable(name)}: {text}"
+        raise ValueError(text) from error
     return value
 
 
@@ -170,7 +167,8 @@ def _check_names(environment: Mapping[str, str]) -> Iterator[str]:
             yield f"{name}: unknown setting; did you mean {PREFIX}{similar[0]}?"
         else:
             similar = get_close_matches(name.removeprefix(PREFIX), map(str.upper, tables), 1)
-            unknown.append(f"{name} (did you mean {PREFIX}{similar[0]}?)" if similar else name)
+            guess = f" (did you mean {PREFIX}{similar[0]}?)" if similar else ""
+            unknown.append(f"{name}{guess}")
     if unknown:
         log.warning("settings: unknown variables ignored: %s", ", ".join(unknown))
 
@@ -183,12 +181,12 @@ def _parse(text: str, facts: Mapping[str, Any]) -> Value:
     try:
         values = tuple(parse(part) for part in parts)
     except ValueError:
-        raise ValueError(
-            f"{text!r} is not {f'a list of {noun}s' if is_list else f'{article} {noun}'}"
-        ) from None
+        expected = f"a list of {noun}s" if is_list else f"{article} {noun}"
+        raise ValueError(f"{text!r} is not {expected}") from None
     if is_list:
         return values
-    return values[0]
+    value: Value = values[0]
+    return value
 
 
 def _parse_integer(text: str) -> int:

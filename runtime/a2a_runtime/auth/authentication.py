@@ -204,7 +204,9 @@ class Credentials(Mapping[str, str]):
 
     @cached_property
     def _cookies(self) -> Sequence[tuple[str, str]]:
-        pairs = (pair.partition("=") for line in self.getlist("cookie") for pair in line.split(";"))
+        pairs: list[tuple[str, str, str]] = []
+        for line in self.getlist("cookie"):
+            pairs += [each.partition("=") for each in line.split(";")]
         return [
             (name.strip(), value.strip().removeprefix('"').removesuffix('"'))
             for name, _, value in pairs

@@ -190,7 +190,9 @@ class BasicAuthenticator:
         failed_attempts: FailedAttemptLimiter | None = None,
         clock: Clock | None = None,
     ) -> None:
-        self._users, self._scheme, self._clock = users, scheme, clock or SystemClock()
+        self._users = users
+        self._scheme = scheme
+        self._clock = clock or SystemClock()
         self._failed_attempts = failed_attempts or FailedAttemptLimiter(clock=clock)
         wrong = [
             name for name, user in users.items() if not _HASH_FORMAT.fullmatch(user.password_hash)

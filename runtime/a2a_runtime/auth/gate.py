@@ -229,12 +229,11 @@ class AuthGate:
         self._should_qualify_subjects = (
             not shared_subjects and len({each[0].position for each in self._alternatives}) > 1
         )
-        described = [
-            self._schemes[each.name]
-            for required in self._alternatives
-            for each in required
-            if each.name in self._schemes
-        ]
+        described = []
+        for required in self._alternatives:
+            described += [
+                self._schemes[each.name] for each in required if each.name in self._schemes
+            ]
         self._challenges = list_challenges(described)
         servers = [
             each.authorization_server
@@ -293,18 +292,22 @@ class AuthGate:
         )
 
     async def _decide_async(self, outcomes: Sequence[_Outcome | Awaitable[_Outcome]]) -> Caller:
-        return self._decide(
-            [each if isinstance(each, _OUTCOME_TYPES) else await each for each in outcomes]
-        )
+        known: list[_Outcome] = []
+        for each in outcomes:
+            if isinstance(each, _OUTCOME_TYPES):
+                known.append(each)
+            else:
+                known.append(await each)
+        return self._decide(known)
 
     def _decide(self, outcomes: Sequence[_Outcome]) -> Caller:
         missing: frozenset[str] | None = None
         for alternative in self._alternatives:
-            satisfied = [
-                (required, identity)
-                for required in alternative
-                if isinstance(identity := outcomes[required.position], Identity)
-            ]
+            satisfied: list[tuple[_RequiredScheme, Identity]] = []
+            for required in alternative:
+                identity = outcomes[required.position]
+                if isinstance(identity, Identity):
+                    satisfied.append((required, identity))
             if len(satisfied) < len(alternative):
                 continue
             lacking = _NO_SCOPES.union(

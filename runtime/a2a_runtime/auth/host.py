@@ -53,11 +53,10 @@ def host_user(
         if user is None or not _is_authenticated(user):
             return None
         sources = (user, auth, _read_member(auth, "extras"))
-        found = (
-            user
-            if isinstance(user, str) and subject is None
-            else _find((subject,) if subject else _SUBJECTS, sources)
-        )
+        if isinstance(user, str) and subject is None:
+            found: object = user
+        else:
+            found = _find((subject,) if subject else _SUBJECTS, sources)
         if found is None or isinstance(found, bool):
             names = subject or ", ".join(_SUBJECTS)
             raise TypeError(
@@ -139,8 +138,12 @@ def _is_authenticated(user: object) -> bool:
 
 def _find(names: Sequence[str], sources: Sequence[object]) -> object:
     """Find the first value by one of some names."""
-    found = (_read_member(source, name) for name in names if name for source in sources)
-    return next((value for value in found if value is not None), None)
+    for name in filter(None, names):
+        for source in sources:
+            value = _read_member(source, name)
+            if value is not None:
+                return value
+    return None
 
 
 def _read_member(source: object, name: str, *, default: object = None) -> object:

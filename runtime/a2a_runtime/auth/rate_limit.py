@@ -92,7 +92,8 @@ class RateLimiter:
                 "shared=True"
             )
         self.shared = shared
-        self._limits, self._request_counter = limits, MemoryCounter(clock or SystemClock())
+        self._limits = limits
+        self._request_counter = MemoryCounter(clock or SystemClock())
         self._count = count or self._request_counter.add
         self._combined_limit = _combine_limits(limits)
 
@@ -165,11 +166,9 @@ class FailedAttemptLimiter:
         per_address: RateLimit | None = RateLimit(50, 60),
         clock: Clock | None = None,
     ) -> None:
-        self._per_name, self._per_address, self._clock = (
-            per_name,
-            per_address,
-            clock or SystemClock(),
-        )
+        self._per_name = per_name
+        self._per_address = per_address
+        self._clock = clock or SystemClock()
         self._counter = MemoryCounter(self._clock)
         self._accepted: dict[tuple[str, bytes], None] = {}
         self._rejected: dict[tuple[str, bytes], None] = {}

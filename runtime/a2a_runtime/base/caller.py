@@ -155,10 +155,8 @@ class Caller:
         """Build the caller of a task from the result of ``to_json``."""
         if not value:
             return cls(scope.owner, scope.tenant)
-        scopes, roles = (
-            frozenset(map(str, names if is_json_array(names := value.get(each)) else ()))
-            for each in ("scopes", "roles")
-        )
+        scopes = _read_names(value.get("scopes"))
+        roles = _read_names(value.get("roles"))
         claims = value.get("claims")
         known = claims if is_json_object(claims) else {}
         return cls(
@@ -214,3 +212,7 @@ def _is_json(value: object) -> bool:
     if is_json_array(value):
         return all(map(_is_json, value))
     return value is None or isinstance(value, str | int | float)
+
+
+def _read_names(value: object) -> frozenset[str]:
+    return frozenset(map(str, value)) if is_json_array(value) else frozenset()

@@ -89,10 +89,8 @@ def import_from_string(name: str) -> object:
                 # a property or a module's __getattr__ raised it
                 raise
             similar = get_close_matches(attribute, dir(found), 1)
-            raise ImportFromStringError(
-                f"there is no {attribute} in "
-                f"{module}{f' (did you mean {similar[0]}?)' if similar else ''}"
-            ) from None
+            guess = f" (did you mean {similar[0]}?)" if similar else ""
+            raise ImportFromStringError(f"there is no {attribute} in {module}{guess}") from None
     return found
 
 
@@ -137,7 +135,9 @@ def names_by_module(
     """Build the ``__getattr__`` of a package that imports each public name from the module that has
     it.
     """
-    places = {name: module for module, names in modules.items() for name in names}
+    places: dict[str, str] = {}
+    for module, names in modules.items():
+        places.update(dict.fromkeys(names, module))
 
     def load(name: str) -> object:
         if name not in places:

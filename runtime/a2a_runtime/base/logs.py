@@ -73,10 +73,12 @@ def strip_query(record: logging.LogRecord) -> bool:
     tokens.
     """
     if isinstance(record.args, tuple):
-        record.args = tuple(
-            each.partition("?")[0] if isinstance(each, str) else each for each in record.args
-        )
+        record.args = tuple(map(_drop_query, record.args))
     return True
+
+
+def _drop_query(argument: object) -> object:
+    return argument.partition("?")[0] if isinstance(argument, str) else argument
 
 
 class SanitizingFormatter(logging.Formatter):
@@ -108,11 +110,10 @@ class TextFormatter(SanitizingFormatter):
         """Format a record."""
         add_origin(record)
         found = vars(record)
-        record.origin = (
-            f"[{' '.join(dict.fromkeys((found['request_id'], found['trace_id'])))}] "
-            if found["request_id"]
-            else ""
-        )
+        record.origin = ""
+        if found["request_id"]:
+            ids = dict.fromkeys((found["request_id"], found["trace_id"]))
+            record.origin = f"[{' '.join(ids)}] "
         return super().format(record)
 
 
@@ -211,7 +212,8 @@ class OutageLog:
         """Log the beginning of an outage."""
         self._failed_at = time.monotonic()
         if not self.is_open:
-            self.is_open, self._began_at = True, self._failed_at
+            self.is_open = True
+            self._began_at = self._failed_at
             _log.warning("%s: unavailable: %s", self._name, reason)
 
     def on_success(self) -> None:

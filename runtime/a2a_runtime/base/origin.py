@@ -188,11 +188,9 @@ class Origin:
 
     def to_record(self, now_millis: int) -> JsonObject:
         """Describe the origin for later runs."""
-        deadline = (
-            None
-            if self.timeout_seconds is None
-            else now_millis + round(self.timeout_seconds * 1000)
-        )
+        deadline = None
+        if self.timeout_seconds is not None:
+            deadline = now_millis + round(self.timeout_seconds * 1000)
         record = {
             "given_id": self.given_id,
             "traceparent": self.traceparent,

@@ -19,4 +19,5 @@ def join_text_parts(parts: Iterable[Part], *, are_chunks: bool) -> str:
 
     Those of an artifact are the chunks of one text; those of a message are its lines.
     """
-    return ("" if are_chunks else "\n").join([part.text for part in parts if part.text is not None])
+    separator = "" if are_chunks else "\n"
+    return separator.join([part.text for part in parts if part.text is not None])

@@ -53,9 +53,8 @@ async def _call(order: Order) -> None:
     async with order.target.open() as client:
         message = await order.build_message(client)
         last = None
-        conversation = CallConversation(
-            client, order.build_options(), streams=None if order.target.has_card else False
-        )
+        streams = None if order.target.has_card else False
+        conversation = CallConversation(client, order.build_options(), streams=streams)
         try:
             async with aclosing(
                 with_deadline(conversation.run(message), order.target.timeout)

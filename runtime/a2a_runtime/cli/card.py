@@ -64,7 +64,9 @@ class CardGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Take a URL as that of an agent to show."""
-        return super().resolve_command(ctx, [_SHOW, *args] if is_address(args[0]) else args)
+        if is_address(args[0]):
+            args = [_SHOW, *args]
+        return super().resolve_command(ctx, args)
 
 
 def _build_placeholder(name: str, error: MissingLibraryError) -> click.Command:

@@ -94,10 +94,8 @@ def sign(card: click.File, keys: tuple[Path, ...], **options: str | None) -> Non
     except (CanonicalizationError, ValueError) as error:
         raise click.UsageError(str(error)) from error
     former = document.get("signatures")
-    document["signatures"] = [
-        *(former if is_json_array(former) else ()),
-        *(each.to_dict() for each in signatures),
-    ]
+    kept = former if is_json_array(former) else ()
+    document["signatures"] = [*kept, *(each.to_dict() for each in signatures)]
     click.echo(json.dumps(document, ensure_ascii=False, indent=2))
 
 

@@ -58,7 +58,8 @@ class StoreSelection:
         store = create_store(self.url, attach=True)
         await store.open()
         try:
-            yield store, [scope for scope in await store.list_scopes() if self._matches(scope)]
+            scopes = await store.list_scopes()
+            yield store, [scope for scope in scopes if self._matches(scope)]
         finally:
             await store.close()
 
@@ -266,7 +267,8 @@ def check(url: str) -> None:
         return await store.find_damage(), await store.correct_totals()
 
     damage, corrected = _maintain(url, check_store)
-    click.echo(f"totals: {f'{corrected} corrected' if corrected else 'right'}")
+    result = f"{corrected} corrected" if corrected else "right"
+    click.echo(f"totals: {result}")
     if damage:
         raise CommandError(
             f"{hide_secrets(url)}: damaged ({'; '.join(damage)}); stop the agent, keep a "
@@ -327,7 +329,10 @@ def forget(selection: StoreSelection, *, is_confirmed: bool) -> None:
 
     async def delete_scopes() -> tuple[int, int]:
         async with selection.open() as (store, scopes):
-            return len(scopes), sum([await store.delete_scope(scope) for scope in scopes])
+            deleted = 0
+            for scope in scopes:
+                deleted += await store.delete_scope(scope)
+            return len(scopes), deleted
 
     scopes, deleted = _run(delete_scopes())
     try:
@@ -338,13 +343,8 @@ def forget(selection: StoreSelection, *, is_confirmed: bool) -> None:
             f"store: {deleted} tasks deleted, and their bytes may still be in the file; "
             f"{fix} ({error.message})"
         ) from error
-    click.echo(
-        (
-            f"erased {selection.owner}: {deleted} tasks in {scopes} "
-            f"{'scope' if scopes == 1 else 'scopes'}"
-        ),
-        err=True,
-    )
+    noun = "scope" if scopes == 1 else "scopes"
+    click.echo(f"erased {selection.owner}: {deleted} tasks in {scopes} {noun}", err=True)
 
 
 @tasks.command("list")
@@ -363,9 +363,8 @@ def list_tasks(
 
     Prints id, state, skill, time and caller of each, newest status first for each caller.
     """
-    query = TaskQuery(
-        context or None, State[state.upper()] if state else None, page_size=_PAGE_SIZE
-    )
+    wanted = State[state.upper()] if state else None
+    query = TaskQuery(context or None, wanted, page_size=_PAGE_SIZE)
 
     async def list_all() -> list[StoredTask]:
         found: list[StoredTask] = []
@@ -420,7 +419,10 @@ def delete_tasks(selection: StoreSelection, task_ids: tuple[str, ...], *, everyt
     async def delete(store: Store, scope: TaskScope) -> int:
         if everything:
             return await store.delete_scope(scope)
-        return sum([await store.delete_task(scope, task_id) for task_id in task_ids])
+        deleted = 0
+        for task_id in task_ids:
+            deleted += await store.delete_task(scope, task_id)
+        return deleted
 
     _print_deleted(selection.run(delete))
 

@@ -109,11 +109,10 @@ async def _check_store(plugin: A2APlugin | None, folder: Path) -> AsyncIterator[
     app.
     """
     try:
-        url = (
-            plugin.store_url
-            if plugin
-            else os.environ.get("A2A_STORE") or read_store_setting(folder)
-        )
+        if plugin:
+            url = plugin.store_url
+        else:
+            url = os.environ.get("A2A_STORE") or read_store_setting(folder)
     except ProjectConfigError as error:
         yield report_error("store", str(error))
         return

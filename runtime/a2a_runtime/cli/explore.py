@@ -105,9 +105,9 @@ def command(target: Target, port: int, *, should_open: bool | None) -> None:
     app = _explore_url(target, token) if "://" in target.url else _explore_app(target.url, token)
     with _listen(port) as listening:
         configure_logging("warning", TEXT_FORMAT)
-        address = _Address(
-            listening, token, sys.stdout.isatty() if should_open is None else should_open
-        )
+        if should_open is None:
+            should_open = sys.stdout.isatty()
+        address = _Address(listening, token, should_open)
         if isinstance(app, StandaloneExplorer):
             app.allow_port(address.port)
         config = uvicorn.Config(
@@ -169,11 +169,9 @@ def _explore_app(name: str, token: str) -> Any:  # noqa: ANN401 - an app of Lite
     # the registry of a mesh would send calls here
     os.environ.setdefault(f"{PREFIX}STANDALONE", "true")
     app = load_app(name)
-    plugin = (
-        next((each for each in app.plugins if isinstance(each, A2APlugin)), None)
-        if isinstance(app, Litestar)
-        else None
-    )
+    plugin = None
+    if isinstance(app, Litestar):
+        plugin = next((each for each in app.plugins if isinstance(each, A2APlugin)), None)
     if plugin is None:
         raise InvalidConfigurationError(
             f"{name}: no app of Litestar with agents; serve it, and pass its URL"

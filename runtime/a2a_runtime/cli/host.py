@@ -60,11 +60,8 @@ def build_group(
         surfaces = get_surfaces()
         found = [each for each in surfaces if path is None or each.path == path.rstrip("/")]
         if len(found) != 1:
-            raise click.UsageError(
-                "PATH: "
-                f"{'not a path of an agent' if path else 'the app has several agents'}; use "
-                f"one of {_list_paths(surfaces)}"
-            )
+            problem = "not a path of an agent" if path else "the app has several agents"
+            raise click.UsageError(f"PATH: {problem}; use one of {_list_paths(surfaces)}")
         cache = CardCache(found[0])
         dialect = None if cache.has_shared else next(iter(found[0].dialects))
         click.echo(cache.get(dialect, url.rstrip("/") + found[0].path).body.decode())

@@ -69,7 +69,9 @@ def override_setting(
     if value is not None:
         given_options[name] = option.opts[0]
         os.environ.pop(variable + FILE_SUFFIX, None)
-        os.environ[variable] = "on" if value is True else "off" if value is False else value
+        if isinstance(value, bool):
+            value = "on" if value else "off"
+        os.environ[variable] = value
 
 
 _OPTIONS = (
@@ -101,18 +103,25 @@ def _iter_setting_options(command: str) -> Iterator[_Decorator]:
         word = name.replace("_", "-")
         default = facts["default"]
         is_switch = facts["type"] == "boolean"
-        default_text = ("on" if default else "off") if is_switch else default
-        text = (
-            f"{facts['description'].replace('`', '').removesuffix('.')}; instead of "
-            f"{to_variable(name)}."
-        )
+        declaration = f"--{word}"
+        kind: object = str
+        if is_switch:
+            declaration = f"--{word}/--no-{word}"
+            kind = bool
+            default = "on" if default else "off"
+        elif "enum" in facts:
+            kind = click.Choice(facts["enum"])
+        description = facts["description"].replace("`", "").removesuffix(".")
+        text = f"{description}; instead of {to_variable(name)}."
+        if default:
+            text = f"{text} [default: {default}]"
         yield click.option(
-            f"--{word}/--no-{word}" if is_switch else f"--{word}",
-            type=bool if is_switch else click.Choice(facts["enum"]) if "enum" in facts else str,
+            declaration,
+            type=kind,
             default=None,
             expose_value=False,
             callback=override_setting,
-            help=f"{text} [default: {default_text}]" if default_text else text,
+            help=text,
         )
 
 

@@ -123,7 +123,9 @@ def _read_skills(agent: Agent) -> Mapping[str, SkillDefinition]:
 
 def render_contract(agent: Agent, skills: Mapping[str, SkillDefinition]) -> Mapping[str, str]:
     """Render the files of an agent's contract, by path."""
-    uses = [(skill, use, schema) for skill in skills.values() for use, schema in _list_uses(skill)]
+    uses = []
+    for skill in skills.values():
+        uses += [(skill, use, schema) for use, schema in _list_uses(skill)]
     typed = [
         (skill, use, schema) for skill, use, schema in uses if isinstance(schema, AnnotatedSchema)
     ]
@@ -213,7 +215,9 @@ def _to_class_name(skill_id: str, use: str) -> str:
 
 def _to_package(name: str) -> str:
     word = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
-    return f"{word if word[:1].isalpha() else f'agent_{word}'}_contract"
+    if not word[:1].isalpha():
+        word = f"agent_{word}"
+    return f"{word}_contract"
 
 
 def _quote(text: str) -> str:

@@ -188,13 +188,8 @@ def command(
     if inherited is None:
         check_port(host, port)
     drain_delay = options.pop("drain_delay")
-    config = _build_config(
-        AccessLog(loaded) if read_setting(os.environ, "access_log") else loaded,
-        host,
-        port,
-        proxies,
-        **options,
-    )
+    served = AccessLog(loaded) if read_setting(os.environ, "access_log") else loaded
+    config = _build_config(served, host, port, proxies, **options)
     if (failure := run_server(config, drain_delay, inherited=inherited)) is not None:
         raise report_start_error(failure)
 
@@ -251,21 +246,18 @@ def _supervise(
     if processes > 1:
         _check_processes(load_app(app), processes, host)
     check_port(host, port)
-    listening = socket.create_server(
-        (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=2048
-    )
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.create_server((host, port), family=family, backlog=2048)
     given = {
         "host": host,
         "port": listening.getsockname()[1],
         "forwarded-allow-ips": proxies,
         **options,
     }
-    words = [
-        word
-        for name, value in given.items()
-        if value not in (None, "")
-        for word in (f"--{name.replace('_', '-')}", str(value))
-    ]
+    words: list[str] = []
+    for name, value in given.items():
+        if value not in (None, ""):
+            words += (f"--{name.replace('_', '-')}", str(value))
     code = Supervisor(
         build_command([app, *words]), listening, processes, is_reloading=is_reloading
     ).run()
@@ -308,10 +300,9 @@ def _check(app: object, host: str) -> None:
 def _describe_surface(surface: Surface) -> str:
     """Describe a surface in one line; skills of a source are known once the agent has started."""
     skills = pluralize(len(surface.skills), "skill")
-    return (
-        f"{surface.agent.name} at {surface.path or '/'}, "
-        f"{skills}{' and those of its sources' if surface.agent.sources else ''}"
-    )
+    if surface.agent.sources:
+        skills = f"{skills} and those of its sources"
+    return f"{surface.agent.name} at {surface.path or '/'}, {skills}"
 
 
 def _check_exposure(plugin: A2APlugin, host: str) -> None:

@@ -31,9 +31,10 @@ def describe_settings(environment: Mapping[str, str]) -> str:
         rows = [*_list_rows(settings, in_file, environment), *_list_others(environment)]
     except ValueError as error:
         raise InvalidConfigurationError(str(error)) from error
-    widths = [max(len(row[column]) for row in rows) for column in range(2)]
+    name_width = max(len(name) for name, _, _ in rows)
+    value_width = max(len(value) for _, value, _ in rows)
     return "\n".join(
-        f"{name:{widths[0]}}  {value:{widths[1]}}  {source}" for name, value, source in rows
+        f"{name:{name_width}}  {value:{value_width}}  {source}" for name, value, source in rows
     )
 
 

@@ -40,9 +40,8 @@ class StartError(click.ClickException):
 def check_port(host: str, port: int) -> None:
     """Check that a port is free, before the store is opened and tasks are taken over."""
     try:
-        socket.create_server(
-            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET
-        ).close()
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        socket.create_server((host, port), family=family).close()
     except OSError as error:
         reason = os.strerror(error.errno).lower() if error.errno else str(error)
         raise StartError(

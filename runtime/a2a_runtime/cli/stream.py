@@ -44,9 +44,8 @@ async def _stream(order: Order) -> None:
     async with order.target.open() as client:
         message = await order.build_message(client)
         last = None
-        conversation = CallConversation(
-            client, order.build_options(), streams=None if order.target.has_card else True
-        )
+        streams = None if order.target.has_card else True
+        conversation = CallConversation(client, order.build_options(), streams=streams)
         try:
             async with aclosing(
                 with_deadline(conversation.run(message), order.target.timeout)

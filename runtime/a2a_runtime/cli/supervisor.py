@@ -106,7 +106,8 @@ class Supervisor:
         self._processes = processes
         self._is_reloading = is_reloading
         self._children: list[_Child] = []
-        self._stop, self._has_changed = threading.Event(), threading.Event()
+        self._stop = threading.Event()
+        self._has_changed = threading.Event()
 
     def run(self) -> int:
         """Supervise; return the exit code."""

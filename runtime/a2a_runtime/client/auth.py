@@ -142,11 +142,11 @@ def choose_auth(card: AgentCard, credentials: Mapping[str, Credential]) -> httpx
     # anonymous calls count only if nothing else matches
     for names in sorted(requirements, key=lambda each: not each):
         if all(name in credentials and name in schemes for name in names):
-            auths = [
-                auth
-                for name in names
-                if (auth := _build_scheme_auth(name, schemes[name], credentials[name])) is not None
-            ]
+            auths = []
+            for name in names:
+                auth = _build_scheme_auth(name, schemes[name], credentials[name])
+                if auth is not None:
+                    auths.append(auth)
             auths.sort(key=lambda each: isinstance(each, TokenAuth | TrustedIssuers))
             if not auths:
                 return None
@@ -187,13 +187,11 @@ def _build_scheme_auth(
         case (user, password) if is_basic:
             return httpx.BasicAuth(user, password)
         case _:
-            expected = (
-                "a (name, password) tuple"
-                if is_basic
-                else "an ssl.SSLContext"
-                if scheme.mtls_security_scheme is not None
-                else "a str"
-            )
+            expected = "a str"
+            if is_basic:
+                expected = "a (name, password) tuple"
+            elif scheme.mtls_security_scheme is not None:
+                expected = "an ssl.SSLContext"
             raise MissingCredentialsError(
                 f"{name}: wrong kind of credentials; pass {expected}, or any httpx.Auth"
             )

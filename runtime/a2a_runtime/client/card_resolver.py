@@ -263,4 +263,7 @@ def _parse_max_age(headers: httpx.Headers, default: float) -> float:
     if max_age is None:
         return default
     age = headers.get("age", "0")
-    return max(0.0, float(max_age[1]) - (float(age) if age.isascii() and age.isdigit() else 0.0))
+    seconds = float(max_age[1])
+    if age.isascii() and age.isdigit():
+        seconds -= float(age)
+    return max(0.0, seconds)

@@ -34,11 +34,9 @@ async def read_catalog(
     of other kinds are left out.
     """
     options = options or ClientOptions()
-    http = HttpTransport(
-        httpx.AsyncClient(auth=None if auth is None else build_auth(auth), transport=transport),
-        options,
-        timeout,
-    )
+    http_auth = None if auth is None else build_auth(auth)
+    http_client = httpx.AsyncClient(auth=http_auth, transport=transport)
+    http = HttpTransport(http_client, options, timeout)
     try:
         response = await _fetch(url, http, options)
     finally:
@@ -56,11 +54,10 @@ async def read_catalog(
 
 async def _fetch(url: str, http: HttpTransport, options: ClientOptions) -> ClientResponse:
     is_document = httpx.URL(url).path.endswith(".json")
-    candidates = (
-        (url,)
-        if is_document
-        else tuple(dict.fromkeys((url.rstrip("/") + CATALOG_PATH, to_origin(url) + CATALOG_PATH)))
-    )
+    candidates = [url]
+    if not is_document:
+        folders = dict.fromkeys((url.rstrip("/"), to_origin(url)))
+        candidates = [folder + CATALOG_PATH for folder in folders]
     headers = {**options.headers, "accept": "application/json"}
     status = 0
     for candidate in candidates:

@@ -60,7 +60,9 @@ TaskOrId: TypeAlias = Task | str
 
 def to_task_id(task: TaskOrId) -> str:
     """Return the id of a task."""
-    return check_task_id(task.id if isinstance(task, Task) else task)
+    if isinstance(task, Task):
+        return check_task_id(task.id)
+    return check_task_id(task)
 
 
 class PushConfigs:
@@ -329,9 +331,10 @@ class A2AClient:
         page_size: int | None = None,
     ) -> AsyncIterator[Task]:
         """Yield the caller's matching tasks, the most recently changed first, page by page."""
+        status = None if state is None else TaskState(state)
         request = ListTasksRequest(
             context_id=context_id,
-            status=None if state is None else TaskState(state),
+            status=status,
             status_timestamp_after=since,
             include_artifacts=include_artifacts or None,
             history_length=history_length,
@@ -347,9 +350,8 @@ class A2AClient:
 
     async def cancel(self, task: TaskOrId, *, metadata: Mapping[str, object] | None = None) -> Task:
         """Cancel a task."""
-        request = CancelTaskRequest(
-            id=to_task_id(task), metadata=None if metadata is None else dict(metadata)
-        )
+        members = None if metadata is None else dict(metadata)
+        request = CancelTaskRequest(id=to_task_id(task), metadata=members)
         return await self._connection.call(operations.CANCEL_TASK, request, Task)
 
 
@@ -388,8 +390,9 @@ def _add_generation(options: SendOptions | None, if_generation: int | None) -> S
 
 
 def _build_request(message: Message, options: SendOptions, *, wait: bool) -> SendMessageRequest:
+    output_modes = None if options.output_modes is None else [*options.output_modes]
     configuration = SendMessageConfiguration(
-        accepted_output_modes=None if options.output_modes is None else [*options.output_modes],
+        accepted_output_modes=output_modes,
         task_push_notification_config=options.push_config,
         history_length=options.history_length,
         return_immediately=not wait,

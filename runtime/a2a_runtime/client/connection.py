@@ -477,11 +477,9 @@ class AgentConnection(ClientConnection):
         error = protocol.to_error(
             operation, response.status, response.body, has_task=_is_about_task(request)
         )
-        other = (
-            protocol.encode_differently(operation, request)
-            if isinstance(error, InvalidParamsError)
-            else None
-        )
+        other = None
+        if isinstance(error, InvalidParamsError):
+            other = protocol.encode_differently(operation, request)
         if other is not None:
             response = await self._transport.fetch(other, safety, headers, max_bytes=limit)
             if response.is_success:

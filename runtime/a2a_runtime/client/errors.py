@@ -266,14 +266,11 @@ def _select_by_status(operation: Operation, status: int, *, has_fields: bool) ->
 
 def _find_text(error: Mapping[str, object]) -> str:
     """Find a message in one of the members where frameworks write it."""
-    return next(
-        (
-            text
-            for name in ("message", "detail", "error", "title")
-            if isinstance(text := error.get(name), str)
-        ),
-        "",
-    )
+    for name in ("message", "detail", "error", "title"):
+        text = error.get(name)
+        if isinstance(text, str):
+            return text
+    return ""
 
 
 def _parse_details(data: object) -> tuple[dict[str, str], tuple[tuple[str, str], ...], str | None]:
@@ -285,21 +282,20 @@ def _parse_details(data: object) -> tuple[dict[str, str], tuple[tuple[str, str],
     reason: str | None = None
     for each in data if is_json_array(data) else [data]:
         if not is_json_object(each):
-            details.update({"data": _to_text(each)} if each is not None else {})
+            if each is not None:
+                details["data"] = _to_text(each)
             continue
         given = each.get("reason")
         reason = reason or (given if isinstance(given, str) else None)
         fields += _parse_fields(each.get("fieldViolations")) + _parse_fields(each.get("fields"))
-        metadata = (
-            each.get("metadata")
-            if is_json_array(data)
-            else {name: value for name, value in each.items() if name not in ("reason", "fields")}
-        )
-        details.update(
-            {to_snake(name): _to_text(value) for name, value in metadata.items()}
-            if is_json_object(metadata)
-            else {}
-        )
+        if is_json_array(data):
+            metadata = each.get("metadata")
+        else:
+            metadata = {**each}
+            metadata.pop("reason", None)
+            metadata.pop("fields", None)
+        if is_json_object(metadata):
+            details.update((to_snake(name), _to_text(value)) for name, value in metadata.items())
     return details, tuple(fields), reason
 
 

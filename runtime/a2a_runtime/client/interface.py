@@ -41,11 +41,9 @@ class Interface:
 def interface_from_pin(url: str, pin: Pin) -> Interface:
     """Build the interface at a known URL."""
     transport = pin.transport or (GRPC if urlsplit(url).scheme in (PLAIN, TLS) else None)
-    dialect = (
-        DIALECTS.get(pin.dialect) or _find_by_version(pin.dialect, transport)
-        if pin.dialect
-        else CANONICAL
-    )
+    dialect = CANONICAL
+    if pin.dialect:
+        dialect = DIALECTS.get(pin.dialect) or _find_by_version(pin.dialect, transport)
     transport = transport or (JSONRPC if dialect.jsonrpc else HTTP_JSON)
     if transport == GRPC:
         if not is_grpc_installed():
@@ -78,11 +76,9 @@ def choose_interfaces(
     """Choose the interfaces of a card that may be used, in the order of the card; each URL and
     transport once, in the likeliest form.
     """
-    usable = [
-        interface
-        for listed in card.supported_interfaces
-        for interface in list_usable(listed, card_dialect, card_url)
-    ]
+    usable: list[Interface] = []
+    for listed in card.supported_interfaces:
+        usable += list_usable(listed, card_dialect, card_url)
     candidates = [
         each
         for each in usable
@@ -113,9 +109,10 @@ def list_usable(
         return
     version = ".".join(listed.protocol_version.strip().split(".")[:2])
     dialects = [each for each in DIALECTS.values() if each.version and each.version == version]
-    for dialect in sorted(dialects, key=lambda each: each.form_of is None) or (
-        [card_dialect] if card_dialect is not CANONICAL else []
-    ):
+    preferred = sorted(dialects, key=lambda each: each.form_of is None)
+    if not preferred and card_dialect is not CANONICAL:
+        preferred = [card_dialect]
+    for dialect in preferred:
         transport = TransportProtocol(binding)
         if _is_supported(dialect, transport):
             yield Interface(url, dialect, transport, listed.tenant or None)
@@ -152,11 +149,15 @@ def _to_grpc_url(address: str, card_url: str) -> str:
         rest = address
     if scheme not in (_HTTPS, TLS, _HTTP, PLAIN) or not _HOST.fullmatch(rest):
         return ""
-    is_tls = scheme in (_HTTPS, TLS)
+    new_scheme = PLAIN
+    port = 80
+    if scheme in (_HTTPS, TLS):
+        new_scheme = TLS
+        port = 443
     host = rest.rstrip("/")
     if not _PORT.search(host):
-        host += ":443" if is_tls else ":80"
-    return f"{TLS if is_tls else PLAIN}://{host}"
+        host = f"{host}:{port}"
+    return f"{new_scheme}://{host}"
 
 
 def _is_supported(dialect: Dialect, transport: TransportProtocol) -> bool:

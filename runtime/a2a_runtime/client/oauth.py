@@ -178,16 +178,15 @@ class TokenAuth(httpx.Auth):
         form: Mapping[str, str],
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._discovery_urls = (
-            list(map(require_https, _list_discovery_urls(issuer)))
-            if issuer and not token_url
-            else []
-        )
+        self._discovery_urls: list[httpx.URL] = []
+        if issuer and not token_url:
+            self._discovery_urls = list(map(require_https, _list_discovery_urls(issuer)))
         self._url = require_https(token_url) if token_url else self._discovery_urls[0]
         self._issuer = issuer
         self._client = client
         self._form = form
-        self._now, self._lock = now, asyncio.Lock()
+        self._now = now
+        self._lock = asyncio.Lock()
         self._token = ""
         self._expires_at = 0.0
 
@@ -259,10 +258,8 @@ class TokenAuth(httpx.Auth):
         seconds = document.get("expires_in")
         if response.status_code != HTTPStatus.OK or not isinstance(token, str) or not token:
             reason = document.get("error")
-            raise TokenError(
-                f"{self._url.host}: no token "
-                f"({reason if isinstance(reason, str) else response.status_code})"
-            )
+            text = reason if isinstance(reason, str) else response.status_code
+            raise TokenError(f"{self._url.host}: no token ({text})")
         lifetime = _DEFAULT_LIFETIME_SECONDS
         if isinstance(seconds, int | float):
             # the form of the comparison refuses also what is no number
@@ -272,10 +269,9 @@ class TokenAuth(httpx.Auth):
                     "operator of the server"
                 )
             lifetime = float(seconds)
-        self._token, self._expires_at = (
-            token,
-            self._now() + max(lifetime - min(_REFRESH_MARGIN_SECONDS, lifetime / 2), 0.0),
-        )
+        margin = min(_REFRESH_MARGIN_SECONDS, lifetime / 2)
+        self._token = token
+        self._expires_at = self._now() + max(lifetime - margin, 0.0)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(…)"
@@ -348,12 +344,11 @@ class JwtAssertion(TokenAuth):
 
     def _build_form(self) -> Mapping[str, str]:
         own = self._assertion
-        return {
-            **self._form,
-            "assertion": own.read()
-            if isinstance(own, FileToken)
-            else own.sign(self._subject, str(self._url)),
-        }
+        if isinstance(own, FileToken):
+            assertion = own.read()
+        else:
+            assertion = own.sign(self._subject, str(self._url))
+        return {**self._form, "assertion": assertion}
 
 
 @dataclass(frozen=True, slots=True)

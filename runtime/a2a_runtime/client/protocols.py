@@ -239,14 +239,10 @@ class RestProtocol(ClientProtocol):
         """Find the binding of the path, in another form of the dialect if only that has the
         operation.
         """
-        return next(
-            (
-                found
-                for builder in self._path_builders.values()
-                if (found := builder.find_binding(operation))
-            ),
-            None,
-        )
+        for builder in self._path_builders.values():
+            if found := builder.find_binding(operation):
+                return found
+        return None
 
     def _detect_binding(self, operation: Operation, body: bytes) -> AnyBinding | None:
         """Detect the form of a response: one with a ``kind``, a bare list or a card is of the
@@ -396,9 +392,10 @@ def describe_error(error: ValueError) -> str:
     """Describe in one line why a document is invalid, with field paths."""
     if not isinstance(error, ValidationError):
         return str(error)
-    return "; ".join(
-        f"{path}: {text}" if path else text for path, text in field_paths(error)[:_MAX_FIELDS]
-    )
+    problems = []
+    for path, text in field_paths(error)[:_MAX_FIELDS]:
+        problems.append(f"{path}: {text}" if path else text)
+    return "; ".join(problems)
 
 
 def _build_invalid_response(

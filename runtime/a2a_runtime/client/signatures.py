@@ -65,11 +65,8 @@ class CardVerifier:
         """
         document: object = from_json(card)
         try:
-            return to_json(
-                await verify_card(
-                    document if is_json_object(document) else {}, self.trust_store, dialect
-                )
-            )
+            signed = document if is_json_object(document) else {}
+            return to_json(await verify_card(signed, self.trust_store, dialect))
         except UntrustedCardError as error:
             if self.required:
                 raise CardNotTrustedError(f"{url}: {error}") from error

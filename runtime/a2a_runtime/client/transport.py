@@ -195,10 +195,8 @@ class HttpTransport:
             options.read_timeout if timeout is None else min(timeout, options.read_timeout)
         )
         connect = min(self._read_seconds, _CONNECT_TIMEOUT)
-        self._message_timeout, self._read_timeout = (
-            httpx.Timeout(timeout, connect=connect),
-            httpx.Timeout(self._read_seconds, connect=connect),
-        )
+        self._message_timeout = httpx.Timeout(timeout, connect=connect)
+        self._read_timeout = httpx.Timeout(self._read_seconds, connect=connect)
         self._stream_timeout = httpx.Timeout(options.stream_idle_timeout, connect=connect)
 
     @property
@@ -217,11 +215,11 @@ class HttpTransport:
         """Send a request and read the response, with retries as far as they are safe; the timeout
         is that of all attempts together.
         """
-        seconds, timeouts = (
-            (self.message_seconds, self._message_timeout)
-            if request.is_message
-            else (self._read_seconds, self._read_timeout)
-        )
+        seconds: float | None = self._read_seconds
+        timeouts = self._read_timeout
+        if request.is_message:
+            seconds = self.message_seconds
+            timeouts = self._message_timeout
         clock = self._options.clock
         attempt = 0
         began_at = clock.monotonic()
@@ -344,14 +342,11 @@ class HttpTransport:
             response.url.host,
             response.url.port,
         )
-        kept = (
-            headers
-            if is_same
-            else {name: text for name, text in headers.items() if name not in self._options.headers}
-        )
-        return replace(
-            request, url=str(url), should_authenticate=request.should_authenticate and is_same
-        ), kept
+        if not is_same:
+            own = self._options.headers
+            headers = {name: text for name, text in headers.items() if name not in own}
+        may_authenticate = request.should_authenticate and is_same
+        return replace(request, url=str(url), should_authenticate=may_authenticate), headers
 
     @asynccontextmanager
     async def _send(

@@ -22,7 +22,7 @@ from litestar import Litestar
 
 from a2a_contract.dialects import MESH
 from a2a_contract.errors import UnavailableError
-from a2a_contract.v1_0 import Message, Role, Task
+from a2a_contract.v1_0 import Message, Part, Role, Task
 from a2a_runtime.base.caller import Caller
 from a2a_runtime.base.ids import IdGenerator
 from a2a_runtime.engine.handlers.questions import AuthorizationRequest
@@ -68,7 +68,9 @@ async def release(app: Litestar, authorization: str, *values: object) -> Task:
     runtime = _find_plugin(app, "release").runtime
     if runtime is None:
         raise UnavailableError("The agents are not running: the lifespan of their app has not run")
-    parts = [part for value in values or ("Authorized",) for part in to_parts(value)]
+    parts: list[Part] = []
+    for value in values or ("Authorized",):
+        parts += to_parts(value)
     message = Message(message_id=IdGenerator(runtime.clock).new(), role=Role.USER, parts=parts)
     accepted = await runtime.engine.send_message(
         request.scope, request.task_id, message, authorization=request.key

@@ -47,7 +47,8 @@ class LocalConnection(ClientConnection):
             current_origin.set(outer)
         if result is None:
             return None
-        return result.model
+        model: WireModel = result.model
+        return model
 
     # the argument is unused: it is always the present one
     async def get_card(self, *, refresh: bool = False) -> AgentCard:  # noqa: ARG002
@@ -61,11 +62,10 @@ class LocalConnection(ClientConnection):
             for skill in self._surface.skills.values()
             if skill.contract is not None and skill.is_visible_to(self._caller)
         ]
-        documents = {
-            build_schema_path(each.id, use): form
-            for each in contracts
-            for use, form in each.schemas.items()
-        }
+        documents = {}
+        for each in contracts:
+            for use, form in each.schemas.items():
+                documents[build_schema_path(each.id, use)] = form
         found = documents.get(url.removeprefix(self._surface.path))
         if found is None:
             raise ValueError(f"{url}: not a document of this agent; read one that its card names")
@@ -144,6 +144,7 @@ class LocalConnection(ClientConnection):
 
     def _build_context(self, idempotency_key: str | None, cursor: str | None = None) -> CallContext:
         calling = current_origin.get()
+        origin = None if calling is None else calling.call_next(self._surface.chain_name)
         return CallContext(
             self._surface,
             self._caller,
@@ -151,5 +152,5 @@ class LocalConnection(ClientConnection):
             last_event_id=cursor,
             idempotency_key=idempotency_key,
             base_url=self._surface.path,
-            origin=None if calling is None else calling.call_next(self._surface.chain_name),
+            origin=origin,
         )

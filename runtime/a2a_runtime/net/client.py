@@ -84,7 +84,8 @@ class GuardedHttpClient:
         resolver: Resolver | None = None,
         ssl_context: ssl.SSLContext | None = None,
     ) -> None:
-        self._policy, self._limits = policy or OutboundPolicy(), limits or OutboundLimits()
+        self._policy = policy or OutboundPolicy()
+        self._limits = limits or OutboundLimits()
         self._resolver = resolver or SystemResolver()
         ssl_context = ssl_context or load_ssl_context()
         self._pools = {

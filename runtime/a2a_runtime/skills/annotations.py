@@ -248,11 +248,11 @@ def _read_signature(
             "it returns, -> None for nothing, or take the context alone"
         )
     if kind is HandlerKind.STREAM:
-        forms, form = (
-            (_PLAIN_STREAMS, "Iterator[…]")
-            if is_plain_generator(function)
-            else (_STREAMS, "AsyncIterator[…]")
-        )
+        forms = _STREAMS
+        form = "AsyncIterator[…]"
+        if is_plain_generator(function):
+            forms = _PLAIN_STREAMS
+            form = "Iterator[…]"
         if typing.get_origin(output) not in forms:
             raise HandlerMismatchError(
                 f"skill {skill_id!r}: it yields, but is annotated with {output}; annotate it "

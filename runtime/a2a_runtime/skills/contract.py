@@ -71,11 +71,9 @@ class SkillContract(Generic[I, O]):
             value, path = extract_payload(message.parts, self.input.validator)
             return self.input.parse(value)
         except SchemaMismatchError as error:
-            fields = (
-                error.fields
-                if path == "message.parts" and not self.input.validator.is_text
-                else error.prefix_fields(path)
-            )
+            fields: Sequence[tuple[str, str]] = error.fields
+            if path != "message.parts" or self.input.validator.is_text:
+                fields = error.prefix_fields(path)
             raise InvalidParamsError(fields=tuple(fields)) from error
 
 

@@ -135,9 +135,8 @@ def check_reply(question: Message | None, reply: Message) -> None:
         value, path = extract_payload(reply.parts, validator)
         validator.check(value)
     except SchemaMismatchError as error:
-        raise InvalidParamsError(
-            fields=tuple(error.prefix_fields(path) if path else error.fields)
-        ) from error
+        fields = error.prefix_fields(path) if path else error.fields
+        raise InvalidParamsError(fields=tuple(fields)) from error
 
 
 def get_reply_schema(question: Message | None) -> JsonObject | None:

@@ -79,21 +79,14 @@ def extract_payload(
     """
     for index, part in enumerate(parts):
         if part.data is not None:
-            return Payload(
-                None if part.data is JSON_NULL else part.data, f"{base_path}[{index}].data"
-            )
+            value = None if part.data is JSON_NULL else part.data
+            return Payload(value, f"{base_path}[{index}].data")
     texts = [(index, part.text) for index, part in enumerate(parts) if part.text is not None]
     if not texts:
-        raise SchemaMismatchError(
-            (
-                (
-                    base_path,
-                    "There is no text"
-                    if validator.is_text
-                    else "There is no JSON: send a part with data, or JSON as text",
-                ),
-            )
-        )
+        problem = "There is no JSON: send a part with data, or JSON as text"
+        if validator.is_text:
+            problem = "There is no text"
+        raise SchemaMismatchError(((base_path, problem),))
     if validator.is_text:
         return Payload(join_text_parts(parts, are_chunks=are_chunks), base_path)
     index, text = texts[0]
@@ -111,11 +104,14 @@ def _describe(validator: SchemaValidator) -> str:
     if not is_json_object(members) or not members:
         return "JSON that fits its schema"
     needed = required if is_json_array(required) else ()
-    names = [f'"{name}"' if name in needed else f'["{name}"]' for name in members]
-    return (
-        "an object with "
-        f"{', '.join(names[:_MAX_MEMBERS])}{', …' if len(names) > _MAX_MEMBERS else ''}"
-    )
+    names = [_quote_name(name, is_needed=name in needed) for name in members]
+    if len(names) > _MAX_MEMBERS:
+        names = [*names[:_MAX_MEMBERS], "…"]
+    return f"an object with {', '.join(names)}"
+
+
+def _quote_name(name: str, *, is_needed: bool) -> str:
+    return f'"{name}"' if is_needed else f'["{name}"]'
 
 
 def _parse_text(text: str, validator: SchemaValidator, path: str) -> object:

@@ -89,11 +89,9 @@ def _check_interfaces(subject: str, url: str, card: AgentCard) -> Iterator[Diagn
 def _compare(subject: str, card: AgentCard, surface: Surface) -> Iterator[Diagnosis]:
     """Compare the card with what is configured here."""
     there = {each.id for each in card.skills}
-    here = (
-        there
-        if surface.agent.sources
-        else {name for name, skill in surface.skills.items() if not skill.only_extended}
-    )
+    here = there
+    if not surface.agent.sources:
+        here = {name for name, skill in surface.skills.items() if not skill.only_extended}
     if card.name != surface.agent.name:
         yield report_error(
             subject,

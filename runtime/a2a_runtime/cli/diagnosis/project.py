@@ -38,11 +38,9 @@ def load_plugin(name: str) -> tuple[A2APlugin | None, list[Diagnosis]]:
                 "run a2a-gen serve --check for the traceback",
             )
         ]
-    plugin = (
-        next((each for each in app.plugins if isinstance(each, A2APlugin)), None)
-        if isinstance(app, Litestar)
-        else None
-    )
+    plugin = None
+    if isinstance(app, Litestar):
+        plugin = next((each for each in app.plugins if isinstance(each, A2APlugin)), None)
     if plugin is None:
         return None, [
             warn(
@@ -139,6 +137,5 @@ def _check_key_file(path: Path, *, is_first: bool) -> Iterator[Diagnosis]:
         )
         yield warn("signing keys", f"{path}: signs since {days} days", fix)
     else:
-        yield is_fine(
-            "signing keys", f"{path}: {days} days old, {'signs' if is_first else 'published'}"
-        )
+        use = "signs" if is_first else "published"
+        yield is_fine("signing keys", f"{path}: {days} days old, {use}")

@@ -114,7 +114,8 @@ class _ProbeListener:
     """A listener that waits for the probe."""
 
     def __init__(self) -> None:
-        self.is_connected, self.is_notified = asyncio.Event(), asyncio.Event()
+        self.is_connected = asyncio.Event()
+        self.is_notified = asyncio.Event()
 
     def on_notification(self, keys: Iterable[str]) -> None:
         """Look for the probe."""

@@ -46,7 +46,10 @@ def show(target: Target, *, extended: bool, as_json: bool) -> None:
 
     async def print_card() -> None:
         async with target.open() as client:
-            card = await (client.get_extended_card() if extended else client.get_card())
+            if extended:
+                card = await client.get_extended_card()
+            else:
+                card = await client.get_card()
             if as_json:
                 print_json(card)
                 return

@@ -92,4 +92,6 @@ def describe_error(error: Exception) -> str:
         to_safe_text(message) or type(error).__name__,
         *(f"  {to_safe_line(path) or 'value'}: {to_safe_line(text)}" for path, text in fields),
     ]
-    return "\n".join(lines) + (f"\n    fix: {cure}" if cure else "")
+    if cure:
+        lines = [*lines, f"    fix: {cure}"]
+    return "\n".join(lines)

@@ -28,7 +28,9 @@ def build_parts(words: Iterable[str], attachments: Iterable[Part]) -> list[Part]
     text = " ".join(words)
     if text == STANDARD_INPUT:
         text = _read_standard_input()
-    parts = [*([Part(text=text)] if text else []), *attachments]
+    parts = [*attachments]
+    if text:
+        parts.insert(0, Part(text=text))
     if not parts:
         raise CommandUsageError(
             "TEXT: nothing to send; give a text, - for standard input, --data or --file"

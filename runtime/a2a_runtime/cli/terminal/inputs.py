@@ -19,13 +19,17 @@ def describe_input(schema: object) -> Iterator[str]:
         return
     root = schema
     parts = [*_list_parts(root, root, 0)]
-    required = {name for part in parts for name in _list_texts(part.get("required"))}
-    members = {name: member for part in parts for name, member in _list_members(part)}
+    required: set[str] = set()
+    members: dict[str, object] = {}
+    for part in parts:
+        required.update(_list_texts(part.get("required")))
+        members.update(_list_members(part))
     if not members:
         yield _describe_type(root, root, 0)
         return
     for name, member in [*members.items()][:_MAX_MEMBERS]:
-        yield _describe_member(root, f"{name}*" if name in required else name, member)
+        mark = "*" if name in required else ""
+        yield _describe_member(root, name + mark, member)
     if len(members) > _MAX_MEMBERS:
         yield f"and {len(members) - _MAX_MEMBERS} more"
 

@@ -113,11 +113,9 @@ class Order:
             return known[0], self.words
         listed = ", ".join(map(to_safe_line, known))
         if not first:
-            choice = (
-                f"name one of {listed}"
-                if known
-                else "name a skill of the card (a2a-gen card show URL lists them)"
-            )
+            choice = "name a skill of the card (a2a-gen card show URL lists them)"
+            if known:
+                choice = f"name one of {listed}"
             raise CommandUsageError(f"SKILL: not given; {choice}, or pass --auto and the text")
         problem = f"SKILL: {first!r} is not on the card, which has {listed}"
         raise CommandUsageError(f"{problem}; name one of them, or pass --auto and the text")

@@ -25,7 +25,8 @@ class Answers:
     """Callback that answers the questions of one command."""
 
     def __init__(self, url: str, given: Sequence[str]) -> None:
-        self._url, self._given = url, iter(given)
+        self._url = url
+        self._given = iter(given)
 
     def __call__(self, question: PendingQuestion) -> object:
         """Return the answer to a question, or raise ``InputRequiredError``."""

@@ -97,11 +97,10 @@ class CallReport:
     def print_result(self, result: Task | Message) -> None:
         """Print the result of a call."""
         if self._as_json:
-            print_json(
-                SendMessageResponse(task=result)
-                if isinstance(result, Task)
-                else SendMessageResponse(message=result)
-            )
+            if isinstance(result, Task):
+                print_json(SendMessageResponse(task=result))
+            else:
+                print_json(SendMessageResponse(message=result))
             return
         self._print_snapshot(result)
         self.close()
@@ -155,9 +154,8 @@ class CallReport:
             return
         self.close()
         if part.data is not None:
-            click.echo(
-                to_safe_json(to_json(None if part.data is JSON_NULL else part.data, indent=2))
-            )
+            value = None if part.data is JSON_NULL else part.data
+            click.echo(to_safe_json(to_json(value, indent=2)))
         elif part.url is not None:
             click.echo(to_safe_line(part.url))
         elif part.raw is not None:
@@ -191,10 +189,14 @@ def _to_file_name(name: str | None) -> str:
     that a terminal reads.
     """
     last = (name or "").replace("\\", "/").rstrip("/").rpartition("/")[2].lstrip(".")
-    cleaned = "".join(
-        each if each.isprintable() and each not in '<>:"|?*' else "_" for each in last
-    )
+    cleaned = "".join(map(_clean_character, last))
     return cleaned.encode()[:200].decode(errors="ignore") or _UNKNOWN_NAME
+
+
+def _clean_character(character: str) -> str:
+    if not character.isprintable() or character in '<>:"|?*':
+        return "_"
+    return character
 
 
 def _save(folder: Path, name: str, content: bytes) -> Path:
@@ -203,7 +205,8 @@ def _save(folder: Path, name: str, content: bytes) -> Path:
     suffix = Path(name).suffix
     number = 1
     while True:
-        path = folder / (name if number == 1 else f"{stem}-{number}{suffix}")
+        numbered = name if number == 1 else f"{stem}-{number}{suffix}"
+        path = folder / numbered
         try:
             with path.open("xb") as file:
                 file.write(content)

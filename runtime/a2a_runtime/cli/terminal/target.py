@@ -238,9 +238,10 @@ def _build_target(
         )
     url = to_url(url)
     binding: str | None = options["binding"]
+    has_no_card = options["no_card"] or is_grpc_url(url)
     client_options = ClientOptions(
         pin=Pin(options["dialect"], _BINDINGS[binding] if binding else None),
-        interface_url=url if options["no_card"] or is_grpc_url(url) else None,
+        interface_url=url if has_no_card else None,
         tenant=options["tenant"],
         headers=dict(_read_headers(options["headers"])),
         trusted_origins=options["origins"],
@@ -293,9 +294,10 @@ def _parse_user(text: str) -> httpx.BasicAuth:
 def _read_headers(given: Iterable[str]) -> Iterator[tuple[str, str]]:
     lines = _read_variable(HEADERS_VARIABLE).splitlines()
     for each in given:
-        lines += (
-            _read_text_file(each[1:], "--header").splitlines() if each.startswith("@") else [each]
-        )
+        if each.startswith("@"):
+            lines += _read_text_file(each[1:], "--header").splitlines()
+        else:
+            lines.append(each)
     for line in filter(str.strip, lines):
         name, separator, value = line.partition(":")
         if not (

@@ -129,11 +129,10 @@ def _build_message(
 ) -> Message:
     try:
         is_plain = _is_model(skill.input.type)
-        value = (
-            _check_dict(skill, request)
-            if is_plain and is_json_object(request)
-            else skill.input.serialize(request)
-        )
+        if is_plain and is_json_object(request):
+            value = _check_dict(skill, request)
+        else:
+            value = skill.input.serialize(request)
     except SchemaMismatchError as error:
         raise InvalidParamsError(
             f"input: does not match the schema of {skill.id}", fields=error.fields

@@ -131,15 +131,12 @@ class CallConversation:
         question = parse_question(task)
         ask = self._call_options.get("on_ask")
         if ask is None:
-            raise InputRequiredError(
-                (
-                    f"The agent {'needs an authorization' if question.is_for_auth else 'asks'}: "
-                    f"{question.text}"
-                ),
-                task,
-            )
+            kind = "needs an authorization" if question.is_for_auth else "asks"
+            raise InputRequiredError(f"The agent {kind}: {question.text}", task)
         given = ask(question)
-        return build_answer(question, await given if inspect.isawaitable(given) else given)
+        if inspect.isawaitable(given):
+            given = await given
+        return build_answer(question, given)
 
     async def _report_progress(self, event: TaskStatusUpdateEvent) -> None:
         on_progress = self._call_options.get("on_progress")

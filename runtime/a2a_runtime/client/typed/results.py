@@ -124,14 +124,11 @@ class StreamedOutput(Generic[O]):
                 yield from self._parse_new(event.artifact.parts)
         elif isinstance(event, Task):
             self._seen = 0
-            yield from self._parse_new(
-                [
-                    part
-                    for each in event.artifacts or ()
-                    if is_result_artifact(each)
-                    for part in each.parts
-                ]
-            )
+            parts: list[Part] = []
+            for each in event.artifacts or ():
+                if is_result_artifact(each):
+                    parts += each.parts
+            yield from self._parse_new(parts)
             yield from self._parse_end(event)
 
     def _parse_new(self, parts: Sequence[Part]) -> Iterator[O]:
