@@ -63,7 +63,7 @@ def request(name: bytes, value: str) -> dict[str, object]:
     }
 
 
-def admitting(gate: Gate, name: bytes, value: str) -> Callable[[], object]:
+def admit_call(gate: Gate, name: bytes, value: str) -> Callable[[], object]:
     """Ask a gate as the exchange does, and make sure that it lets in, at once."""
     scope = request(name, value)
     assert isinstance(gate.admit(Credentials(scope)), Caller)  # type: ignore[arg-type]  # as much of a scope as is read
@@ -110,10 +110,10 @@ def _pair(name: str, known: JwtAuthenticator, token: str, key: jwt.PyJWK) -> Pai
             issuer=ISSUER,
         )  # type: ignore[arg-type]  # a plain dict of options
 
-    return Pair(name, admitting(AuthGate(known), b"authorization", f"Bearer {token}"), bare)
+    return Pair(name, admit_call(AuthGate(known), b"authorization", f"Bearer {token}"), bare)
 
 
-def timed(work: Callable[[], object]) -> float:
+def time_calls(work: Callable[[], object]) -> float:
     """Time some calls, and give the microseconds of one."""
     start = time.perf_counter()
     for _ in range(CALLS):
@@ -138,7 +138,7 @@ def main() -> int:
     missed = False
     print(f"\nThe gate\n{'':40} {'gate us':>9} {'bare us':>9} {'ratio':>7} {'goal':>7}")
     for pair in asyncio.run(pairs()):
-        rounds = [(timed(pair.gate), timed(pair.bare)) for _ in range(ROUNDS)]
+        rounds = [(time_calls(pair.gate), time_calls(pair.bare)) for _ in range(ROUNDS)]
         ratio = statistics.median(gate / bare for gate, bare in rounds)
         gate, bare = (statistics.median(column) for column in zip(*rounds, strict=True))
         missed |= ratio > RATIO
@@ -150,7 +150,7 @@ def main() -> int:
         {digest_key(f"k-{number}"): Identity(f"u-{number}") for number in range(1000)}
     )
     key = statistics.median(
-        timed(admitting(AuthGate(keys), b"x-api-key", "k-500")) for _ in range(ROUNDS)
+        time_calls(admit_call(AuthGate(keys), b"x-api-key", "k-500")) for _ in range(ROUNDS)
     )
     missed |= key > KEY_MICROSECONDS
     print(
@@ -159,7 +159,7 @@ def main() -> int:
     )
     print(
         f"{'signed card, from memory':40} "
-        f"{statistics.median(timed(signed_card()) for _ in range(5)):9.1f}"
+        f"{statistics.median(time_calls(signed_card()) for _ in range(5)):9.1f}"
     )
     return int(missed)
 

@@ -30,7 +30,7 @@ from serving import (
     rates,
     ratio,
     row,
-    serving,
+    run_servers,
     stream,
     turns,
 )
@@ -54,7 +54,7 @@ async def compare(
     gates: tuple[tuple[float, float], tuple[float, float]],
 ) -> None:
     """Print messages of 32 callers, as ratios to the limit and to a2a-sdk."""
-    async with serving(mine, limit, official) as servers:
+    async with run_servers(mine, limit, official) as servers:
         await check(servers, message("echo"))
         found = await turns(servers, message("echo"), MANY)
         for other, gate in zip((limit, official), gates, strict=True):
@@ -82,7 +82,7 @@ async def sqlite_alone() -> None:
     """One caller, and one reader of streams."""
     with tempfile.TemporaryDirectory() as folder:
         addresses = [f"sqlite:///{Path(folder) / name}.db" for name in ("ours", "limit")]
-        async with serving(ours(addresses[0]), bare_sqlite(addresses[1], "each")) as servers:
+        async with run_servers(ours(addresses[0]), bare_sqlite(addresses[1], "each")) as servers:
             await check(servers, message("echo"))
             found = await turns(servers, message("echo"), 1)
             mine, limit = (
@@ -116,7 +116,7 @@ async def postgres() -> None:
 
 async def postgres_streams() -> None:
     """Many streams at once on Postgres."""
-    async with databases(1) as (mine,), serving(ours(mine)) as servers:
+    async with databases(1) as (mine,), run_servers(ours(mine)) as servers:
         await check(servers, stream(f"count {CHUNKS}"))
         found = await turns(servers, stream(f"count {CHUNKS}"), READERS)
         me = servers[0].name

@@ -50,7 +50,7 @@ class Measured:
         return self.delays[len(self.delays) * percent // 100]
 
 
-async def paced(_ctx: TaskContext) -> AsyncIterator[str]:
+async def stream_paced(_ctx: TaskContext) -> AsyncIterator[str]:
     """Stream; each chunk says when it was made."""
     for _ in range(CHUNKS):
         yield f"{time.perf_counter():.7f}"
@@ -79,7 +79,7 @@ async def measure(url: str, streams: int, notifier: Notifier | None) -> Measured
         for _ in range(2):
             store = PostgresStore(url)
             skills = Skills()
-            skills.add(SURFACE, Skill("paced", paced))
+            skills.add(SURFACE, Skill("paced", stream_paced))
             options = EngineOptions(Settings(), notifier=notifier or store.notifier())
             engines.append(await stack.enter_async_context(Engine(store, skills, options)))
         runs, follows = engines

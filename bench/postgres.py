@@ -203,7 +203,7 @@ async def rivals(url: str) -> AsyncIterator[dict[str, Rival]]:
         }
 
 
-async def measured(rival: Rival, callers: int) -> tuple[float, list[float]]:
+async def measure_cycles(rival: Rival, callers: int) -> tuple[float, list[float]]:
     """Let some callers do cycles for a while: cycles in a second, and the seconds of each."""
     took: list[float] = []
     start = time.perf_counter()
@@ -226,7 +226,7 @@ async def table(everybody: dict[str, Rival], callers: int) -> dict[str, float]:
     times: dict[str, list[float]] = {name: [] for name in everybody}
     for _ in range(ROUNDS):
         for name in random.sample(sorted(everybody), len(everybody)):
-            rate, took = await measured(everybody[name], callers)
+            rate, took = await measure_cycles(everybody[name], callers)
             rates[name].append(rate)
             times[name] += took
     print(
@@ -283,7 +283,9 @@ async def compare(url: str) -> None:
     await upgrade(url)
     async with rivals(url) as everybody:
         for rival in everybody.values():
-            await measured(rival, CONNECTIONS)  # warms connections, statements and the tables up
+            await measure_cycles(
+                rival, CONNECTIONS
+            )  # warms connections, statements and the tables up
         ratios = {callers: await table(everybody, callers) for callers in CALLERS}
     store = PostgresStore(url)
     await store.open()

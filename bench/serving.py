@@ -96,7 +96,7 @@ def stream(text: str) -> bytes:
 
 
 @asynccontextmanager
-async def serving(*servers: Server) -> AsyncGenerator[Sequence[Server]]:
+async def run_servers(*servers: Server) -> AsyncGenerator[Sequence[Server]]:
     """Run some servers at the same time; those that are not asked anything do nothing."""
     async with AsyncExitStack() as stack:
         yield [await stack.enter_async_context(server) for server in servers]
@@ -180,7 +180,7 @@ async def check(servers: Sequence[Server], *requests: bytes) -> None:
 
 async def send() -> None:
     """A message, and its answer when the task is done."""
-    async with serving(ours(), bare(), sdk(), fasta2a()) as servers:
+    async with run_servers(ours(), bare(), sdk(), fasta2a()) as servers:
         me, limit, official, rival = (server.name for server in servers)
         await check(servers, message("echo"))
         found = await turns(servers, message("echo"), MANY)
@@ -215,7 +215,7 @@ async def other_bindings() -> None:
         "HTTP+JSON": rest_message("echo"),
     }
     found: dict[str, list[Load]] = {name: [] for name in requests}
-    async with serving(ours()) as (server,):
+    async with run_servers(ours()) as (server,):
         await check([server], *requests.values())
         for _ in range(ROUNDS):
             for name, request in requests.items():
@@ -233,7 +233,7 @@ async def modes() -> None:
         "metadata": {"skillId": "echo"},
     }
     with_modes = post({"method": "SendMessage", "params": params})
-    async with serving(ours()) as (server,):
+    async with run_servers(ours()) as (server,):
         await check([server], with_modes)
         costs = [
             (
@@ -247,7 +247,7 @@ async def modes() -> None:
 
 async def host() -> None:
     """The same in the app of a host."""
-    async with serving(ours(), in_host()) as servers:
+    async with run_servers(ours(), in_host()) as servers:
         await check(servers, message("echo"))
         found = await turns(servers, message("echo"), MANY)
         me, hosted = (server.name for server in servers)
@@ -263,7 +263,7 @@ async def host() -> None:
 
 async def wait() -> None:
     """A handler that waits."""
-    async with serving(ours(), bare()) as servers:
+    async with run_servers(ours(), bare()) as servers:
         await check(servers, message("wait"))
         found = await turns(servers, message("wait"), CROWD, rounds=3, seconds=2)
         for server, show in zip(servers, (partial(row, gate=0.88, goal=0.93), note), strict=True):
@@ -273,7 +273,7 @@ async def wait() -> None:
 
 async def get() -> None:
     """One of many tasks."""
-    async with serving(ours(), bare()) as servers:
+    async with run_servers(ours(), bare()) as servers:
         kept: dict[str, list[bytes]] = {}
         for server in servers:
             ids: list[bytes] = []
@@ -309,7 +309,7 @@ async def get() -> None:
 
 async def card() -> None:
     """The agent card."""
-    async with serving(ours(), bare(), sdk(), fasta2a()) as servers:
+    async with run_servers(ours(), bare(), sdk(), fasta2a()) as servers:
         found = await turns(servers, CARD, MANY)
         row("agent card, of bare", ratio(found, servers[0].name, servers[1].name), 0.50, 0.70)
         rates(found)
@@ -317,7 +317,7 @@ async def card() -> None:
 
 async def streams() -> None:
     """Many streams at once: as fast as they go, and at a pace."""
-    async with serving(ours(), bare(), sdk()) as servers:
+    async with run_servers(ours(), bare(), sdk()) as servers:
         me, limit, official = (server.name for server in servers)
         await check(servers, stream(f"count {CHUNKS}"))
         found = await turns(servers, stream(f"count {CHUNKS}"), READERS)
@@ -340,7 +340,7 @@ async def streams() -> None:
 
 async def pace() -> None:
     """Streams that take their time."""
-    async with serving(ours(), bare()) as servers:
+    async with run_servers(ours(), bare()) as servers:
         for server, show in zip(
             servers, (partial(row, gate=4, goal=2, unit="ms"), note), strict=True
         ):
@@ -351,7 +351,7 @@ async def pace() -> None:
 
 async def chunks() -> None:
     """What a chunk costs in a short and in a long stream."""
-    async with serving(ours()) as (server,):
+    async with run_servers(ours()) as (server,):
         costs: dict[int, list[float]] = {100: [], 1000: []}
         for _ in range(ROUNDS):
             for number, seen in costs.items():
@@ -369,7 +369,7 @@ async def chunks() -> None:
 
 async def newcomers() -> None:
     """Streams on connections that all are new."""
-    async with serving(ours(), bare()) as servers:
+    async with run_servers(ours(), bare()) as servers:
         for server, show in zip(
             servers, (partial(row, gate=60, goal=40, unit="ms"), note), strict=True
         ):
@@ -388,7 +388,7 @@ async def newcomers() -> None:
 async def neighbor() -> None:
     """Another client beside a handler that yields without waiting."""
     worst = []
-    async with serving(ours()) as (server,):
+    async with run_servers(ours()) as (server,):
         for _ in range(ROUNDS):
             greedy = asyncio.create_task(
                 drive(server.port, Load(repeat(stream("count 20000")), most=1), 1, 30)
@@ -406,7 +406,7 @@ async def large() -> None:
     size = 1_000_000
     number = 40
     request = message("echo " + "x" * size)
-    async with serving(ours()) as (server,):
+    async with run_servers(ours()) as (server,):
         before = server.memory
         load = await server.take(Load(repeat(request), most=number), 4, 60)
         held = (server.memory - before) / (size * len(load.took))
@@ -418,7 +418,7 @@ async def start() -> None:
     """A new process."""
     found = []
     for _ in range(ROUNDS):
-        async with serving(ours()) as (server,):
+        async with run_servers(ours()) as (server,):
             found.append((server.started, server.memory))
     row("start to first card", min(seconds for seconds, _ in found), 0.42, 0.30, "s")
     row(

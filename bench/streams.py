@@ -47,7 +47,7 @@ async def echo(ctx: TaskContext) -> str:
     return ctx.text
 
 
-async def paced(_ctx: TaskContext) -> AsyncIterator[str]:
+async def stream_paced(_ctx: TaskContext) -> AsyncIterator[str]:
     """Stream events at a pace; each says when it was made."""
     begun = time.perf_counter()
     for number in range(EVENTS):
@@ -124,7 +124,7 @@ async def entries(engine: Engine) -> float:
 @asynccontextmanager
 async def engine_on(store: Store) -> AsyncIterator[Engine]:
     """Run an engine on a store."""
-    skills = Skills(Skill("echo", echo), Skill("paced", paced))
+    skills = Skills(Skill("echo", echo), Skill("paced", stream_paced))
     async with Engine(store, skills, EngineOptions(settings=Settings(shutdown_grace=0))) as engine:
         yield engine
 
@@ -143,7 +143,7 @@ def stores() -> Iterator[dict[str, Store]]:
         }
 
 
-async def measured(name: str, store: Store) -> dict[str, float]:
+async def measure_store(name: str, store: Store) -> dict[str, float]:
     """Measure one store."""
     async with engine_on(store) as engine:
         await cycles(engine, 200, 4)
@@ -159,7 +159,7 @@ async def measured(name: str, store: Store) -> dict[str, float]:
 def main() -> int:
     """Print the tables."""
     with stores() as each:
-        rows = {name: asyncio.run(measured(name, store)) for name, store in each.items()}
+        rows = {name: asyncio.run(measure_store(name, store)) for name, store in each.items()}
     memory = rows["memory"]
     print(
         f"\nOne task, {READERS} readers, {PER_SECOND} events/s; each of {EVENTS} events was "

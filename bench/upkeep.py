@@ -59,7 +59,7 @@ async def echo(ctx: TaskContext) -> str:
 
 
 @asynccontextmanager
-async def running(store: Store) -> AsyncIterator[Engine]:
+async def run_engine(store: Store) -> AsyncIterator[Engine]:
     """Run an engine that cleans up at once."""
     async with Engine(store, Skills(Skill("echo", echo)), EngineOptions(Settings())) as engine:
         yield engine
@@ -95,7 +95,7 @@ def show(name: str, seconds: float, took: list[float]) -> None:
 
 async def measure_cleanup(name: str, store: SqlStore) -> None:
     """Let the cleanup of an engine delete what has expired, beside traffic."""
-    async with running(store) as engine:
+    async with run_engine(store) as engine:
         begun = time.perf_counter()
         deleted = asyncio.Event()
 
@@ -124,7 +124,7 @@ async def measure_takeover(name: str, store: Store) -> None:
         await store.create_task(SCOPE, replace(NEW, context_id=f"c-{n}", process="dead"))
     await store.close()
     begun = time.perf_counter()
-    async with running(store):
+    async with run_engine(store):
         while (await store.list_tasks(SCOPE, ENDED)).total_size < ORPHANS:  # noqa: ASYNC110 - the tasks end in the store
             await asyncio.sleep(0.02)
         seconds = time.perf_counter() - begun
@@ -143,7 +143,7 @@ async def measure_start(name: str, store: Store) -> None:
     seconds: list[float] = []
     for _ in range(5):
         begun = time.perf_counter()
-        async with running(store):
+        async with run_engine(store):
             seconds.append(time.perf_counter() - begun)
     print(
         f"{name}: an engine opens in {statistics.median(seconds) * 1000:.0f} ms on {MANY:,} tasks",

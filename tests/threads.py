@@ -12,7 +12,7 @@ AnyServer = TypeVar("AnyServer", bound=HTTPServer)
 
 
 @contextmanager
-def running(server: AnyServer) -> Iterator[AnyServer]:
+def serve_in_thread(server: AnyServer) -> Iterator[AnyServer]:
     """Let a server answer until the block is left."""
     with server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})

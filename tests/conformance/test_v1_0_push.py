@@ -36,7 +36,7 @@ HOOK = "https://hooks.example.org/a2a"
 SECRET = "s3cr3t"  # noqa: S105 - that is what the test is about
 
 
-def running(client: AgentClient) -> Task:
+def start_running_task(client: AgentClient) -> Task:
     """Start a task that does not end by itself."""
     return client.task("x", skill="wait", configuration={"return_immediately": True})
 
@@ -58,7 +58,9 @@ def add_webhook(
     return config
 
 
-def read(client: AgentClient, task: Task, config_id: str = "p-1") -> TaskPushNotificationConfig:
+def read_webhook(
+    client: AgentClient, task: Task, config_id: str = "p-1"
+) -> TaskPushNotificationConfig:
     """Read a webhook of a task."""
     config = client.call(
         GET_TASK_PUSH_NOTIFICATION_CONFIG,
@@ -82,9 +84,9 @@ def list_webhooks(client: AgentClient, task: Task) -> list[str | None]:
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_3_1_7_a_webhook_stays_until_it_is_deleted(client: AgentClient) -> None:
     """It is returned as it was created, and can be read at any time."""
-    task = running(client)
+    task = start_running_task(client)
     assert add_webhook(client, task).url == HOOK
-    assert (read(client, task).id, read(client, task).url) == ("p-1", HOOK)
+    assert (read_webhook(client, task).id, read_webhook(client, task).url) == ("p-1", HOOK)
     client.cancel(task.id)
 
 
@@ -121,7 +123,7 @@ def test_v1_0_3_3_2_a_webhook_that_can_never_be_called_is_refused_when_it_is_set
     assert parse_field_errors(response, client_1_0.dialect_binding) == [
         f"configuration.taskPushNotificationConfig.{place}"
     ]
-    task = running(client_1_0)
+    task = start_running_task(client_1_0)
     response = client_1_0.expect_error(
         CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
         config.model_copy(update={"task_id": task.id}),
@@ -135,9 +137,9 @@ def test_v1_0_3_3_2_a_webhook_that_can_never_be_called_is_refused_when_it_is_set
 @pytest.mark.requirement("0.3", "7.6")
 def test_v1_0_3_1_8_a_webhook_is_read_with_what_it_was_made_of(client: AgentClient) -> None:
     """With its address and its settings, and one that is not there is not found."""
-    task = running(client)
+    task = start_running_task(client)
     add_webhook(client, task)
-    config = read(client, task)
+    config = read_webhook(client, task)
     assert (config.task_id, config.url, config.token) == (task.id, HOOK, "t-1")
     assert config.authentication is not None
     client.expect_error(
@@ -151,7 +153,7 @@ def test_v1_0_3_1_8_a_webhook_is_read_with_what_it_was_made_of(client: AgentClie
 @pytest.mark.requirement("1.0", "3.1.8b")
 def test_v1_0_3_1_8_nobody_else_reads_a_webhook(client: AgentClient) -> None:
     """For others there is no such task, whatever they ask about its webhooks."""
-    task = running(client)
+    task = start_running_task(client)
     add_webhook(client, task)
     client.bob.expect_error(
         GET_TASK_PUSH_NOTIFICATION_CONFIG,
@@ -181,7 +183,7 @@ def test_v1_0_3_1_8_nobody_else_reads_a_webhook(client: AgentClient) -> None:
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_3_1_9_all_webhooks_are_listed(client: AgentClient) -> None:
     """All that are active, and none that was deleted."""
-    task = running(client)
+    task = start_running_task(client)
     assert list_webhooks(client, task) == []
     for config_id in ("p-1", "p-2", "p-3"):
         add_webhook(client, task, config_id)
@@ -198,7 +200,7 @@ def test_v1_0_3_1_9_all_webhooks_are_listed(client: AgentClient) -> None:
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_3_1_10_a_webhook_that_is_deleted_is_gone(client: AgentClient) -> None:
     """For good, and deleting it again changes nothing; a task that is not there is not found."""
-    task = running(client)
+    task = start_running_task(client)
     add_webhook(client, task)
     for _ in range(3):
         client.call(
@@ -276,7 +278,7 @@ async def test_v1_0_4_3_3_a_webhook_gets_the_events_of_a_stream(is_jsonrpc: bool
 )
 def test_v1_0_13_2_a_webhook_inside_our_network_is_refused(client: AgentClient, url: str) -> None:
     """Private, loopback and link-local addresses, and what is not https."""
-    task = running(client)
+    task = start_running_task(client)
     client.expect_error(
         CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
         TaskPushNotificationConfig(task_id=task.id, id="p-1", url=url),
@@ -290,7 +292,7 @@ def test_v1_0_13_2_a_webhook_inside_our_network_is_refused(client: AgentClient, 
 @pytest.mark.requirement("1.0", "13.2b")
 def test_v1_0_13_2_credentials_of_a_webhook_are_secrets(client: AgentClient) -> None:
     """No operation returns them."""
-    task = running(client)
+    task = start_running_task(client)
     assert SECRET not in add_webhook(client, task).to_json().decode()
-    assert SECRET not in read(client, task).to_json().decode()
+    assert SECRET not in read_webhook(client, task).to_json().decode()
     client.cancel(task.id)

@@ -80,7 +80,7 @@ def read_leniently(example: Example, document: object) -> WireModel:
     return _box(example.dialect, example.type).model_validate_json(json.dumps({"value": document}))
 
 
-def read(example: Example, document: object) -> WireModel:
+def read_document(example: Example, document: object) -> WireModel:
     """Read a document as an agent does: a request strictly, everything else leniently."""
     box = read_leniently(example, document)
     value: object = getattr(box, "value")  # noqa: B009 - the member is not known to type checkers

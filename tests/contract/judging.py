@@ -80,7 +80,7 @@ def build_side(schema: Json) -> ContractSide:
     )
 
 
-def compare_reading(old: Json, new: Json) -> Report:
+def compare_readers(old: Json, new: Json) -> Report:
     """Compare two schemas that are read."""
     return compare(
         build_side(old), build_side(new), CompareOptions("BACKWARD", frozenset({Usage.READ}))
@@ -112,7 +112,7 @@ def shrink_unsound(
                 and not is_endless(other)
                 and any(True for _ in list_refused(None, one, other, [document]))
             )
-            return is_refused and get_verdict(compare_reading(one, other)) != "error"
+            return is_refused and get_verdict(compare_readers(one, other)) != "error"
         except (jsonschema.SchemaError, GeneratorError, Unresolvable):
             return False
 
@@ -194,7 +194,7 @@ def _compare_spelled(
             return compare(
                 spelled[0], spelled[1], CompareOptions("BACKWARD", frozenset({Usage.READ}))
             )
-        return compare_reading(*pair)
+        return compare_readers(*pair)
     except GeneratorError:
         outcome.count["refused as too large"] += 1
         return None

@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any
 
-from contract.plain_packages import imported
+from contract.plain_packages import import_package
 from datamodel_code_generator import GenerateConfig, InputFileType, PythonVersion, generate
 from datamodel_code_generator.enums import DataModelType, StrictTypes, TargetPydanticVersion
 from datamodel_code_generator.parser import LiteralType
@@ -329,7 +329,7 @@ def run_ours(topic: Topic) -> Iterator[str]:
     """Judge the typed schema, and the model by itself."""
     with (
         TemporaryDirectory() as folder,
-        imported(Path(folder), {"model.json": topic.schema}) as name,
+        import_package(Path(folder), {"model.json": topic.schema}) as name,
     ):
         form = import_module(f"{name}.schemas").MODEL
         yield judge(topic, form.read, form.write)

@@ -35,7 +35,7 @@ def emit(folder: Path, package: str, files: Mapping[str, object]) -> dict[str, b
 
 
 @contextmanager
-def imported(folder: Path, files: Mapping[str, object]) -> Iterator[str]:
+def import_package(folder: Path, files: Mapping[str, object]) -> Iterator[str]:
     """Make a package under a name of its own, and make it importable;
     ``import_module(f"{name}.schemas")`` has its typed schemas.
     """

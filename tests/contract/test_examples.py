@@ -13,7 +13,7 @@ from contract.documents import (
     examples,
     pointer,
     pointers,
-    read,
+    read_document,
     read_leniently,
     validator,
     write,
@@ -29,7 +29,7 @@ def test_a_valid_document_is_taken(example: Example) -> None:
     written again with the same meaning.
     """
     assert validator(example.dialect, example.type).is_valid(example.content)
-    assert write(read(example, example.content)) == example.content
+    assert write(read_document(example, example.content)) == example.content
 
 
 @pytest.mark.parametrize("example", LENIENT, ids=str)
@@ -53,7 +53,7 @@ def test_an_invalid_document_is_refused(example: Example) -> None:
     }
     assert faults == (set() if content.get("schema") == "accepts" else {content["place"]})
     with pytest.raises(ValidationError) as refused:
-        read(example, content["document"])
+        read_document(example, content["document"])
     assert pointers(example, refused.value) == [content["place"]]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from contract.documents import Example, examples, read, read_leniently, write
+from contract.documents import Example, examples, read_document, read_leniently, write
 from peers.peer import Peer, Refused
 
 pytestmark = pytest.mark.peer
@@ -47,7 +47,7 @@ def find_judged_examples(dialect: str) -> list[Example]:
 
 def both_ways(sdk: Peer, example: Example) -> None:
     """Let the SDK read what we write, then read what it writes; the meaning must stay."""
-    ours = write(read(example, example.content))
+    ours = write(read_document(example, example.content))
     theirs = sdk.read(example.dialect, example.type, ours)
     again = write(read_leniently(example, theirs))
     assert sdk.read(example.dialect, example.type, again) == theirs

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from contract import plain_comparison
 from contract.plain_comparison import TOPICS, Topic, judge, run_ours
-from contract.plain_packages import emit, imported
+from contract.plain_packages import emit, import_package
 from pydantic import TypeAdapter, ValidationError
 
 from a2a_gen import pipeline
@@ -129,7 +129,7 @@ def test_schemas_of_files_folders_and_drafts_meet_in_one_package(tmp_path: Path)
         },
         "examples/order.json": "no JSON",
     }
-    with imported(tmp_path, files) as name:
+    with import_package(tmp_path, files) as name:
         schemas = import_module(f"{name}.schemas")
         order = schemas.ORDER.read(b'{"item": {"id": "a"}, "unit": ["m", 2, "more"]}')
         assert type(order.item).__name__ == "Item"
@@ -158,7 +158,7 @@ def test_references_begin_at_the_address_around_them(reference: str, tmp_path: P
         "properties": {"a": {"$ref": reference}},
         "$defs": {"Inner": inner},
     }
-    with imported(tmp_path, {"root.json": schema}) as name:
+    with import_package(tmp_path, {"root.json": schema}) as name:
         schemas = import_module(f"{name}.schemas")
         assert schemas.ROOT.read(b'{"a": "x"}').a == "x"
         assert not schemas.ROOT.validator.is_valid({"a": 1})
@@ -166,7 +166,7 @@ def test_references_begin_at_the_address_around_them(reference: str, tmp_path: P
 
 def test_nested_models_are_checked_once_and_by_themselves(tmp_path: Path) -> None:
     """A model is checked where it stands alone, in another model, and in a model of others."""
-    with imported(tmp_path, {"node.json": NODE}) as name:
+    with import_package(tmp_path, {"node.json": NODE}) as name:
         node = import_module(name).Node
         with pytest.raises(ValidationError) as refused:
             node(name="a", inner=[node(name="b", size=1), {"name": ""}])
@@ -184,7 +184,7 @@ def test_numbers_beyond_floats_are_refused_and_large_integers_are_read(tmp_path:
     """The models do what their typed schemas do: JSON text is read exactly or refused with its
     place, and nothing becomes null.
     """
-    with imported(tmp_path, {"node.json": NODE}) as name:
+    with import_package(tmp_path, {"node.json": NODE}) as name:
         node = import_module(name).Node
         schema = import_module(f"{name}.schemas").NODE
         for read in (node.model_validate_json, schema.read):
@@ -247,7 +247,7 @@ def test_a_value_that_only_its_type_refuses_has_an_error_with_what_should_be_the
     """A schema without a type accepts every kind of value, its Python type one; the error has no
     names of branches, which no document has.
     """
-    with imported(
+    with import_package(
         tmp_path, {"root.json": {"title": "Root", "type": "object", "properties": {"t": member}}}
     ) as name:
         with pytest.raises(
@@ -288,7 +288,7 @@ def test_all_parts_of_an_allof_count(parts: list[object], tmp_path: Path) -> Non
     """
     pay = {"title": "Pay", "allOf": parts, "$defs": {"Base": {"type": "object"}}}
     holder = {"title": "Holder", "type": "object", "properties": {"pay": {"allOf": parts[-2:]}}}
-    with imported(tmp_path, {"pay.json": pay, "holder.json": holder}) as name:
+    with import_package(tmp_path, {"pay.json": pay, "holder.json": holder}) as name:
         models = import_module(name)
         schemas = import_module(f"{name}.schemas")
         assert not schemas.PAY.validator.is_valid({"kind": "card"})
@@ -321,7 +321,7 @@ def test_json_is_never_converted_in_a_union_with_a_branch_without_a_type(
         "either.json": {"title": "Either", **union},
         "holder.json": {"title": "Holder", "type": "object", "properties": {"x": union}},
     }
-    with imported(tmp_path, files) as name:
+    with import_package(tmp_path, files) as name:
         schemas = import_module(f"{name}.schemas")
         for text in texts:
             with pytest.raises(ValueError, match=r"^value: "):
@@ -355,7 +355,7 @@ def test_a_null_stays_where_the_schema_accepts_it(rules: dict[str, object], tmp_
         "properties": {"rules": rules},
         "$defs": {"Rules": {"properties": {"a": {"type": "string"}}}},
     }
-    with imported(tmp_path, {"root.json": schema}) as name:
+    with import_package(tmp_path, {"root.json": schema}) as name:
         root = import_module(f"{name}.schemas").ROOT
         for text in (b'{"rules":null}', b"{}"):
             assert root.write(root.read(text)) == text

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 import jsonschema_rs
 import pytest
-from contract.plain_packages import imported
+from contract.plain_packages import import_package
 from contract.random_schemas import bundles
 from contract.skill_cases import same
 from contract.test_any_schema import DOCUMENTS
@@ -22,7 +22,7 @@ def check_package(schema: dict[str, object]) -> None:
     """Build the package of a schema, and compare it with a validator over some documents."""
     whole = {**schema, "$ref": "#/$defs/Root"}
     judge = jsonschema_rs.validator_for(whole, validate_formats=True)
-    with TemporaryDirectory() as folder, imported(Path(folder), {"made.json": whole}) as name:
+    with TemporaryDirectory() as folder, import_package(Path(folder), {"made.json": whole}) as name:
         made = import_module(f"{name}.schemas").MADE
         for document in DOCUMENTS:
             if judge.is_valid(document):

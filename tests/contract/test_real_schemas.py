@@ -14,7 +14,7 @@ from pathlib import Path
 
 import jsonschema_rs
 import pytest
-from contract.plain_packages import imported
+from contract.plain_packages import import_package
 from contract.skill_cases import neighbours
 from peers.environments import environment
 
@@ -222,7 +222,7 @@ def check(path: str, tmp_path: Path, example: object) -> None:
         validate_formats=True,
         offline=True,
     )
-    with imported(tmp_path, files) as package:
+    with import_package(tmp_path, files) as package:
         made = import_module(f"{package}.schemas")
         form = next(
             each for each in vars(made).values() if isinstance(each, made.PackageSchema)
@@ -254,7 +254,7 @@ def test_a_schema_for_other_tools_is_refused_with_its_cure(
     file = find_file(f"{SCHEMASTORE}/{name}.json")
     with (
         pytest.raises(ContractError, match=message),
-        imported(tmp_path, {file.name: file.read_text(encoding="utf-8")}),
+        import_package(tmp_path, {file.name: file.read_text(encoding="utf-8")}),
     ):
         pass
 
@@ -339,9 +339,9 @@ def test_all_real_schemas(path: str, tmp_path: Path) -> None:
     files = read_files(path)
     text = REFUSED.get(Path(path).name)
     if text is None:
-        with imported(tmp_path, files) as package:
+        with import_package(tmp_path, files) as package:
             types = import_module(f"{package}.types")
             assert [name for name in types.__all__ if getattr(types, name) is None] == []
     else:
-        with pytest.raises(ContractError, match=text), imported(tmp_path, files):
+        with pytest.raises(ContractError, match=text), import_package(tmp_path, files):
             pass

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from contract.plain_packages import imported, make_project
+from contract.plain_packages import import_package, make_project
 from contract.test_json_schema_suite import DRAFTS, REFUSED, Group, groups
 
 from a2a_gen.plain import build as plain
@@ -61,7 +61,7 @@ def compare_packages(folder: Path, draft: str, merged: Sequence[Group]) -> Itera
     warned = {
         Path(problem.place.file).name for problem in package.problems if problem.rule == "A2A-K07"
     }
-    with imported(folder, files) as name:
+    with import_package(folder, files) as name:
         found = {
             key.lower(): each
             for key, each in vars(import_module(f"{name}.schemas")).items()

@@ -173,12 +173,12 @@ async def test_a_lost_question(database: FallibleDatabase) -> None:
     """It is asked again, and a reader who knows it gets the end."""
     pause = Pause()
 
-    async def asks(ctx: TaskContext) -> str:
+    async def ask_once(ctx: TaskContext) -> str:
         await ctx.status("thinking")
         await pause.wait()
         return (await ctx.ask("Well?")).text
 
-    async with run(database, asks) as one:
+    async with run(database, ask_once) as one:
         stored = await one.start("go")
         await pause.reached.wait()
         await database.save()
@@ -203,12 +203,12 @@ async def test_a_lost_answer(database: FallibleDatabase) -> None:
     """
     pause = Pause()
 
-    async def asks(ctx: TaskContext) -> str:
+    async def ask_once(ctx: TaskContext) -> str:
         answer = (await ctx.ask("Well?")).text
         await pause.wait()
         return answer
 
-    async with run(database, asks) as one:
+    async with run(database, ask_once) as one:
         stored = await one.start("go")
         question = await wait_for(one, stored, lambda now: now.state is State.INPUT_REQUIRED)
         await database.save()

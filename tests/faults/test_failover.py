@@ -29,7 +29,9 @@ LAG_SECONDS = 1.0
 
 
 @pytest.fixture(params=["synchronous", "asynchronous"])
-async def replicated(request: pytest.FixtureRequest) -> AsyncIterator[tuple[Replicated, bool]]:
+async def replicated_database(
+    request: pytest.FixtureRequest,
+) -> AsyncIterator[tuple[Replicated, bool]]:
     """Streaming replication, with and without commits that wait for the standby."""
     is_synchronous = request.param == "synchronous"
     async with replicate(is_synchronous=is_synchronous) as servers:
@@ -60,12 +62,12 @@ async def accept(
 
 
 async def test_a_promoted_standby_has_what_was_acknowledged(
-    replicated: tuple[Replicated, bool],
+    replicated_database: tuple[Replicated, bool],
 ) -> None:
     """Every task that it has comes to one end; with synchronous commit it has all of them, else
     those that are older than the lag.
     """
-    servers, is_synchronous = replicated
+    servers, is_synchronous = replicated_database
     acknowledged: dict[str, float] = {}
     store = PostgresStore(servers.url, StoreOptions(lease_seconds=2.0))
     async with run_agent(stream, store=store) as one, asyncio.timeout(120):

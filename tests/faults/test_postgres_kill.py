@@ -41,7 +41,7 @@ DEADLINE = 30.0  # seconds, of which a quiet machine needs less than two
 
 
 @asynccontextmanager
-async def opened(url: str) -> AsyncIterator[PostgresStore]:
+async def open_store(url: str) -> AsyncIterator[PostgresStore]:
     """Open a store for a test."""
     store = PostgresStore(url, StoreOptions(lease_seconds=LEASE))
     await store.open()
@@ -96,7 +96,7 @@ async def test_a_killed_server_loses_nothing_that_was_acknowledged(
     """
     with PostgresServer() as server:
         await upgrade(server.url)
-        async with opened(server.url) as store:
+        async with open_store(server.url) as store:
             ledgers = [Ledger(store) for _ in range(16)]
             over = asyncio.Event()
             callers = [asyncio.create_task(ledger.keep(over)) for ledger in ledgers]
@@ -220,7 +220,7 @@ async def test_a_process_that_dies_in_a_write_leaves_all_of_it_or_nothing(
     """The change that a process died in is there or not, never in part; repeated under its key it
     is there once, and the dead run is fenced off.
     """
-    async with opened(postgres_url) as store:
+    async with open_store(postgres_url) as store:
         await store.register("survivor")
         with writer(postgres_url, "victim", point, "12") as process:
             wire_id, acknowledged = await read_report(process)
@@ -256,7 +256,7 @@ async def test_only_the_tasks_of_the_dead_process_are_taken_over(postgres_url: s
     """While one process is killed in mid-stream, the tasks of a second one that lives are never up
     for grabs, and it finishes its own.
     """
-    async with opened(postgres_url) as store:
+    async with open_store(postgres_url) as store:
         await store.register("survivor")
         mine = await create_task(store, build_new_task(process="survivor"))
         with (

@@ -62,7 +62,7 @@ def sender_process(url: str, fault: str = "") -> Iterator[subprocess.Popen[bytes
 
 
 @asynccontextmanager
-async def opened(url: str) -> AsyncIterator[Store]:
+async def open_store(url: str) -> AsyncIterator[Store]:
     """Open a store for a moment: a file has room for one process."""
     store = create_store(url)
     await store.open()
@@ -98,7 +98,7 @@ class Expected:
 async def prepare_tasks(url: str, receiver: WebhookReceiver) -> Expected:
     """Run tasks without a push sender."""
     events = {}
-    async with opened(url) as store:
+    async with open_store(url) as store:
         for n in range(TASKS):
             push = TaskPushNotificationConfig(id="hook", url=f"{receiver.url}/{n}")
             task = await create_task(store, build_new_task(push_config=push))

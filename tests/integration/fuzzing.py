@@ -102,7 +102,7 @@ def put(document: Any, place: tuple[str | int, ...], value: Any) -> Any:  # noqa
 
 
 @st.composite
-def spoiled(draw: st.DrawFn, ids: tuple[str, ...] = ()) -> Any:  # noqa: ANN401 - any JSON
+def spoil_documents(draw: st.DrawFn, ids: tuple[str, ...] = ()) -> Any:  # noqa: ANN401 - any JSON
     """Take a right document, and put up to three wrong things into it."""
     document = deepcopy(draw(st.sampled_from(DOCUMENTS)))
     for _ in range(draw(st.integers(0, 3))):
@@ -133,5 +133,5 @@ BODIES: st.SearchStrategy[bytes] = st.one_of(
         ]
     ),
     JSON.map(to_bytes),
-    spoiled(("known-1",)).map(to_bytes),
+    spoil_documents(("known-1",)).map(to_bytes),
 )

@@ -39,7 +39,7 @@ def texts(client: TestClient[Litestar], path: str) -> str:
     return "".join(part["text"] for artifact in task["artifacts"] for part in artifact["parts"])
 
 
-def saying(words: str) -> Agent:
+def build_saying_agent(words: str) -> Agent:
     """Build an agent that replies with its own name."""
     agent = Agent(words)
 

@@ -62,14 +62,14 @@ class Scenario:
 
 
 @asynccontextmanager
-async def everything(settings: Settings) -> AsyncGenerator[Litestar, None]:
+async def serve_tested_agent(settings: Settings) -> AsyncGenerator[Litestar, None]:
     """Serve the agent that is held against the specifications."""
     yield app_under_test("memory", settings)
 
 
 SCENARIOS: Mapping[str, Scenario] = {
     **{
-        str(binding): Scenario(everything, partial(record_operations, binding=binding))
+        str(binding): Scenario(serve_tested_agent, partial(record_operations, binding=binding))
         for binding in DIALECT_BINDINGS
     },
     "mesh": Scenario(mesh_app, record_mesh),

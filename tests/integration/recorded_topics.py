@@ -42,7 +42,7 @@ MESH_ONLY = frozenset((MESH.name,))
 
 
 @asynccontextmanager
-async def signing(settings: Settings) -> AsyncGenerator[Settings, None]:
+async def sign_webhooks(settings: Settings) -> AsyncGenerator[Settings, None]:
     """Give an agent the fixed key."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "key.pem"
@@ -64,7 +64,7 @@ async def card_app(settings: Settings) -> AsyncGenerator[Litestar, None]:
     small.add(
         "say", say, name="Say", description="Say the same.", tags=("text",), examples=("hello",)
     )
-    async with signing(settings) as signed:
+    async with sign_webhooks(settings) as signed:
         yield create_app(
             Surface(agent_under_test(), gate=NameGate(), public_url="https://busy.example/a"),
             Surface(small, "/small"),
@@ -331,7 +331,7 @@ async def _record_mesh_refusals(recorder: Recorder) -> None:
 @asynccontextmanager
 async def notifying_app(settings: Settings) -> AsyncGenerator[Litestar, None]:
     """Serve an agent that signs its webhooks and may call this machine."""
-    async with signing(replace(settings, outbound_allow_loopback=True)) as signed:
+    async with sign_webhooks(replace(settings, outbound_allow_loopback=True)) as signed:
         yield create_app(
             Surface(build_test_agent(), public_url="https://busy.example"),
             store="memory",

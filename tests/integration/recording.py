@@ -225,7 +225,7 @@ class Recorder:
 
 
 @asynccontextmanager
-async def recorded(app: Litestar, clock: FixedTime) -> AsyncGenerator[Recorder, None]:
+async def record_app(app: Litestar, clock: FixedTime) -> AsyncGenerator[Recorder, None]:
     """Serve an app in this process and record what it says."""
     async with (
         run_app(app) as transport,

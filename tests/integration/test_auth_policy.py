@@ -245,7 +245,7 @@ def private(caller: Caller, _action: str, task: Task | None) -> bool:
 
 
 @pytest.fixture
-def shared() -> Iterator[tuple[AuthenticatedClient, AuthenticatedClient]]:
+def shared_tasks() -> Iterator[tuple[AuthenticatedClient, AuthenticatedClient]]:
     """Two of a team, of whom one has secrets."""
     gate = AuthGate(JwtAuthenticator(ISSUER.keys(), ISSUER.validation(), ClaimNames(team="team")))
     surface = Surface(build_guarded_agent(), gate=gate, policy=private, deduplicate_messages=True)
@@ -254,10 +254,10 @@ def shared() -> Iterator[tuple[AuthenticatedClient, AuthenticatedClient]]:
 
 
 def test_a_handler_sees_only_readable_tasks(
-    shared: tuple[AuthenticatedClient, AuthenticatedClient],
+    shared_tasks: tuple[AuthenticatedClient, AuthenticatedClient],
 ) -> None:
     """Neither by the context of a message nor by its references; readable tasks stay visible."""
-    ada, bob = shared
+    ada, bob = shared_tasks
     secret = ada.task("SECRET", skill="act")
     plain = ada.task("plain", skill="act", message_id="m-2")
     for send in (bob.send, bob.stream):
@@ -288,12 +288,12 @@ def test_a_handler_sees_only_readable_tasks(
 
 
 def test_an_idempotency_key_belongs_to_its_sender(
-    shared: tuple[AuthenticatedClient, AuthenticatedClient],
+    shared_tasks: tuple[AuthenticatedClient, AuthenticatedClient],
 ) -> None:
     """The same key or message id of a colleague is another message; of the same sender it is the
     same message.
     """
-    ada, bob = shared
+    ada, bob = shared_tasks
     secret = ada.task("SECRET", skill="echo")
     request = build_send_request("SECRET", skill="echo")
     assert bob.call_raw(SEND_MESSAGE, request).json()["result"]["task"]["id"] != secret.id

@@ -195,7 +195,7 @@ async def recall(ctx: TaskContext) -> str:
     return f"{texts} {dict(await ctx.state.load())}"
 
 
-def conversing() -> Surface:
+def build_conversing_agent() -> Surface:
     """Build an agent whose skills write and read a conversation, two of them for callers with a
     scope only.
     """
@@ -227,7 +227,9 @@ def test_a_handler_reads_of_a_conversation_what_its_caller_may_read(
     store = MemoryStore(StoreOptions(retention_seconds=0))
     with TestClient(
         create_app(
-            conversing(), store=store, settings=replace(FAST_SETTINGS, cleanup_interval=3600)
+            build_conversing_agent(),
+            store=store,
+            settings=replace(FAST_SETTINGS, cleanup_interval=3600),
         )
     ) as client:
         rich = person(client, binding, "tasks pay audit")
@@ -268,7 +270,9 @@ def test_an_answer_shows_its_sender_no_more_than_it_may_read(binding: DialectBin
 
     A sender who may read less of it is refused.
     """
-    with TestClient(create_app(conversing(), store="memory", settings=FAST_SETTINGS)) as client:
+    with TestClient(
+        create_app(build_conversing_agent(), store="memory", settings=FAST_SETTINGS)
+    ) as client:
         rich = person(client, binding, "tasks pay audit")
         poor = person(client, binding)
         harmless = rich.task("ask", skill="recall", message_id="m-0")

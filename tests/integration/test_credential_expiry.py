@@ -66,7 +66,7 @@ def read_until_expiry(
 
 
 @pytest.fixture(scope="module")
-def expired(client: httpx.Client) -> Mapping[str, tuple[list[tuple[str | None, str]], str]]:
+def expired_streams(client: httpx.Client) -> Mapping[str, tuple[list[tuple[str | None, str]], str]]:
     """The streams of all bindings, open at the same time: each takes as long as its token."""
     with ThreadPoolExecutor(len(DIALECT_BINDINGS)) as pool:
         return dict(
@@ -81,11 +81,11 @@ def expired(client: httpx.Client) -> Mapping[str, tuple[list[tuple[str | None, s
 @pytest.mark.parametrize("binding", DIALECT_BINDINGS, ids=str)
 def test_a_stream_ends_when_its_token_expires(
     client: httpx.Client,
-    expired: Mapping[str, tuple[list[tuple[str | None, str]], str]],
+    expired_streams: Mapping[str, tuple[list[tuple[str | None, str]], str]],
     binding: DialectBinding,
 ) -> None:
     """The last event is an error; a new token resumes the stream after its last event."""
-    seen, error = expired[str(binding)]
+    seen, error = expired_streams[str(binding)]
     assert "expired" in error
     (_, task_id) = seen[0]
     (cursor, _) = seen[-1]

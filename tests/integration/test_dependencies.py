@@ -47,7 +47,7 @@ class Pool:
 
 
 @asynccontextmanager
-async def running(agent: Agent, store: Store | None = None) -> AsyncIterator[InProcessAgent]:
+async def run_agent(agent: Agent, store: Store | None = None) -> AsyncIterator[InProcessAgent]:
     """Run an agent with its dependencies, without HTTP."""
     surface = Surface(agent, "/agent")
     async with AgentRuntime([surface], store or MemoryStore(), FAST_SETTINGS) as runtime:
@@ -84,7 +84,7 @@ async def test_dependencies_of_the_process_are_opened_once_and_closed_in_reverse
         log.append("run")
         return f"{key}, {id(pool)}"
 
-    async with running(agent) as caller:
+    async with run_agent(agent) as caller:
         assert log == ["+db", "+client", "+key"]
         first, second = [artifact_texts(await caller.send("hi")) for _ in range(2)]
         assert first == second
@@ -103,7 +103,7 @@ async def test_a_dependency_that_cannot_be_opened_stops_the_start() -> None:
     agent.provide(pool=lambda: Pool(log), db=fail)
     agent.add("x", lambda _ctx: "x")
     with pytest.raises(ConnectionError, match="no database"):
-        async with running(agent):
+        async with run_agent(agent):
             pass
     assert log == ["+pool", "-pool"]
 
@@ -212,7 +212,7 @@ async def test_a_generator_of_a_run_sees_how_the_run_ends(
 ) -> None:
     """Normally at the end and at a question, else with the exception."""
     log: list[str] = []
-    async with running(build_session_agent(log)) as caller:
+    async with run_agent(build_session_agent(log)) as caller:
         task = await caller.send("ada", skill=skill)
         assert task.status.state is state
         if state is TaskState.COMPLETED:
@@ -227,7 +227,7 @@ async def test_a_generator_of_a_run_sees_how_the_run_ends(
 async def test_a_generator_of_a_canceled_run_sees_a_cancellation(skill: str) -> None:
     """Also where the handler is a generator that waits after a chunk."""
     log: list[str] = []
-    async with running(build_session_agent(log)) as caller:
+    async with run_agent(build_session_agent(log)) as caller:
         stored = await caller.start("ada", skill=skill)
         await caller.wait_for_state(stored, State.WORKING)
         assert (await caller.engine.cancel(caller.scope, stored.wire_id)).state is State.CANCELED
@@ -238,7 +238,7 @@ async def test_a_generator_of_a_run_that_was_replaced_sees_a_cancellation() -> N
     """The signal of the runtime is none of its business; the task is left to the other run."""
     log = list[str]()
     closed = asyncio.Event()
-    async with running(build_session_agent(log, closed)) as caller:
+    async with run_agent(build_session_agent(log, closed)) as caller:
         await caller.start("ada", skill="loses")
         async with asyncio.timeout(30):
             await closed.wait()
@@ -260,7 +260,7 @@ async def test_an_exception_of_a_handler_passes_a_generator_that_swallows_it() -
     async def fails(_ctx: TaskContext, number: int) -> None:
         raise LookupError(number)
 
-    async with running(agent) as caller:
+    async with run_agent(agent) as caller:
         assert (await caller.send("hi")).status.state is TaskState.FAILED
 
 
@@ -270,9 +270,9 @@ async def test_another_process_opens_the_dependencies_by_itself(tmp_path: Path) 
     """
     path = tmp_path / "tasks.db"
     log = list[str]()
-    async with running(build_session_agent(log), SqliteStore(path)) as caller:
+    async with run_agent(build_session_agent(log), SqliteStore(path)) as caller:
         task = await caller.send("ada", skill="asks")
-    async with running(build_session_agent(log), SqliteStore(path)) as caller:
+    async with run_agent(build_session_agent(log), SqliteStore(path)) as caller:
         assert "session of pool for ada: fine" in str(
             artifact_texts(await caller.answer(task, "fine"))
         )
@@ -293,7 +293,7 @@ async def test_only_the_dependencies_that_a_handler_takes_are_opened_for_a_run()
     async def add(_ctx: TaskContext, two: int, other: int = 40) -> str:
         return str(two + other)
 
-    async with running(agent) as caller:
+    async with run_agent(agent) as caller:
         assert "42" in str(artifact_texts(await caller.send("hi")))
     assert opened == ["one", "two"]
 
@@ -327,7 +327,7 @@ async def test_a_service_that_is_a_context_manager_is_entered_once() -> None:
     greeter = Greeter(log)
     agent.add("greet", greeter.greet)
     agent.add("part", greeter.part)
-    async with running(agent) as caller:
+    async with run_agent(agent) as caller:
         await caller.send("hi")
     assert log == ["+greeter", "run", "-greeter"]
 
@@ -354,6 +354,6 @@ async def test_methods_of_a_service_take_dependencies_too() -> None:
     agent.provide(name=lambda: "Momo")
     agent.add("tell", UnaryHandler(tell, service.tell), contract=tell)
     agent.add("spell", StreamingHandler(spell, service.spell), contract=spell)
-    async with running(agent) as caller:
+    async with run_agent(agent) as caller:
         assert artifact_texts(await caller.send("hi"))["result"] == ["hi Momo"]
         assert artifact_texts(await caller.send("hi", skill="spell"))["result"] == ["hi", "Momo"]

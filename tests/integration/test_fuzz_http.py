@@ -17,7 +17,7 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from integration.fuzzing import BODIES, JSON, NASTY, spoiled, to_bytes
+from integration.fuzzing import BODIES, JSON, NASTY, spoil_documents, to_bytes
 from integration.outcome_agent import ALL_CAPABILITIES, serve_on_socket
 
 from a2a_contract.dialects import V0_3, V1_0
@@ -179,7 +179,7 @@ def check(response: httpx.Response, sent: str) -> None:
 
 @given(
     method=st.sampled_from(EVERY_METHOD) | st.text(max_size=20),
-    params=spoiled(KNOWN) | JSON,
+    params=spoil_documents(KNOWN) | JSON,
     call_id=JSON,
     by_name=st.booleans(),
 )
@@ -252,7 +252,7 @@ def test_headers(target: Target, request: tuple[str, str], headers: dict[str, st
     )
 
 
-@given(message=spoiled())
+@given(message=spoil_documents())
 def test_almost_valid_messages(target: Target, message: Any) -> None:  # noqa: ANN401 - any JSON
     """A message that reaches a handler comes back unchanged, or is refused."""
     whole = {

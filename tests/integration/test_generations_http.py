@@ -118,7 +118,7 @@ def client(request: pytest.FixtureRequest, http: httpx.Client) -> DialectClient:
     return DraftClient(http, request.param)
 
 
-def build_numbered(
+def build_numbered_message(
     text: str, task: Task | None = None, **configuration: object
 ) -> SendMessageRequest:
     """Build a message with a configuration of the draft."""
@@ -137,7 +137,7 @@ def show_timeline(task: object) -> list[tuple[str, int | None]]:
     ]
 
 
-def read(client: DialectClient, task_id: str, **members: object) -> NumberedTask:
+def read_task(client: DialectClient, task_id: str, **members: object) -> NumberedTask:
     """Read a task."""
     task = client.call(GET_TASK, GetTaskRequest.model_validate({"id": task_id, **members}))
     assert isinstance(task, NumberedTask)
@@ -163,7 +163,7 @@ def test_a_task_has_its_generation_and_its_timeline(client: DialectClient) -> No
         ("status", 3),
         ("status", 5),
     ]
-    ended = read(client, question.id)
+    ended = read_task(client, question.id)
     assert ended == answered
     assert [
         (each.artifact_id, each.start_generation, each.end_generation)
@@ -178,12 +178,15 @@ def test_a_task_has_its_generation_and_its_timeline(client: DialectClient) -> No
 
 def test_the_newest_entries_of_a_timeline_are_returned(client: DialectClient) -> None:
     """As many as the client wants, in answers, reads and lists."""
-    question = client.call(SEND_MESSAGE, build_numbered("hello", timeline_length=1))
+    question = client.call(SEND_MESSAGE, build_numbered_message("hello", timeline_length=1))
     assert show_timeline(question.task) == [("status", 2)]  # type: ignore[union-attr]  # a response with a task
     task_id = question.task.id  # type: ignore[union-attr]  # as above
-    assert show_timeline(read(client, task_id, timeline_length=0)) == []
-    assert show_timeline(read(client, task_id, timeline_length=2)) == [("status", 1), ("status", 2)]
-    assert read(client, task_id, history_length=0, timeline_length=0).history is None
+    assert show_timeline(read_task(client, task_id, timeline_length=0)) == []
+    assert show_timeline(read_task(client, task_id, timeline_length=2)) == [
+        ("status", 1),
+        ("status", 2),
+    ]
+    assert read_task(client, task_id, history_length=0, timeline_length=0).history is None
     page = client.call(LIST_TASKS, ListTasksRequest(page_size=1, timeline_length=1))
     assert isinstance(page, ListTasksResponse)
     assert [(each.generation, show_timeline(each)) for each in page.tasks] == [(2, [("status", 2)])]
@@ -206,7 +209,7 @@ def test_a_message_is_refused_if_the_task_has_changed(client: DialectClient) -> 
     """
     question = client.task("hello")
     with pytest.raises(CallError) as refused:
-        client.call(SEND_MESSAGE, build_numbered("Ada", question, if_generation_match=1))
+        client.call(SEND_MESSAGE, build_numbered_message("Ada", question, if_generation_match=1))
     error = refused.value.body.get("error", refused.value.body)
     if client.dialect_binding.is_jsonrpc:
         assert (refused.value.status, error["code"]) == (200, -32010)
@@ -217,13 +220,15 @@ def test_a_message_is_refused_if_the_task_has_changed(client: DialectClient) -> 
         "TASK_GENERATION_MISMATCH",
         {"taskId": question.id, "expectedGeneration": "1", "currentGeneration": "2"},
     )
-    answered = client.call(SEND_MESSAGE, build_numbered("Ada", question, if_generation_match=2))
+    answered = client.call(
+        SEND_MESSAGE, build_numbered_message("Ada", question, if_generation_match=2)
+    )
     assert answered.task.generation == 5  # type: ignore[union-attr]  # a response with a task
 
 
 def test_a_condition_is_ignored_for_a_message_that_creates_a_task(client: DialectClient) -> None:
     """There is no generation to compare."""
-    created = client.call(SEND_MESSAGE, build_numbered("hello", if_generation_match=7))
+    created = client.call(SEND_MESSAGE, build_numbered_message("hello", if_generation_match=7))
     assert created.task.generation == 2  # type: ignore[union-attr]  # a response with a task
 
 
@@ -233,7 +238,7 @@ def test_a_repeated_message_is_not_refused(http: httpx.Client) -> None:
     """
     client = DraftClient(http, DRAFT_BINDINGS[0])
     question = client.task("hello")
-    request = build_numbered("Ada", question, if_generation_match=2)
+    request = build_numbered_message("Ada", question, if_generation_match=2)
     answers = [
         client.call_raw(SEND_MESSAGE, request, idempotency_key="once").json()["result"]["task"][
             "generation"
@@ -246,10 +251,10 @@ def test_a_repeated_message_is_not_refused(http: httpx.Client) -> None:
 def test_a_read_answers_at_once_where_nothing_is_to_be_waited_for(client: DialectClient) -> None:
     """The generation is later already, or the task has ended; else the time-out answers."""
     question = client.task("hello")
-    assert read(client, question.id, current_generation=1).generation == 2
-    assert read(client, question.id, current_generation=2).generation == 2
+    assert read_task(client, question.id, current_generation=1).generation == 2
+    assert read_task(client, question.id, current_generation=2).generation == 2
     client.task("Ada", task_id=question.id)
-    assert read(client, question.id, current_generation=99).generation == 5
+    assert read_task(client, question.id, current_generation=99).generation == 5
 
 
 def test_texts_are_read_as_numbers(http: httpx.Client) -> None:
@@ -271,19 +276,19 @@ def test_a_held_read_is_answered_by_the_next_change() -> None:
         client = DraftClient(http, DRAFT_BINDINGS[1])
         started = client.call(
             SEND_MESSAGE,
-            build_numbered("x", return_immediately=True).model_copy(
+            build_numbered_message("x", return_immediately=True).model_copy(
                 update={"metadata": {"skillId": "listen"}}
             ),
         )
-        task = read(client, started.task.id)  # type: ignore[union-attr]  # a response with a task
+        task = read_task(client, started.task.id)  # type: ignore[union-attr]  # a response with a task
         while task.status.state != "TASK_STATE_WORKING":
-            task = read(client, task.id, current_generation=task.generation)
+            task = read_task(client, task.id, current_generation=task.generation)
         held: Future[NumberedTask] = pool.submit(
-            read, client, task.id, current_generation=task.generation
+            read_task, client, task.id, current_generation=task.generation
         )
         client.call(
             SEND_MESSAGE,
-            build_numbered(
+            build_numbered_message(
                 "more", task, return_immediately=True, if_generation_match=task.generation
             ),
         )

@@ -73,7 +73,7 @@ def alter_token(token: str, *place: str) -> str:
     return base64.urlsafe_b64encode(f'["{mark}",{",".join(place)}]'.encode()).decode().rstrip("=")
 
 
-def waiting(client: httpx.Client) -> Task:
+def make_waiting_tasks(client: httpx.Client) -> Task:
     """Let there be two tasks that wait, and two webhooks."""
     ada(client).task("x", skill="ask")
     task = ada(client).task("x", skill="ask", message_id="m-2")
@@ -87,7 +87,7 @@ def waiting(client: httpx.Client) -> Task:
 
 def test_a_page_token_that_was_changed(client: httpx.Client) -> None:
     """Of tasks, and of webhooks."""
-    task = waiting(client)
+    task = make_waiting_tasks(client)
     tasks = ada(client).list(page_size=1).next_page_token
     listing = ListTaskPushNotificationConfigsRequest(task_id=task.id, page_size=1)
     hooks = (
@@ -116,7 +116,9 @@ def test_an_event_that_no_task_can_have(client: httpx.Client, number: str) -> No
     answer = (
         ada(client)
         .call_raw(
-            SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=waiting(client).id), last_event_id=number
+            SUBSCRIBE_TO_TASK,
+            SubscribeToTaskRequest(id=make_waiting_tasks(client).id),
+            last_event_id=number,
         )
         .json()
     )

@@ -96,7 +96,7 @@ def test_an_unreadable_task_is_accepted(report: Consumer, store: UnavailableStor
 @pytest.mark.requirement("mesh", "D23")
 def test_a_stream_outlives_an_outage(report: Consumer, store: UnavailableStore) -> None:
     """It waits for the store, and sends the final event."""
-    with report.streaming(
+    with report.open_stream(
         "tasks/sendSubscribe", id="told", message=job((0.5, None), (0.6, None), (0.7, None))
     ) as response:
         lines = (line for line in response.iter_lines() if line.startswith("data: "))

@@ -138,7 +138,7 @@ def test_tasks_outlive_their_producer(port: int, tmp_path: Path) -> None:
             report.task("tasks/send", id="lost", message=message("job"))["status"]["state"]
             == "working"
         )
-        with report.streaming(
+        with report.open_stream(
             "tasks/sendSubscribe", id="long", message=message("long")
         ) as response:
             assert response.status_code == 200

@@ -11,7 +11,7 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from integration.host_app import MESSAGE, books, plugin, saying, texts
+from integration.host_app import MESSAGE, books, build_saying_agent, plugin, texts
 from integration.outcome_agent import build_test_agent
 from litestar import Controller, Litestar, Request, Response, Router, asgi, get, post
 from litestar.connection import ASGIConnection
@@ -42,7 +42,10 @@ def test_an_app_has_several_agents_beside_its_routes() -> None:
     app = Litestar(
         [books],
         plugins=[
-            plugin(Surface(saying("one"), "/agents/one"), Surface(saying("two"), "/agents/two"))
+            plugin(
+                Surface(build_saying_agent("one"), "/agents/one"),
+                Surface(build_saying_agent("two"), "/agents/two"),
+            )
         ],
     )
     with TestClient(app) as client:
@@ -76,7 +79,7 @@ def test_one_agent_has_several_surfaces() -> None:
 
 def test_an_app_can_be_started_again() -> None:
     """Each start builds a new runtime; there is none between two starts."""
-    app = Litestar(plugins=[plugin(Surface(saying("one"), "/one"))])
+    app = Litestar(plugins=[plugin(Surface(build_saying_agent("one"), "/one"))])
     for _ in range(2):
         with TestClient(app) as client:
             assert texts(client, "/one") == "one"
@@ -109,7 +112,7 @@ def test_exception_handlers_of_a_host_keep_their_errors(handlers: Any, layer: st
     )
     app = Litestar(
         [router],
-        plugins=[plugin(Surface(saying("one"), "/one"))],
+        plugins=[plugin(Surface(build_saying_agent("one"), "/one"))],
         exception_handlers=handlers if layer == "app" else None,
     )
     with TestClient(app) as client:
@@ -127,7 +130,9 @@ def test_exception_handlers_of_a_host_keep_their_errors(handlers: Any, layer: st
 def test_at_the_root_the_host_s_handler_of_unknown_paths_takes_precedence() -> None:
     """A host with an agent at the root and a handler of 404 keeps its page."""
     with TestClient(
-        Litestar([books], plugins=[plugin(saying("one"))], exception_handlers={404: page})
+        Litestar(
+            [books], plugins=[plugin(build_saying_agent("one"))], exception_handlers={404: page}
+        )
     ) as client:
         assert client.get("/nowhere/at/all").text == "<h1>NotFoundException</h1>"
         assert texts(client, "") == "one"
@@ -144,7 +149,7 @@ async def only_ada(
 def test_a_guard_of_the_host_guards_agents_too() -> None:
     """Its error is rendered in the dialect and binding of the request, with its challenge."""
     with TestClient(
-        Litestar(plugins=[plugin(Surface(saying("one"), "/one"))], guards=[only_ada])
+        Litestar(plugins=[plugin(Surface(build_saying_agent("one"), "/one"))], guards=[only_ada])
     ) as client:
         for path, body in (
             ("/one/message:send", MESSAGE),
@@ -199,7 +204,7 @@ def test_conflicting_routes_of_the_host_are_refused(
         ImproperlyConfiguredException,
         match=rf"surface '/one' of agent 'one': its route {re.escape(path)} is taken by .*; move",
     ):
-        Litestar(list(host_routes), plugins=[plugin(Surface(saying("one"), "/one"))])
+        Litestar(list(host_routes), plugins=[plugin(Surface(build_saying_agent("one"), "/one"))])
 
 
 def test_two_surfaces_at_one_path_are_refused() -> None:
@@ -211,7 +216,14 @@ def test_two_surfaces_at_one_path_are_refused() -> None:
             r"set another path="
         ),
     ):
-        Litestar(plugins=[plugin(Surface(saying("one"), "/x"), Surface(saying("two"), "/x"))])
+        Litestar(
+            plugins=[
+                plugin(
+                    Surface(build_saying_agent("one"), "/x"),
+                    Surface(build_saying_agent("two"), "/x"),
+                )
+            ]
+        )
 
 
 def test_a_plugin_without_an_agent_is_refused() -> None:
@@ -235,7 +247,10 @@ def test_two_plugins_in_one_app_are_refused() -> None:
         match=r"two of them, .*; give all agents to one: A2APlugin\(Surface\(one, path=…\)",
     ):
         Litestar(
-            plugins=[plugin(Surface(saying("one"), "/one")), plugin(Surface(saying("two"), "/two"))]
+            plugins=[
+                plugin(Surface(build_saying_agent("one"), "/one")),
+                plugin(Surface(build_saying_agent("two"), "/two")),
+            ]
         )
 
 
@@ -304,7 +319,9 @@ def test_the_document_has_headers_and_errors() -> None:
     """Each operation has the headers that it reads; responses with an error match the error schema
     of their dialect.
     """
-    with TestClient(Litestar(plugins=[plugin(Surface(saying("one"), "/one"))])) as client:
+    with TestClient(
+        Litestar(plugins=[plugin(Surface(build_saying_agent("one"), "/one"))])
+    ) as client:
         document = client.get("/schema/openapi.json").json()
         errors = {
             "/one/tasks/{id}": client.get("/one/tasks/x"),
@@ -345,5 +362,7 @@ def test_the_document_has_headers_and_errors() -> None:
 
 def test_an_app_without_a_document_stays_without() -> None:
     """No document is added to an app without one."""
-    with TestClient(Litestar(plugins=[plugin(saying("one"))], openapi_config=None)) as client:
+    with TestClient(
+        Litestar(plugins=[plugin(build_saying_agent("one"))], openapi_config=None)
+    ) as client:
         assert texts(client, "") == "one"

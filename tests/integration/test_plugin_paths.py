@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from integration.host_app import MESSAGE, books, plugin, saying, texts
+from integration.host_app import MESSAGE, books, build_saying_agent, plugin, texts
 from litestar import Litestar, get
 from litestar.exceptions import ImproperlyConfiguredException
 from litestar.testing import TestClient
@@ -17,8 +17,8 @@ from a2a_runtime.surface import Surface
 def test_conflicting_routes_of_two_surfaces_are_refused(path: str, route: str) -> None:
     """The error names both surfaces and the route."""
     for surfaces in (
-        ((saying("one"), "/x"), (saying("two"), path)),
-        ((saying("two"), path), (saying("one"), "/x")),
+        ((build_saying_agent("one"), "/x"), (build_saying_agent("two"), path)),
+        ((build_saying_agent("two"), path), (build_saying_agent("one"), "/x")),
     ):
         with pytest.raises(
             ImproperlyConfiguredException, match=rf"its route {route} is taken by surface "
@@ -32,9 +32,9 @@ def test_a_surface_at_the_path_of_a_tenant_is_logged(caplog: pytest.LogCaptureFi
         Litestar(
             plugins=[
                 plugin(
-                    Surface(saying("one"), "/x"),
-                    Surface(saying("two"), "/x/acme"),
-                    Surface(saying("three"), "/y"),
+                    Surface(build_saying_agent("one"), "/x"),
+                    Surface(build_saying_agent("two"), "/x/acme"),
+                    Surface(build_saying_agent("three"), "/y"),
                 )
             ]
         )
@@ -48,7 +48,9 @@ def test_a_surface_at_the_path_of_a_tenant_is_logged(caplog: pytest.LogCaptureFi
 @pytest.mark.parametrize("path", ["", "/one"], ids=["at its root", "below"])
 def test_an_app_may_have_a_path_of_its_own(path: str, root_path: str) -> None:
     """Cards, errors of the router and the OpenAPI document have the paths that clients request."""
-    app = Litestar([books], path="/prefix", plugins=[plugin(Surface(saying("one"), path))])
+    app = Litestar(
+        [books], path="/prefix", plugins=[plugin(Surface(build_saying_agent("one"), path))]
+    )
     with TestClient(app, root_path=root_path) as client:
         card = client.get(f"/prefix{path}/.well-known/agent-card.json").json()
         urls = {each["url"] for each in card["supportedInterfaces"]}
@@ -82,7 +84,7 @@ async def more() -> str:
 def test_the_host_refuses_methods_of_its_own_routes(path: str) -> None:
     """Also below an agent, whose own paths have errors of the protocol."""
     with TestClient(
-        Litestar([books, more], plugins=[plugin(Surface(saying("one"), path))])
+        Litestar([books, more], plugins=[plugin(Surface(build_saying_agent("one"), path))])
     ) as client:
         for route in ("/books", "/one/more"):
             assert client.delete(route).json() == {
@@ -98,7 +100,8 @@ def test_an_invalid_host_header_is_refused_as_the_path_requires(root_path: str) 
     host.
     """
     with TestClient(
-        Litestar([books], plugins=[plugin(Surface(saying("one"), "/one"))]), root_path=root_path
+        Litestar([books], plugins=[plugin(Surface(build_saying_agent("one"), "/one"))]),
+        root_path=root_path,
     ) as client:
         refused = client.post("/one/message:send", json=MESSAGE, headers={"Host": "a b"})
         assert (refused.status_code, refused.json()["error"]["message"]) == (

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from integration.recorded_scenarios import SCENARIOS
-from integration.recording import FOLDER_NAME, fixed_inputs, recorded
+from integration.recording import FOLDER_NAME, fixed_inputs, record_app
 from integration.recordings.compare import differences
 
 FOLDER = Path(__file__).with_name(FOLDER_NAME)
@@ -24,7 +24,7 @@ async def test_the_wire_is_as_it_was_recorded(name: str, update: bool) -> None: 
     """Every request is answered with the same status, headers and bytes as when it was recorded."""
     scenario = SCENARIOS[name]
     with fixed_inputs(name) as clock:
-        async with scenario.app() as app, recorded(app, clock) as recorder:
+        async with scenario.app() as app, record_app(app, clock) as recorder:
             await scenario.record(recorder)
             text = recorder.text()
     path = FOLDER / f"{name}.http"

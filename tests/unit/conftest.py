@@ -294,7 +294,7 @@ Small = Callable[[Edits], Mapping[str, Document]]
 
 
 @pytest.fixture
-def gone() -> object:
+def removed_member() -> object:
     """Mark a member that an edit takes away."""
     return GONE
 

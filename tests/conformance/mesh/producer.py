@@ -107,7 +107,7 @@ async def greets(ctx: Context) -> Message:
     return ctx.reply(f"Hello, {ctx.text}!")
 
 
-async def asks(ctx: TaskContext) -> str:
+async def ask_once(ctx: TaskContext) -> str:
     """Ask once."""
     return f"You said {(await ctx.ask('What?')).text}"
 
@@ -198,7 +198,9 @@ def surfaces() -> list[Surface]:
         Surface(agent_of("slow", slow), "/agents/slow", ONLY_MESH, answer_within=0.05),
         Surface(agent_of("at-once", echo), "/agents/at-once", ONLY_MESH, answer_within=0),
         Surface(
-            agent_of("mixed", asks), "/agents/mixed", frozenset((MESH.name, V1_0.name, V0_3.name))
+            agent_of("mixed", ask_once),
+            "/agents/mixed",
+            frozenset((MESH.name, V1_0.name, V0_3.name)),
         ),
     ]
 
@@ -252,11 +254,11 @@ class Consumer:
 
     def stream(self, method: str, **params: object) -> list[dict[str, Any]]:
         """Call a method that streams, and get every result."""
-        with self.streaming(method, **params) as response:
+        with self.open_stream(method, **params) as response:
             assert response.headers["content-type"].startswith("text/event-stream")
             return [envelope["result"] for envelope in envelopes(response.iter_lines())]
 
-    def streaming(self, method: str, **params: object) -> Any:  # noqa: ANN401 - httpx does not name the type of its context managers
+    def open_stream(self, method: str, **params: object) -> Any:  # noqa: ANN401 - httpx does not name the type of its context managers
         """Call a method that streams, and get the response while it comes."""
         return self.client.stream(
             "POST",

@@ -79,7 +79,7 @@ def reports(path: str = "/agents/report", *dialects: str) -> Surface:
     return Surface(agent, path, dialects=frozenset(dialects or ("mesh",)), gate=OpenGate())
 
 
-async def wait_registered(heartbeat: RegistryHeartbeat | None) -> None:
+async def wait_until_registered(heartbeat: RegistryHeartbeat | None) -> None:
     """Wait until a heartbeat was accepted."""
     assert heartbeat is not None
     async with asyncio.timeout(30):
@@ -100,7 +100,7 @@ async def test_a_producer_is_listed_with_its_public_url(registry: httpx.Client) 
     surface = reports()
     surfaces = MeshSurfaces(lambda: (surface,))
     async with run_heartbeat(config, surfaces) as heartbeat:
-        await wait_registered(heartbeat)
+        await wait_until_registered(heartbeat)
         assert [(each["path"], each["public_url"]) for each in producers(registry)] == [
             ("/agents/report", f"{PREFIX}/agents/report")
         ]
@@ -137,7 +137,7 @@ async def test_tools_alone_are_an_mcp_agent(registry: httpx.Client) -> None:
     )
     surface = reports("/plain", "1.0")
     async with run_heartbeat(config, MeshSurfaces(lambda: (surface,))) as heartbeat:
-        await wait_registered(heartbeat)
+        await wait_until_registered(heartbeat)
         assert facts(registry, "registry-test-2")["agent_type"] == "mcp_agent"
         assert "/plain" not in [each["path"] for each in producers(registry)]
 

@@ -35,7 +35,7 @@ def report(client: httpx.Client) -> Consumer:
 @pytest.mark.requirement("mesh", "E1", "E2", "E3", "E9", "D32")
 def test_headers_and_format_of_a_stream(client: httpx.Client) -> None:
     """Caches and proxies must not buffer it; an event is one data line and an empty line."""
-    with Consumer(client).streaming("tasks/sendSubscribe", message=message("x")) as response:
+    with Consumer(client).open_stream("tasks/sendSubscribe", message=message("x")) as response:
         headers = {
             name: response.headers[name]
             for name in ("content-type", "cache-control", "x-accel-buffering", "connection")
@@ -147,7 +147,7 @@ def test_a_taken_id_is_one_event(client: httpx.Client) -> None:
 def test_idle_streams_get_keep_alives(report: Consumer) -> None:
     """Comments tell that the connection lives while there is no news."""
     task_id = str(uuid4())
-    with report.streaming(
+    with report.open_stream(
         "tasks/sendSubscribe", id=task_id, message=job(end="forever")
     ) as response:
         lines = response.iter_lines()
@@ -162,13 +162,13 @@ def test_a_disconnect_does_not_cancel_the_task(report: Consumer) -> None:
     """The task goes on, and a new subscriber gets its later events."""
     task_id = str(uuid4())
     released.clear()
-    with report.streaming(
+    with report.open_stream(
         "tasks/sendSubscribe", id=task_id, message=job((0.5, None), end="released")
     ) as response:
         assert summarize_event(next(envelopes(response.iter_lines()))["result"]) == BEGUN
     time.sleep(0.2)
     assert report.task("tasks/get", id=task_id)["status"]["state"] == "working"
-    with report.streaming("tasks/resubscribe", id=task_id) as response:
+    with report.open_stream("tasks/resubscribe", id=task_id) as response:
         events = envelopes(response.iter_lines())
         first = summarize_event(next(events)["result"])
         released.set()
@@ -181,7 +181,7 @@ def test_a_disconnect_does_not_cancel_the_task(report: Consumer) -> None:
 def test_a_canceled_task_ends_its_streams(report: Consumer) -> None:
     """The last event says so, and nothing else."""
     task_id = str(uuid4())
-    with report.streaming(
+    with report.open_stream(
         "tasks/sendSubscribe", id=task_id, message=job(end="forever")
     ) as response:
         events = envelopes(response.iter_lines())

@@ -87,7 +87,7 @@ class TracedSqliteStore(StatementTrace, SqliteStore):
 
 
 @pytest.fixture(params=["memory", "behind a policy", "sqlite", "postgres"])
-def watched(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Litestar, list[str]]:
+def watched_agent(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Litestar, list[str]]:
     """An agent whose store is watched, and what was seen."""
     store: TracedMemoryStore | TracedSqliteStore | TracedPostgresStore
     match request.param:
@@ -103,10 +103,10 @@ def watched(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Litestar, l
 
 
 def test_a_foreign_task_takes_as_long_as_one_that_does_not_exist(
-    watched: tuple[Litestar, list[str]],
+    watched_agent: tuple[Litestar, list[str]],
 ) -> None:
     """The store is asked the same things in the same order: how long that takes says nothing."""
-    served, statements = watched
+    served, statements = watched_agent
     with TestClient(served) as client:
         for binding in (*DIALECT_BINDINGS, MESH_BINDING):
             task = AuthenticatedClient(

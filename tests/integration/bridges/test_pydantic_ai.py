@@ -110,7 +110,7 @@ def deleting_agent(deleted: list[str]) -> Model[None, str]:
 
 
 @asynccontextmanager
-async def serving(
+async def serve_sources(
     *sources: PydanticAISource,
     **options: Any,  # noqa: ANN401 - those of create_app
 ) -> AsyncGenerator[httpx.AsyncBaseTransport]:
@@ -124,7 +124,7 @@ async def serving(
 async def client_of(*sources: PydanticAISource, **options: Any) -> AsyncGenerator[A2AClient]:  # noqa: ANN401 - as above
     """Serve an agent, with a client."""
     async with (
-        serving(*sources, **options) as transport,
+        serve_sources(*sources, **options) as transport,
         A2AClient(URL, transport=transport) as client,
     ):
         yield client
@@ -158,7 +158,7 @@ async def test_a_typed_output_has_its_schema_on_the_card() -> None:
         name="weather",
     )
     async with (
-        serving(from_pydantic_ai(model)) as transport,
+        serve_sources(from_pydantic_ai(model)) as transport,
         A2AClient(URL, transport=transport) as client,
     ):
         async with httpx.AsyncClient(base_url=URL, transport=transport) as http:
@@ -273,7 +273,7 @@ async def test_callers_with_one_context_id_have_separate_histories() -> None:
         {digest_key(f"key-of-{name}"): Identity(name) for name in ("ada", "bob")}
     )
     source = from_pydantic_ai(Model(FunctionModel(stream_function=echo), name="echo"))
-    async with serving(source, gate=AuthGate(keys)) as transport:
+    async with serve_sources(source, gate=AuthGate(keys)) as transport:
         seen: dict[str, list[str]] = {}
         for name, context_id in (
             ("ada", "shared"),

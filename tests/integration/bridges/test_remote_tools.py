@@ -92,7 +92,10 @@ class Travel:
 
 
 @asynccontextmanager
-async def serving(source: Any, name: str = "travel") -> AsyncGenerator[httpx.AsyncBaseTransport]:  # noqa: ANN401 - any source
+async def serve_source(
+    source: Any,  # noqa: ANN401 - any source
+    name: str = "travel",
+) -> AsyncGenerator[httpx.AsyncBaseTransport]:
     """Serve an agent with a source."""
     async with run_app(
         create_app(Surface(Agent(name, sources=[source])), settings=FAST_SETTINGS)
@@ -109,7 +112,10 @@ def travel() -> Travel:
 @pytest.fixture
 async def remote(travel: Travel) -> AsyncGenerator[RemoteTools]:
     """Its tools."""
-    async with serving(travel.source) as transport, RemoteTools(URL, transport=transport) as tools:
+    async with (
+        serve_source(travel.source) as transport,
+        RemoteTools(URL, transport=transport) as tools,
+    ):
         yield tools
 
 
@@ -247,7 +253,7 @@ async def test_questions_pass_through_a_chain_of_agents(remote: RemoteTools) -> 
     """
     middle = Model(FunctionModel(book_then_report), toolsets=[A2AToolset(remote)], name="secretary")
     async with (
-        serving(from_pydantic_ai(middle), "office") as transport,
+        serve_source(from_pydantic_ai(middle), "office") as transport,
         A2AClient("http://middle", transport=transport) as client,
     ):
         task = await client.send("book me a flight")

@@ -97,7 +97,7 @@ async def http(transport: httpx.AsyncBaseTransport) -> AsyncGenerator[httpx.Asyn
         yield http
 
 
-def asking(skill: str, part: Part) -> Message:
+def call_skill(skill: str, part: Part) -> Message:
     """Call a skill by its id."""
     return Message(message_id="m-1", role=Role.USER, parts=[part], metadata={"skillId": skill})
 
@@ -132,11 +132,11 @@ async def test_calls_are_checked_and_answered(
     protocol and over plain HTTP.
     """
     async with A2AClient(URL, transport=transport) as client:
-        task = await client.send(asking("double", Part(data={"number": 21})))
+        task = await client.send(call_skill("double", Part(data={"number": 21})))
         assert isinstance(task, Task)
         assert [part.data for part in (task.artifacts or [])[0].parts] == [{"result": 42}]
         with pytest.raises(InvalidParamsError) as refused:
-            await client.send(asking("double", Part(data={"number": "21"})))
+            await client.send(call_skill("double", Part(data={"number": "21"})))
         assert [path for path, _ in refused.value.fields] == ["message.parts[0].data.number"]
     assert (await http.post("/skills/double", json={"number": 4})).json() == {"result": 8}
 
@@ -146,10 +146,12 @@ async def test_a_skill_that_streams_returns_all_at_once_to_others(
 ) -> None:
     """A stream has one chunk for each value; a blocking call gets one value."""
     async with A2AClient(URL, transport=transport) as client:
-        task = await client.send(asking("count", Part(data={"number": 3})))
+        task = await client.send(call_skill("count", Part(data={"number": 3})))
         assert isinstance(task, Task)
         assert [part.data for part in (task.artifacts or [])[0].parts] == [[0, 1, 2]]
-        events = [event async for event in client.stream(asking("count", Part(data={"number": 3})))]
+        events = [
+            event async for event in client.stream(call_skill("count", Part(data={"number": 3})))
+        ]
         chunks = [
             event.artifact.parts[0].data
             for event in events
@@ -295,7 +297,7 @@ async def test_a_source_may_refuse_a_call_before_there_is_a_task() -> None:
         with pytest.raises(
             PermissionDeniedError, match=r"anonymous may not double \{'number': 1\}"
         ):
-            await client.send(asking("double", Part(data={"number": 1})))
+            await client.send(call_skill("double", Part(data={"number": 1})))
         assert [task async for task in client.list()] == []
 
 
@@ -316,12 +318,14 @@ async def test_a_source_may_read_the_parts_itself() -> None:
     )
     async with run_app(app_of(source)) as transport, A2AClient(URL, transport=transport) as client:
         task = await client.send(
-            asking("open", Part(url="https://x/a.png", filename="a.png", media_type="image/png"))
+            call_skill(
+                "open", Part(url="https://x/a.png", filename="a.png", media_type="image/png")
+            )
         )
         assert isinstance(task, Task)
         assert (task.artifacts or [])[0].parts[0].data == "a.png is open"
         with pytest.raises(InvalidParamsError, match="Name the file"):
-            await client.send(asking("open", Part(text="a.png")))
+            await client.send(call_skill("open", Part(text="a.png")))
 
 
 async def test_an_agent_builds_the_error_of_a_skill_that_is_not_there(
@@ -338,7 +342,7 @@ async def test_an_agent_builds_the_error_of_a_skill_that_is_not_there(
     )
     async with run_app(app) as transport, A2AClient(URL, transport=transport) as client:
         with pytest.raises(MethodNotFoundError, match="No half"):
-            await client.send(asking("half", Part(data={"number": 1})))
+            await client.send(call_skill("half", Part(data={"number": 1})))
         with pytest.raises(MethodNotFoundError, match="No None"):
             await client.send("4")
 

@@ -19,7 +19,7 @@ class CuttingProxy:
         self.url = ""
 
     @asynccontextmanager
-    async def running(self) -> AsyncGenerator[CuttingProxy, None]:
+    async def listen(self) -> AsyncGenerator[CuttingProxy, None]:
         """Listen on a free port."""
         server = await asyncio.start_server(self._relay_connection, "127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"

@@ -88,7 +88,7 @@ async def client(request: pytest.FixtureRequest, agent: str) -> AsyncIterator[A2
 @pytest.fixture
 async def proxy(agent: str) -> AsyncIterator[CuttingProxy]:
     """A network that breaks."""
-    async with CuttingProxy(int(agent.rstrip("/").rpartition(":")[2])).running() as proxy:
+    async with CuttingProxy(int(agent.rstrip("/").rpartition(":")[2])).listen() as proxy:
         yield proxy
 
 

@@ -37,7 +37,7 @@ async def burst(ctx: TaskContext):  # noqa: ANN201 - what a user may leave out
         yield str(number)
 
 
-async def asks(ctx: TaskContext) -> str:
+async def ask_once(ctx: TaskContext) -> str:
     """Ask."""
     return (await ctx.ask("Well?")).text
 
@@ -116,7 +116,7 @@ async def test_a_stream_may_end_where_the_task_waits(run: RunAgent) -> None:
     """A dialect chooses whether a question ends the stream; if it does not, the stream goes on with
     what comes of the answer.
     """
-    async with run(asks) as one, asyncio.timeout(30):
+    async with run(ask_once) as one, asyncio.timeout(30):
         task = await one.send("hi")
         async with aclosing(await one.engine.follow(one.scope, task.id, 0, SETTLED)) as events:
             assert [event.state async for event in events][-1] is State.INPUT_REQUIRED
@@ -149,7 +149,7 @@ async def test_a_client_that_resumes_after_a_lost_event_gets_the_task(
     """The number of its last event belongs to another event now, or to none: the mark in its cursor
     shows it.
     """
-    async with run_agent(Skill("asks", asks), store=SqliteStore(tmp_path / "tasks.db")) as one:
+    async with run_agent(Skill("asks", ask_once), store=SqliteStore(tmp_path / "tasks.db")) as one:
         started = await one.start("x")
         last = await one.wait_for_state(started, State.INPUT_REQUIRED)
         known = Event(last.seq, to_stream_response(last), last.mark).cursor

@@ -176,7 +176,7 @@ def check_timeline(task: StoredTask, events: object, seen: Expectation) -> None:
 
 
 @contextmanager
-def running() -> Iterator[asyncio.Runner]:
+def run_loop() -> Iterator[asyncio.Runner]:
     """Run coroutines on one event loop."""
     with asyncio.Runner() as runner:
         yield runner
@@ -187,7 +187,7 @@ def test_generations_have_no_holes_and_the_timeline_is_the_log(make_store: MakeS
     timeline tells the same.
     """
     store = make_store()
-    with running() as runner:
+    with run_loop() as runner:
         runner.run(store.open())
         try:
 

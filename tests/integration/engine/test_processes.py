@@ -47,7 +47,7 @@ async def slow_stream(_ctx: TaskContext):  # noqa: ANN201 - what a user may leav
         await asyncio.sleep(0.01)
 
 
-async def asks(ctx: TaskContext) -> str:
+async def ask_once(ctx: TaskContext) -> str:
     """Ask."""
     return (await ctx.ask("Well?")).text
 
@@ -90,7 +90,7 @@ async def replicas(
             await stack.enter_async_context(
                 run_agent(
                     slow_stream,
-                    asks,
+                    ask_once,
                     waits,
                     store=store,
                     options=EngineOptions(settings=FAST_SETTINGS, notifier=notifier),
@@ -286,7 +286,7 @@ async def leave_a_task(store: MemoryStore) -> StoredTask:
 async def test_tasks_with_unknown_skills_are_released() -> None:
     """A process without the skill of a task does not run it, whether its process lives or not."""
     store = MemoryStore(StoreOptions(lease_seconds=0.1))
-    async with run_agent(asks, store=store) as other, asyncio.timeout(30):
+    async with run_agent(ask_once, store=store) as other, asyncio.timeout(30):
         stored = await leave_a_task(store)
         assert (await other.engine.load(other.scope, stored.wire_id)).state is State.WORKING
 
@@ -294,7 +294,7 @@ async def test_tasks_with_unknown_skills_are_released() -> None:
 async def test_a_task_runs_as_soon_as_its_skill_is_known() -> None:
     """A source may list its skills after the process has found their tasks."""
     store = MemoryStore(StoreOptions(lease_seconds=0.1))
-    async with run_agent(asks, store=store) as other, asyncio.timeout(30):
+    async with run_agent(ask_once, store=store) as other, asyncio.timeout(30):
         stored = await leave_a_task(store)
         other.engine.runner._skills.add(None, Skill("waits", echoes))
         assert (await other.wait_terminal(stored)).status.state == TaskState.COMPLETED

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from threads import running
+from threads import serve_in_thread
 
 from a2a_runtime.features.keys.card_signatures import CardSigner
 from a2a_runtime.features.keys.signing import SigningKey
@@ -46,7 +46,7 @@ def serve_documents(
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as above
             """Be silent."""
 
-    with running(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as server:
+    with serve_in_thread(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as server:
         yield f"http://127.0.0.1:{server.server_port}", seen
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 from integration.grpc_overlay import find_free_address
-from integration.host_app import saying
+from integration.host_app import build_saying_agent
 from integration.outcome_agent import serve_on_socket
 from integration.rpc.calls import CallClient, CallError, build_send
 from litestar import Litestar
@@ -47,7 +47,7 @@ def anyio_backend() -> str:
 async def serve(mesh: MeshConfig | None = None) -> AsyncIterator[tuple[A2APlugin, Litestar]]:
     """Run an app with one agent that has none of these."""
     settings = replace(FAST_SETTINGS, push_poll_interval=1000, outbound_allow_loopback=True)
-    plugin = A2APlugin(saying("one"), gate=OpenGate(), mesh=mesh, settings=settings)
+    plugin = A2APlugin(build_saying_agent("one"), gate=OpenGate(), mesh=mesh, settings=settings)
     app = Litestar(plugins=[plugin], logging_config=None)
     async with app.lifespan():
         yield plugin, app
@@ -65,7 +65,7 @@ async def test_an_added_agent_has_a_port() -> None:
     agent may be added again.
     """
     options = GrpcOptions(find_free_address())
-    agent = saying("two")
+    agent = build_saying_agent("two")
 
     @agent.skill("wait", default=True)
     async def wait(_ctx: TaskContext) -> None:
@@ -100,9 +100,9 @@ async def test_a_port_that_cannot_be_opened_leaves_the_app_as_it_was() -> None:
     options = GrpcOptions(find_free_address())
     other = GrpcOptions(find_free_address())
     async with serve() as (plugin, app), serve() as (elsewhere, _):
-        await plugin.add(Surface(saying("two"), "/two", gate=OpenGate(), grpc=options))
-        await elsewhere.add(Surface(saying("x"), "/x", gate=OpenGate(), grpc=other))
-        three = Surface(saying("three"), "/three", gate=OpenGate(), grpc=options)
+        await plugin.add(Surface(build_saying_agent("two"), "/two", gate=OpenGate(), grpc=options))
+        await elsewhere.add(Surface(build_saying_agent("x"), "/x", gate=OpenGate(), grpc=other))
+        three = Surface(build_saying_agent("three"), "/three", gate=OpenGate(), grpc=options)
         with pytest.raises(ValueError, match="a port belongs to one surface"):
             await plugin.add(three)
         with pytest.raises(ListenError, match="cannot be listened on"):
@@ -154,7 +154,10 @@ async def test_an_added_agent_joins_the_mesh() -> None:
             for name in ("two", "three"):
                 await plugin.add(
                     Surface(
-                        saying(name), f"/{name}", frozenset((MESH.name, V1_0.name)), gate=OpenGate()
+                        build_saying_agent(name),
+                        f"/{name}",
+                        frozenset((MESH.name, V1_0.name)),
+                        gate=OpenGate(),
                     )
                 )
             await wait_until(lambda: list_paths() == ["/three", "/two"])
@@ -174,6 +177,6 @@ async def test_wrong_settings_of_a_mesh_leave_the_app_as_it_was(
             ImproperlyConfiguredException, match="A2A_HEALTH_INTERVAL: 'often' is not a number"
         ):
             await plugin.add(
-                Surface(saying("two"), "/two", frozenset((MESH.name,)), gate=OpenGate())
+                Surface(build_saying_agent("two"), "/two", frozenset((MESH.name,)), gate=OpenGate())
             )
         assert [each.path for each in plugin.surfaces] == ["/agent"]

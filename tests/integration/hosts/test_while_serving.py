@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 from click.testing import CliRunner
-from integration.host_app import books, saying
+from integration.host_app import books, build_saying_agent
 from integration.hosts.users import MESSAGE, build_agent
 from integration.outcome_agent import serve_on_socket
 from litestar import Litestar, get
@@ -82,10 +82,10 @@ async def test_an_agent_is_added_and_removed(host: bool) -> None:  # noqa: FBT00
     """Its routes, card and document come and go, also at paths that were asked for before; others
     do not notice.
     """
-    async with serve(saying("one"), host=host) as (plugin, _, client):
+    async with serve(build_saying_agent("one"), host=host) as (plugin, _, client):
         for _ in range(2):
             assert await ask(client, "/two") == "404"
-            await plugin.add(saying("two"), path="/two", gate=OpenGate())
+            await plugin.add(build_saying_agent("two"), path="/two", gate=OpenGate())
             assert await ask(client, "/two") == "two"
             assert (await client.get("/two/.well-known/agent-card.json")).json()["name"] == "two"
             assert (
@@ -131,7 +131,7 @@ async def test_dependencies_of_an_added_agent_live_as_long_as_it_is_there(tmp_pa
             log.append("run ended")
         return ""
 
-    async with serve(saying("one"), store=f"sqlite:///{tmp_path}/tasks.db") as (
+    async with serve(build_saying_agent("one"), store=f"sqlite:///{tmp_path}/tasks.db") as (
         plugin,
         app,
         client,
@@ -163,18 +163,21 @@ async def _settle(client: A2AClient, task: Task) -> Task:
 
 async def test_what_cannot_be_added_is_refused() -> None:
     """The app goes on as it was."""
-    one = saying("one")
+    one = build_saying_agent("one")
     async with serve(one) as (plugin, _, client):
         for surface, message in (
-            (Surface(saying("x"), "/agent", gate=OpenGate()), "another agent has the same path"),
-            (Surface(saying("x"), "/x"), "nothing identifies its callers"),
+            (
+                Surface(build_saying_agent("x"), "/agent", gate=OpenGate()),
+                "another agent has the same path",
+            ),
+            (Surface(build_saying_agent("x"), "/x"), "nothing identifies its callers"),
             (Surface(one, "/x", gate=OpenGate()), "its agent is mounted already"),
         ):
             with pytest.raises((ValueError, ImproperlyConfiguredException), match=message):
                 await plugin.add(surface)
             assert await ask(client, "/x") == "404"
         with pytest.raises(ImproperlyConfiguredException, match="its route /books is taken"):
-            await plugin.add(saying("x"), path="/books", gate=OpenGate())
+            await plugin.add(build_saying_agent("x"), path="/books", gate=OpenGate())
         with pytest.raises(ValueError, match="no agent at '/y'; the paths are /agent"):
             await plugin.remove("/y")
         assert await ask(client, "/agent") == "one"
@@ -232,8 +235,8 @@ async def test_a_question_is_answered_by_the_host() -> None:
 @pytest.fixture(scope="module")
 def catalog_server() -> Iterator[httpx.Client]:
     """An app with a public agent and one whose card is not."""
-    public = Surface(saying("public"), "/public", gate=OpenGate())
-    secret = Surface(saying("secret"), "/secret", gate=GATE, public_card=False)
+    public = Surface(build_saying_agent("public"), "/public", gate=OpenGate())
+    secret = Surface(build_saying_agent("secret"), "/secret", gate=GATE, public_card=False)
     with serve_on_socket(
         Litestar(plugins=[A2APlugin(public, secret, settings=FAST_SETTINGS)], logging_config=None)
     ) as client:
@@ -362,8 +365,8 @@ def test_the_command_line_of_the_host_shows_its_agents(monkeypatch: pytest.Monke
 
 
 _SURFACES = (
-    Surface(saying("one"), "/one", gate=OpenGate()),
-    Surface(saying("two"), "/two", gate=GATE),
+    Surface(build_saying_agent("one"), "/one", gate=OpenGate()),
+    Surface(build_saying_agent("two"), "/two", gate=GATE),
 )
 command_line_app = Litestar(
     plugins=[A2APlugin(*_SURFACES, store="memory", settings=FAST_SETTINGS)], logging_config=None

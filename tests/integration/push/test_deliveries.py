@@ -17,7 +17,7 @@ from integration.push.webhooks import (
     QUICK,
     SECRETS,
     bodies,
-    delivering,
+    deliver_webhooks,
     hook,
     hurry,
     ids,
@@ -48,7 +48,7 @@ async def test_every_event_arrives_once_and_in_order(store: Store) -> None:
     """A receiver in order hears what a stream shows, with everything that its owner wanted in the
     headers.
     """
-    async with WebhookReceiver() as receiver, delivering(store):
+    async with WebhookReceiver() as receiver, deliver_webhooks(store):
         task = await create_task(store, build_new_task(push_config=hook(receiver, **SECRETS)))
         last = await run(store, task, 20)
         calls = await receiver.wait_for_requests(last)
@@ -69,7 +69,7 @@ async def test_each_configuration_has_its_dialect(store: Store) -> None:
         task = await create_task(store, build_new_task(push_config=hook(receiver, "new")))
         await store.put_push_config(SCOPE, task.wire_id, hook(receiver, "old"), V0_3.name)
         last = await run(store, task, 0)
-        async with delivering(store):
+        async with deliver_webhooks(store):
             await receiver.wait_for_requests(2 * last - 1)
         assert bodies(receiver.requests, "new") == await read_log(store, task)
         (old,) = bodies(receiver.requests, "old")
@@ -105,7 +105,7 @@ async def test_trouble_delays_but_loses_nothing(
     """Whatever a receiver does now and then, it hears everything in order, some of it more than
     once, under the same id.
     """
-    async with WebhookReceiver(answer) as receiver, delivering(store, limits=HASTY):
+    async with WebhookReceiver(answer) as receiver, deliver_webhooks(store, limits=HASTY):
         task = await create_task(store, build_new_task(push_config=hook(receiver)))
         last = await run(store, task, 8)
         while len(ids(receiver.requests)) < last:
@@ -122,7 +122,7 @@ async def test_a_slow_receiver_delays_no_task_and_no_other_webhook(store: Store)
     def answer(call: WebhookRequest) -> WebhookResponse:
         return WebhookResponse(delay_seconds=60 if call.path.endswith("/slow") else 0)
 
-    async with WebhookReceiver(answer) as receiver, delivering(store):
+    async with WebhookReceiver(answer) as receiver, deliver_webhooks(store):
         tasks = [
             await create_task(store, build_new_task(push_config=hook(receiver, "slow")))
             for _ in range(4)
@@ -152,7 +152,7 @@ async def test_a_slow_receiver_delays_no_handler_and_no_stream() -> None:
     store = MemoryStore()
     async with (
         WebhookReceiver(lambda _: WebhookResponse(delay_seconds=60)) as receiver,
-        delivering(store) as sender,
+        deliver_webhooks(store) as sender,
         asyncio.timeout(30),
     ):
         parts = EngineOptions(settings=QUICK_ENGINE, notifier=TeeNotifier(sender))
@@ -180,7 +180,7 @@ async def test_a_commit_wakes_the_sender() -> None:
     rules = SenderOptions(replace(QUICK.settings, push_poll_interval=60))
     async with WebhookReceiver() as receiver:
         await create_task(store, build_new_task(push_config=hook(receiver)))
-        async with delivering(store, rules) as sender:
+        async with deliver_webhooks(store, rules) as sender:
             await receiver.wait_for_requests(
                 1
             )  # the first poll, after which the sender sleeps for a minute
@@ -207,7 +207,7 @@ class RecordingNotifier:
 
 async def test_two_deliverers_share_the_work(store: Store) -> None:
     """Nothing is called twice by both, and the order is kept over both."""
-    async with WebhookReceiver() as receiver, delivering(store), delivering(store):
+    async with WebhookReceiver() as receiver, deliver_webhooks(store), deliver_webhooks(store):
         tasks = [
             await create_task(store, build_new_task(push_config=hook(receiver, f"t{n}")))
             for n in range(8)

@@ -13,7 +13,7 @@ from integration.push.webhooks import (
     QUICK,
     SECRETS,
     bodies,
-    delivering,
+    deliver_webhooks,
     hook,
     ids,
     read_log,
@@ -50,7 +50,7 @@ async def test_a_refusal_for_good_ends_the_configuration(store: Store, status: i
         last = await run(
             store, task, 3
         )  # an event that is written during the refusal is tried once more
-        async with delivering(store):
+        async with deliver_webhooks(store):
             while len(ids(receiver.requests, "good")) < last - 1:
                 await receiver.wait_for_requests(len(receiver.requests) + 1)
             reason = f"The webhook answered {status}"
@@ -64,7 +64,7 @@ async def test_a_refusal_for_good_ends_the_configuration(store: Store, status: i
 
 async def test_a_receiver_that_never_answers_well_has_failed_after_some_tries(store: Store) -> None:
     """As many tries as the operator has set, and no more."""
-    async with WebhookReceiver(lambda _: WebhookResponse(500)) as receiver, delivering(store):
+    async with WebhookReceiver(lambda _: WebhookResponse(500)) as receiver, deliver_webhooks(store):
         task = await create_task(store, build_new_task(push_config=hook(receiver)))
         await run(store, task, 3)
         await wait_for_failure(store, task, "a", "The webhook answered 500; given up after 6 tries")
@@ -86,7 +86,7 @@ async def test_a_retry_waits_for_no_poll(store: Store) -> None:
     )
     async with (
         WebhookReceiver(lambda _: WebhookResponse(500)) as receiver,
-        delivering(store, rules) as sender,
+        deliver_webhooks(store, rules) as sender,
     ):
         task = await create_task(store, build_new_task(push_config=hook(receiver)))
         sender.on_notification()
@@ -96,7 +96,7 @@ async def test_a_retry_waits_for_no_poll(store: Store) -> None:
 
 async def test_a_url_that_is_not_called_fails_at_once(store: Store) -> None:
     """An address that is in the store in spite of all checks is not called either."""
-    async with WebhookReceiver() as receiver, delivering(store, policy=OutboundPolicy()):
+    async with WebhookReceiver() as receiver, deliver_webhooks(store, policy=OutboundPolicy()):
         task = await create_task(store, build_new_task(push_config=hook(receiver)))
         await wait_for_failure(store, task, "a", "Only https URLs are called")
         assert receiver.requests == []
@@ -125,7 +125,7 @@ async def test_a_deleted_configuration_gets_no_more_events(store: Store) -> None
     """Also if a call of it is under way."""
     async with (
         WebhookReceiver(lambda _: WebhookResponse(delay_seconds=0.1)) as receiver,
-        delivering(store),
+        deliver_webhooks(store),
     ):
         task = await create_task(store, build_new_task(push_config=hook(receiver)))
         await receiver.wait_for_requests(1)
@@ -139,7 +139,7 @@ async def test_secrets_are_in_no_log(caplog: pytest.LogCaptureFixture) -> None:
     """Not in what is said about failures: no path, query, token or credential."""
     store = MemoryStore()
     caplog.set_level("DEBUG", "a2a_runtime")
-    async with WebhookReceiver(lambda _: WebhookResponse(500)) as receiver, delivering(store):
+    async with WebhookReceiver(lambda _: WebhookResponse(500)) as receiver, deliver_webhooks(store):
         task = await create_task(
             store,
             build_new_task(
@@ -158,7 +158,7 @@ async def test_a_fault_of_ours_is_not_tried_for_ever() -> None:
     is logged; other webhooks go on.
     """
     store = MemoryStore()
-    async with WebhookReceiver() as receiver, delivering(store):
+    async with WebhookReceiver() as receiver, deliver_webhooks(store):
         task = await create_task(
             store,
             NewTask(

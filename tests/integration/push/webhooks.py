@@ -39,7 +39,7 @@ HERE = OutboundPolicy(allow_loopback=True)
 
 
 @asynccontextmanager
-async def delivering(
+async def deliver_webhooks(
     store: Store,
     rules: SenderOptions = QUICK,
     policy: OutboundPolicy = HERE,

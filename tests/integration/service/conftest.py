@@ -33,7 +33,7 @@ from a2a_runtime.testing.agent import FAST_SETTINGS, build_user_message
 EVERYTHING = Capabilities(streaming=True, push_notifications=True, extended_agent_card=True)
 
 
-def everything() -> Agent:
+def build_outcome_agent() -> Agent:
     """Make an agent with a skill for every way in which a task can go."""
     agent = Agent("all", description="Does all there is.", capabilities=EVERYTHING)
 
@@ -161,7 +161,7 @@ def serve(store: Store) -> Serve:
     async def serve_agent(
         agent: Agent | None = None, **surface: object
     ) -> AsyncGenerator[Client, None]:
-        mounted = Surface(agent or everything(), "/all", **surface)  # type: ignore[arg-type]  # whatever a test says
+        mounted = Surface(agent or build_outcome_agent(), "/all", **surface)  # type: ignore[arg-type]  # whatever a test says
         async with Engine(
             store,
             collect_skills([mounted], {mounted.agent: mounted.agent.build_dependencies()}),

@@ -6,7 +6,7 @@ import asyncio
 from contextlib import suppress
 
 import pytest
-from integration.service.conftest import Client, Serve, everything
+from integration.service.conftest import Client, Serve, build_outcome_agent
 
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_contract.errors import (
@@ -209,7 +209,7 @@ async def _until_working(client: Client) -> None:
 
 async def test_a_handler_reads_the_tasks_that_a_message_refers_to(serve: Serve) -> None:
     """Tasks that do not exist, or belong to another owner, are left out."""
-    agent = everything()
+    agent = build_outcome_agent()
 
     @agent.skill("compare")
     async def compare(ctx: TaskContext) -> list[str]:

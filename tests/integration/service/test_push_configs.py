@@ -32,7 +32,9 @@ async def task_id(client: Client) -> str:
     return (await client.send("go", skill="ask")).id
 
 
-async def put(client: Client, task_id: str | None, **members: object) -> TaskPushNotificationConfig:
+async def add_webhook(
+    client: Client, task_id: str | None, **members: object
+) -> TaskPushNotificationConfig:
     """Add a webhook."""
     config = TaskPushNotificationConfig.model_validate(
         {"task_id": task_id, "url": "https://a.b/hook", **members}
@@ -55,19 +57,19 @@ async def ids(client: Client, task_id: str, **page: object) -> tuple[list[str | 
 
 async def test_a_webhook_gets_an_id_and_is_found_by_it(client: Client, task_id: str) -> None:
     """One with an id of its own keeps it, and is changed when it comes again."""
-    made = await put(client, task_id, token="t")  # noqa: S106 - made up
+    made = await add_webhook(client, task_id, token="t")  # noqa: S106 - made up
     assert made.id
     assert await get(client, task_id, made.id) == made
     assert (made.task_id, made.token) == (task_id, "t")
-    await put(client, task_id, id="mine")
-    await put(client, task_id, id="mine", url="https://c.d/hook")
+    await add_webhook(client, task_id, id="mine")
+    await add_webhook(client, task_id, id="mine", url="https://c.d/hook")
     assert (await get(client, task_id, "mine")).url == "https://c.d/hook"
     assert len((await ids(client, task_id))[0]) == 2
 
 
 async def test_credentials_are_never_returned(client: Client, task_id: str) -> None:
     """Not by any operation, while the name of the scheme is."""
-    made = await put(client, task_id, id="a", authentication=SECRET)
+    made = await add_webhook(client, task_id, id="a", authentication=SECRET)
     listing = ListTaskPushNotificationConfigsRequest(task_id=task_id)
     listed = await client.service.list_task_push_notification_configs(listing, client.call)
     returned = [made, await get(client, task_id, "a"), *(listed.model.configs or ())]
@@ -82,7 +84,7 @@ async def test_webhooks_are_listed_in_pages_on_request(client: Client, task_id: 
     client = client.copy_with(surface=replace(client.call.surface, limits=Limits(webhooks=200)))
     names = [f"c-{number:03}" for number in range(130)]
     for name in names:
-        await put(client, task_id, id=name)
+        await add_webhook(client, task_id, id=name)
     assert await ids(client, task_id) == (names, "")
     first, token = await ids(client, task_id, page_size=100)
     assert first == names[:100]
@@ -93,7 +95,7 @@ async def test_webhooks_are_listed_in_pages_on_request(client: Client, task_id: 
 
 async def test_deleting_twice_is_as_good_as_once(client: Client, task_id: str) -> None:
     """Only a task that is not there is an error."""
-    await put(client, task_id, id="a")
+    await add_webhook(client, task_id, id="a")
     request = DeleteTaskPushNotificationConfigRequest(task_id=task_id, id="a")
     for _ in range(2):
         await client.service.delete_task_push_notification_config(request, client.call)
@@ -106,7 +108,7 @@ async def test_deleting_twice_is_as_good_as_once(client: Client, task_id: str) -
 
 async def test_a_webhook_that_is_not_there_is_an_error(client: Client, task_id: str) -> None:
     """For this task, for an unknown task, and for a task of another owner."""
-    await put(client, task_id, id="a")
+    await add_webhook(client, task_id, id="a")
     for asker, task, config in (
         (client, task_id, "b"),
         (client, "nope", "a"),
@@ -115,7 +117,7 @@ async def test_a_webhook_that_is_not_there_is_an_error(client: Client, task_id: 
         with pytest.raises(TaskNotFoundError):
             await get(asker, task, config)
     with pytest.raises(TaskNotFoundError):
-        await put(client.copy_with(caller=Caller("bob")), task_id)
+        await add_webhook(client.copy_with(caller=Caller("bob")), task_id)
 
 
 async def test_0_3_may_omit_the_id_of_a_webhook(client: Client, task_id: str) -> None:
@@ -123,7 +125,7 @@ async def test_0_3_may_omit_the_id_of_a_webhook(client: Client, task_id: str) ->
     older = client.copy_with(dialect=V0_3.name)
     with pytest.raises(TaskNotFoundError):
         await get(older, task_id, "")
-    await put(older, task_id, id="a")
+    await add_webhook(older, task_id, id="a")
     assert (await get(older, task_id, "")).id == "a"
 
 
@@ -153,7 +155,7 @@ async def test_a_webhook_that_would_never_be_called_is_refused(
         client.call,
     )
     for attempt, place in (
-        (put(strict, task_id), "url"),
+        (add_webhook(strict, task_id), "url"),
         (
             strict.send("hi", task_push_notification_config={"url": "http://a.b"}),
             "configuration.taskPushNotificationConfig.url",
@@ -163,7 +165,7 @@ async def test_a_webhook_that_would_never_be_called_is_refused(
             await attempt
         assert raised.value.fields == ((place, "Only https URLs are called"),)
     with pytest.raises(InvalidParamsError):
-        await put(client, None)
+        await add_webhook(client, None)
 
 
 OWNERS = {
@@ -181,7 +183,7 @@ async def test_a_token_is_returned_to_its_owner_only(
     """The response to its creation has it; later only an individual owner gets it."""
     client = client.copy_with(caller=owner)
     task_id = (await client.send("go", skill="ask")).id
-    made = await put(client, task_id, id="a", token="t")  # noqa: S106 - made up
+    made = await add_webhook(client, task_id, id="a", token="t")  # noqa: S106 - made up
     listing = ListTaskPushNotificationConfigsRequest(task_id=task_id)
     listed = (
         await client.service.list_task_push_notification_configs(listing, client.call)
@@ -199,9 +201,9 @@ async def test_a_task_has_so_many_webhooks_and_no_more(client: Client) -> None:
     client = client.copy_with(surface=surface)
     hook = {"url": "https://a.b/hook"}
     task = await client.send("go", skill="ask", task_push_notification_config=hook)
-    await put(client, task.id, id="a")
+    await add_webhook(client, task.id, id="a")
     with pytest.raises(InvalidParamsError, match="at most 2 webhooks"):
-        await put(client, task.id, id="b")
+        await add_webhook(client, task.id, id="b")
     with pytest.raises(InvalidParamsError, match="at most 2 webhooks"):
         await client.send(
             "more",
@@ -210,5 +212,5 @@ async def test_a_task_has_so_many_webhooks_and_no_more(client: Client) -> None:
             message_id="m-2",
             task_push_notification_config=hook,
         )
-    await put(client, task.id, id="a", url="https://c.d/hook")
+    await add_webhook(client, task.id, id="a", url="https://c.d/hook")
     assert len((await ids(client, task.id))[0]) == 2

@@ -21,7 +21,7 @@ def inline(schema: object, skill: str = "ask") -> dict[str, object]:
     }
 
 
-def naming(said: object) -> dict[str, object]:
+def build_naming_card(said: object) -> dict[str, object]:
     """A card that says something of where the schema is."""
     extension = {"uri": EXTENSION, "params": {"skills": {"ask": {"input": said}}}}
     return {
@@ -97,14 +97,17 @@ REFUSED: dict[str, tuple[object, str]] = {
     "a number without end": ('{"skills": [' + "9" * 5000 + "]}", "cannot be represented"),
     "a key that is written twice": ('{"skills": [], "skills": []}', "duplicate key"),
     "no object": ([], "not a JSON object"),
-    "no host": (naming({"url": "http://[::1"}), "not a valid address"),
-    "no name of a host": (naming({"url": "http://xn--/"}), "not a valid address"),
-    "a file as an address": (naming({"url": "file:///etc/passwd"}), "not an HTTP address"),
+    "no host": (build_naming_card({"url": "http://[::1"}), "not a valid address"),
+    "no name of a host": (build_naming_card({"url": "http://xn--/"}), "not a valid address"),
+    "a file as an address": (
+        build_naming_card({"url": "file:///etc/passwd"}),
+        "not an HTTP address",
+    ),
     "an address elsewhere": (
-        naming({"url": "http://127.0.0.1:1/s.json"}),
+        build_naming_card({"url": "http://127.0.0.1:1/s.json"}),
         "--schemas-from http://127.0.0.1:1",
     ),
-    "no address at all": (naming(7), "not an HTTP address"),
+    "no address at all": (build_naming_card(7), "not an HTTP address"),
 }
 """A card, and what is said of it; none of them takes long."""
 

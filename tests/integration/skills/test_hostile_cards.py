@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
-from integration.skills.hostile_cards import CARDS, REFUSED, naming
-from threads import running
+from integration.skills.hostile_cards import CARDS, REFUSED, build_naming_card
+from threads import serve_in_thread
 
 from a2a_gen.agent.remote import client as remote_client
 from a2a_gen.agent.remote.agent import read_remote_agent
@@ -66,14 +66,14 @@ class _Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def agent() -> Iterator[Web]:
     """The server of the agent."""
-    with running(Web()) as server:
+    with serve_in_thread(Web()) as server:
         yield server
 
 
 @pytest.fixture
 def internal() -> Iterator[Web]:
     """A server that only we can reach, and that the agent would like to read."""
-    with running(Web()) as server:
+    with serve_in_thread(Web()) as server:
         server.answers["/secret"] = SCHEMA
         yield server
 
@@ -87,7 +87,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def shows(agent: Web, url: str) -> None:
     """Let an agent show a card that names the address of a schema."""
-    agent.answers["/.well-known/agent-card.json"] = json.dumps(naming({"url": url})).encode()
+    agent.answers["/.well-known/agent-card.json"] = json.dumps(
+        build_naming_card({"url": url})
+    ).encode()
 
 
 @pytest.mark.parametrize(("card", "said"), REFUSED.values(), ids=REFUSED.keys())

@@ -27,7 +27,7 @@ NAMES = [f"{pin.dialect}-{pin.transport}" for pin in SPOKEN]
 WRONG: JsonObject = {"text": 5, "sentences": 99, "words": 1}
 
 
-def asking(part: Part, skill: str = "summarize") -> Message:
+def call_skill(part: Part, skill: str = "summarize") -> Message:
     """Call a skill by its name."""
     return Message(message_id="m-1", role=Role.USER, parts=[part], metadata={"skillId": skill})
 
@@ -43,7 +43,7 @@ async def test_input_comes_as_data_or_as_json_in_a_text(
 ) -> None:
     """Every dialect and binding takes both, and the output is data."""
     async with A2AClient(URL, transport=transport, options=ClientOptions(pin=pin)) as client:
-        task = await client.send(asking(part))
+        task = await client.send(call_skill(part))
         assert isinstance(task, Task)
         assert task.status.state == State.COMPLETED
         assert [part.data for part in (task.artifacts or [])[0].parts] == [
@@ -58,7 +58,7 @@ async def test_invalid_input_lists_field_errors(
     """Invalid input is refused before there is a task, with all of its field errors."""
     async with A2AClient(URL, transport=transport, options=ClientOptions(pin=pin)) as client:
         with pytest.raises(InvalidParamsError) as refused:
-            await client.send(asking(Part(data=WRONG)))
+            await client.send(call_skill(Part(data=WRONG)))
         places = {place for place, _ in refused.value.fields}
         assert places == {
             f"message.parts[0].data.{name}" for name in ("text", "sentences", "words")
@@ -76,7 +76,7 @@ async def test_a_message_without_input_is_refused(
     """The skill takes JSON, which the message does not have."""
     async with A2AClient(URL, transport=transport) as client:
         with pytest.raises(InvalidParamsError) as refused:
-            await client.send(asking(part))
+            await client.send(call_skill(part))
         assert refused.value.fields
 
 

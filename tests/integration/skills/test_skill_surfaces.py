@@ -103,7 +103,9 @@ def built_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def built(built_once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def built_project(
+    built_once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Path]:
     """A copy of it to change."""
     folder = copytree(built_once, tmp_path / "typed")
     monkeypatch.chdir(folder)
@@ -144,14 +146,16 @@ def built(built_once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     ],
     ids=["fine", "class", "module", "method", "package", "nobody"],
 )
-def test_an_unusable_service_is_an_error(built: Path, old: str, new: str, said: str | None) -> None:
+def test_an_unusable_service_is_an_error(
+    built_project: Path, old: str, new: str, said: str | None
+) -> None:
     """A missing service is named at its use, with the cure; the cure is a build only if the package
     is not built.
     """
-    file = built / "a2a.toml"
+    file = built_project / "a2a.toml"
     file.write_text(file.read_text().replace(old, new) if old else file.read_text())
     with nullcontext() if said is None else pytest.raises(ProjectConfigError, match=said):
-        load_project(built, {})
+        load_project(built_project, {})
 
 
 def test_a_method_of_the_wrong_kind_is_an_error(typed_project: Path) -> None:

@@ -21,7 +21,7 @@ class Partly:
 
 
 @asynccontextmanager
-async def opened(storage: object) -> AsyncIterator[SimpleStore]:
+async def open_store(storage: object) -> AsyncIterator[SimpleStore]:
     """Open a store on a storage."""
     store = SimpleStore(storage)
     await store.open()

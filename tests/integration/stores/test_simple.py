@@ -45,7 +45,7 @@ from a2a_runtime.testing.store_contract.case import (
     load_task,
 )
 
-from .storages import Partly, opened, read_stored_state
+from .storages import Partly, open_store, read_stored_state
 
 pytestmark = pytest.mark.anyio
 
@@ -62,7 +62,7 @@ async def read_metadata(storage: DictStorage, task_id: str) -> dict[str, object]
 async def test_an_unfinished_task_fails_when_it_is_read_after_a_crash() -> None:
     """By its owner only; the end is stored, and readers of the next process get it too."""
     storage = DictStorage()
-    async with opened(storage) as store:
+    async with open_store(storage) as store:
         task = await create_task(store, build_new_task(process="p-1"))
         await store.update_task(
             SCOPE, task.key, TaskChange(state=State.WORKING, chunks=(append_artifact("a", "part"),))
@@ -70,7 +70,7 @@ async def test_an_unfinished_task_fails_when_it_is_read_after_a_crash() -> None:
         crashed = copy.deepcopy(storage)
     await crashed.update_context(PROCESS_CONTEXT, {})
     for before in (State.WORKING, State.FAILED):
-        async with opened(crashed) as store:
+        async with open_store(crashed) as store:
             assert await store.load_task(SCOPE._replace(owner="eve"), task.wire_id) is None
             assert await read_stored_state(crashed, task.wire_id) is before
             found = await load_task(store, task)
@@ -127,7 +127,7 @@ async def test_answers_and_results_of_a_suspended_task_survive() -> None:
 async def test_a_task_without_an_owner_belongs_to_no_caller() -> None:
     """It is neither read nor listed nor canceled, whatever its metadata say."""
     storage = DictStorage()
-    async with opened(storage) as store:
+    async with open_store(storage) as store:
         ours = await create_task(store)
         found = await storage.load_task(ours.wire_id)
         assert found is not None
@@ -154,7 +154,7 @@ async def test_data_of_a_conversation_belong_to_their_scope() -> None:
     eve = SCOPE._replace(owner="eve")
     await storage.update_context("c-1", {"theirs": 1})
     for _ in range(2):
-        async with opened(storage) as store:
+        async with open_store(storage) as store:
             await store.update_context(SCOPE, "c-1", {"mine": 1})
             await store.update_context(eve, "c-1", {"mine": 2})
             assert [await store.load_context(scope, "c-1") for scope in (SCOPE, eve)] == [
@@ -176,7 +176,7 @@ async def test_idempotency_keys_carry_their_scope_and_survive() -> None:
     key.
     """
     storage = DictStorage()
-    async with opened(storage) as store:
+    async with open_store(storage) as store:
         first = await store.create_task(
             SCOPE, build_new_task(context_id="fresh-1", idempotency_key=KEY)
         )
@@ -185,7 +185,7 @@ async def test_idempotency_keys_carry_their_scope_and_survive() -> None:
         )
         await store.update_task(SCOPE, first.stored.key, TaskChange(state=State.COMPLETED))
         assert first.stored.wire_id != other.stored.wire_id
-    async with opened(storage) as store:
+    async with open_store(storage) as store:
         again = await store.create_task(
             SCOPE, build_new_task(context_id="fresh-2", idempotency_key=KEY)
         )
@@ -206,7 +206,7 @@ async def test_idempotency_keys_carry_their_scope_and_survive() -> None:
 async def test_a_task_that_something_else_has_changed_is_read_again() -> None:
     """The write is refused, and the next read shows what the storage has."""
     storage = DictStorage()
-    async with opened(storage) as store:
+    async with open_store(storage) as store:
         task = await create_task(store)
         await storage.update_task(task.wire_id, TaskState.COMPLETED)
         with pytest.raises(ConcurrencyError):
@@ -242,10 +242,10 @@ async def test_a_list_is_that_of_the_owner_in_pages() -> None:
     """
     storage = DictStorage()
     eve = SCOPE._replace(owner="eve")
-    async with opened(storage) as store:
+    async with open_store(storage) as store:
         for number in range(130):
             await create_task(store, build_new_task(text=str(number)), eve if number % 5 else SCOPE)
-    async with opened(storage) as store:
+    async with open_store(storage) as store:
         ids = list[str]()
         query = TaskQuery(page_size=7)
         while True:
@@ -264,7 +264,7 @@ async def test_a_token_that_the_storage_cannot_read_is_no_outage(
 ) -> None:
     """A client has made it."""
     token = encode_page_token(("nonsense", 0, 1), None, None, None)
-    async with opened(DictStorage()) as store:
+    async with open_store(DictStorage()) as store:
         with pytest.raises(InvalidParamsError) as refused:
             await store.list_tasks(SCOPE, TaskQuery(page_token=token))
     assert [path for path, _ in refused.value.fields] == ["pageToken"]
@@ -283,7 +283,7 @@ async def test_what_a_storage_lacks_is_unsupported(
     missing: str, call: Callable[[SimpleStore], Any]
 ) -> None:
     """Not an empty list."""
-    async with opened(Partly(*(name for name in OPTIONAL if name != missing))) as store:
+    async with open_store(Partly(*(name for name in OPTIONAL if name != missing))) as store:
         await create_task(store)
         with pytest.raises(UnsupportedOperationError, match=f"Partly has no {missing}"):
             await call(store)
@@ -294,7 +294,7 @@ async def test_without_contexts_their_data_live_in_the_process(
 ) -> None:
     """The start says what the storage lacks."""
     caplog.set_level(logging.INFO)
-    async with opened(Partly()) as store:
+    async with open_store(Partly()) as store:
         await store.update_context(SCOPE, "c-1", {"k": 1})
         assert await store.load_context(SCOPE, "c-1") == {"k": 1}
     assert "Partly keeps tasks for one process only" in caplog.text
@@ -308,10 +308,10 @@ async def test_webhooks_of_an_earlier_process_are_gone_and_new_ones_can_be_added
     """The task itself is still there."""
     storage = DictStorage()
     config = TaskPushNotificationConfig(url="https://example.com/hook")
-    async with opened(storage) as store:
+    async with open_store(storage) as store:
         task = await create_task(store, build_new_task(push_config=config))
         await store.update_task(SCOPE, task.key, TaskChange(state=State.INPUT_REQUIRED))
-    async with opened(storage) as store:
+    async with open_store(storage) as store:
         assert await store.list_push_configs(SCOPE, task.wire_id) == ([], "")
         await store.put_push_config(SCOPE, task.wire_id, config)
         found = await load_task(store, task)
@@ -322,13 +322,13 @@ async def test_webhooks_of_an_earlier_process_are_gone_and_new_ones_can_be_added
 async def test_a_second_process_is_refused() -> None:
     """Until the first has closed; a record of a process that is gone is no obstacle."""
     storage = DictStorage()
-    async with opened(storage):
+    async with open_store(storage):
         with pytest.raises(
             StoreInUseError,
             match=rf"process {os.getpid()} on .* uses it; run one process, or use Postgres",
         ):
             await SimpleStore(storage).open()
-    async with opened(storage):
+    async with open_store(storage):
         record = await storage.load_context(PROCESS_CONTEXT)
     ended = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
     await ended.wait()
@@ -336,6 +336,6 @@ async def test_a_second_process_is_refused() -> None:
     await storage.update_context(
         PROCESS_CONTEXT, {**record, "pid": ended.pid, "token": "other", "until": 2**60}
     )
-    async with opened(storage):
+    async with open_store(storage):
         found = ProcessRecord(**(await storage.load_context(PROCESS_CONTEXT)))  # type: ignore[arg-type]
         assert found.pid == os.getpid()

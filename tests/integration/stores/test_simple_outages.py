@@ -28,7 +28,7 @@ from a2a_runtime.testing.store_contract.case import (
     load_task,
 )
 
-from .storages import Partly, opened, read_stored_state
+from .storages import Partly, open_store, read_stored_state
 
 pytestmark = pytest.mark.anyio
 
@@ -39,7 +39,7 @@ KEY = IdempotencyKey("key-1", b"hash-1")
 async def test_a_creation_that_was_cut_in_half_is_repeated_with_its_key() -> None:
     """The task without an owner is adopted: the key is the caller's own."""
     storage = DictStorage()
-    async with opened(storage) as store:
+    async with open_store(storage) as store:
         failing, storage.update_task = storage.update_task, _fail_with(OSError("gone"))  # type: ignore[method-assign]
         with pytest.raises(StoreUnavailableError, match=r"DictStorage.update_task: OSError: gone"):
             await store.create_task(SCOPE, build_new_task(idempotency_key=KEY))
@@ -106,7 +106,7 @@ async def test_a_cancelled_writer_does_not_part_memory_and_storage() -> None:
         await release.wait()
         return await write(*args, **options)
 
-    async with opened(storage) as store:
+    async with open_store(storage) as store:
         task = await create_task(store)
         storage.update_task = wait_and_write  # type: ignore[method-assign]
         writing = asyncio.create_task(
@@ -130,7 +130,7 @@ async def test_a_reader_does_not_fail_a_task_that_is_being_created() -> None:
     storage = DictStorage()
     readers = list[asyncio.Task[Any]]()
     write = storage.update_task
-    async with opened(storage) as store:
+    async with open_store(storage) as store:
 
         async def write_and_be_read(task_id: str, *args: Any, **options: Any) -> int:  # noqa: ANN401 - as the method
             version = await write(task_id, *args, **options)
@@ -179,7 +179,7 @@ async def test_an_outage_leaves_no_task_without_an_owner(outage: int, can_delete
     part.whole = storage
     for name in (*REQUIRED, *names):
         setattr(part, name, getattr(storage, name))
-    async with opened(part) as store:
+    async with open_store(part) as store:
         storage.outage = outage
         with pytest.raises(StoreUnavailableError):
             await store.create_task(SCOPE, build_new_task())

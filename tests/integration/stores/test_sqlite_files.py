@@ -51,7 +51,7 @@ async def open_store(path: Path) -> AsyncIterator[SqliteStore]:
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[None]:
+def read_elsewhere(path: Path) -> Iterator[None]:
     """Read a database in another program, in a transaction that stays open."""
     with subprocess.Popen(
         [sys.executable, "-c", READER, str(path)],
@@ -95,7 +95,7 @@ async def test_a_file_in_use_is_refused_by_any_name_and_without_its_lock_file(
     async with open_store(path) as store:
         await create_task(store)
         link.hardlink_to(path)
-        with reading(path):
+        with read_elsewhere(path):
             locks = list_locks(path)
             assert locks
             with pytest.raises(StoreInUseError, match="by another name or without its lock file"):
@@ -109,7 +109,7 @@ async def test_a_file_in_use_is_refused_by_any_name_and_without_its_lock_file(
             assert "by another name or without its lock file" in refused
     assert list(find_descriptors(identify(path))) == []
     link.unlink()
-    with reading_nothing(path):
+    with begin_empty_read(path):
         async with open_store(path) as store:
             assert (await store.list_tasks(SCOPE, TaskQuery())).total_size == 2
 
@@ -132,7 +132,7 @@ def run_in_process(path: Path) -> str:
 
 
 @contextmanager
-def reading_nothing(path: Path) -> Iterator[None]:
+def begin_empty_read(path: Path) -> Iterator[None]:
     """Read a database in this process, in a transaction that stays open: a reader is no process
     that runs on the file.
     """

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from threads import running
+from threads import serve_in_thread
 
 from a2a_runtime.features.keys.jwks import DocumentFetchError, fetch_document
 
@@ -51,14 +51,14 @@ class _Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def host() -> Iterator[DocumentServer]:
     """An issuer on this machine."""
-    with running(DocumentServer()) as server:
+    with serve_in_thread(DocumentServer()) as server:
         yield server
 
 
 @pytest.fixture
 def proxy() -> Iterator[DocumentServer]:
     """A proxy that the environment names."""
-    with running(DocumentServer()) as server:
+    with serve_in_thread(DocumentServer()) as server:
         yield server
 
 

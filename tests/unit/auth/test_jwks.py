@@ -58,63 +58,67 @@ class KeySetup:
 
 
 @pytest.fixture
-def setting() -> KeySetup:
+def issuer_setting() -> KeySetup:
     """A new issuer."""
     return KeySetup()
 
 
-async def test_keys_are_fetched_once(setting: KeySetup) -> None:
+async def test_keys_are_fetched_once(issuer_setting: KeySetup) -> None:
     """Concurrent requests share one fetch; later ones do not wait."""
-    token = setting.issuer.issue_token()
-    assert all(await asyncio.gather(*(setting.check(token) for _ in range(20))))
-    assert isinstance(setting.known.authenticate(build_bearer(token)), Identity)
-    assert setting.source.fetched == [URL]
+    token = issuer_setting.issuer.issue_token()
+    assert all(await asyncio.gather(*(issuer_setting.check(token) for _ in range(20))))
+    assert isinstance(issuer_setting.known.authenticate(build_bearer(token)), Identity)
+    assert issuer_setting.source.fetched == [URL]
 
 
-async def test_a_new_key_is_found_when_a_token_names_it(setting: KeySetup) -> None:
+async def test_a_new_key_is_found_when_a_token_names_it(issuer_setting: KeySetup) -> None:
     """An issuer can rotate its keys without notice."""
-    await setting.check(setting.issuer.issue_token())
-    setting.issuer.rotate()
-    setting.clock.advance(11)
-    assert await setting.check(setting.issuer.issue_token())
-    assert len(setting.source.fetched) == 2
+    await issuer_setting.check(issuer_setting.issuer.issue_token())
+    issuer_setting.issuer.rotate()
+    issuer_setting.clock.advance(11)
+    assert await issuer_setting.check(issuer_setting.issuer.issue_token())
+    assert len(issuer_setting.source.fetched) == 2
 
 
-async def test_invented_key_ids_cause_one_fetch(setting: KeySetup) -> None:
+async def test_invented_key_ids_cause_one_fetch(issuer_setting: KeySetup) -> None:
     """Tokens with unknown keys are rejected, and the issuer is queried once in ten seconds."""
-    await setting.check(setting.issuer.issue_token())
-    setting.clock.advance(11)
+    await issuer_setting.check(issuer_setting.issuer.issue_token())
+    issuer_setting.clock.advance(11)
     for number in range(50):
         with pytest.raises(InvalidCredentialsError, match="signing key is unknown"):
-            await setting.check(TokenIssuer().issue_token(header={"kid": f"made-up-{number}"}))
-    assert len(setting.source.fetched) == 2
+            await issuer_setting.check(
+                TokenIssuer().issue_token(header={"kid": f"made-up-{number}"})
+            )
+    assert len(issuer_setting.source.fetched) == 2
 
 
-async def test_a_revoked_key_is_valid_until_the_next_refresh(setting: KeySetup) -> None:
+async def test_a_revoked_key_is_valid_until_the_next_refresh(issuer_setting: KeySetup) -> None:
     """After five minutes the keys are fetched again."""
-    old = setting.issuer.issue_token()
-    await setting.check(old)
-    setting.issuer.rotate(should_forget=True)
-    assert await setting.check(old)
-    setting.clock.advance(301)
+    old = issuer_setting.issuer.issue_token()
+    await issuer_setting.check(old)
+    issuer_setting.issuer.rotate(should_forget=True)
+    assert await issuer_setting.check(old)
+    issuer_setting.clock.advance(301)
     with pytest.raises(InvalidCredentialsError, match="signing key is unknown"):
-        await setting.check(old)
+        await issuer_setting.check(old)
 
 
 @pytest.mark.requirement("1.0", "13.4c")
-async def test_key_changes_are_audited(setting: KeySetup, caplog: pytest.LogCaptureFixture) -> None:
+async def test_key_changes_are_audited(
+    issuer_setting: KeySetup, caplog: pytest.LogCaptureFixture
+) -> None:
     """Added and removed keys, and failed refreshes; not unchanged ones."""
     caplog.set_level(logging.INFO, "a2a_runtime.audit")
-    first = setting.issuer.key_id
-    await setting.check(setting.issuer.issue_token())
-    setting.clock.advance(301)
-    await setting.check(setting.issuer.issue_token())
-    second = setting.issuer.rotate(should_forget=True)
-    setting.clock.advance(301)
-    await setting.check(setting.issuer.issue_token())
-    setting.source.is_available = False
-    setting.clock.advance(301)
-    await setting.check(setting.issuer.issue_token())
+    first = issuer_setting.issuer.key_id
+    await issuer_setting.check(issuer_setting.issuer.issue_token())
+    issuer_setting.clock.advance(301)
+    await issuer_setting.check(issuer_setting.issuer.issue_token())
+    second = issuer_setting.issuer.rotate(should_forget=True)
+    issuer_setting.clock.advance(301)
+    await issuer_setting.check(issuer_setting.issuer.issue_token())
+    issuer_setting.source.is_available = False
+    issuer_setting.clock.advance(301)
+    await issuer_setting.check(issuer_setting.issuer.issue_token())
     lines = [
         json.loads(each.getMessage()) for each in caplog.records if each.name == "a2a_runtime.audit"
     ]
@@ -125,39 +129,39 @@ async def test_key_changes_are_audited(setting: KeySetup, caplog: pytest.LogCapt
     ]
 
 
-async def test_cached_keys_outlast_an_outage_for_an_hour(setting: KeySetup) -> None:
+async def test_cached_keys_outlast_an_outage_for_an_hour(issuer_setting: KeySetup) -> None:
     """Refreshes are retried rarely."""
-    token = setting.issuer.issue_token()
-    await setting.check(token)
-    setting.source.is_available = False
-    setting.clock.advance(301)
+    token = issuer_setting.issuer.issue_token()
+    await issuer_setting.check(token)
+    issuer_setting.source.is_available = False
+    issuer_setting.clock.advance(301)
     for _ in range(5):
-        assert await setting.check(token)
-    assert len(setting.source.fetched) == 2
-    setting.clock.advance(3600)
+        assert await issuer_setting.check(token)
+    assert len(issuer_setting.source.fetched) == 2
+    issuer_setting.clock.advance(3600)
     with pytest.raises(UnavailableError):
-        await setting.check(token)
-    setting.source.is_available = True
-    setting.clock.advance(11)
-    assert await setting.check(token)
+        await issuer_setting.check(token)
+    issuer_setting.source.is_available = True
+    issuer_setting.clock.advance(11)
+    assert await issuer_setting.check(token)
 
 
-async def test_without_keys_the_service_is_unavailable(setting: KeySetup) -> None:
+async def test_without_keys_the_service_is_unavailable(issuer_setting: KeySetup) -> None:
     """An issuer that never answered is not the fault of the caller: 503, not 401."""
-    setting.source.is_available = False
+    issuer_setting.source.is_available = False
     for _ in range(2):
         with pytest.raises(UnavailableError):
-            await setting.check(setting.issuer.issue_token())
+            await issuer_setting.check(issuer_setting.issuer.issue_token())
 
 
 @pytest.mark.parametrize(
     "document", [b"", b"[]", b"nonsense", b'{"keys": {}}', b'{"keys": [1, {"kty": 5}]}'], ids=repr
 )
-async def test_an_invalid_document_has_no_keys(setting: KeySetup, document: bytes) -> None:
+async def test_an_invalid_document_has_no_keys(issuer_setting: KeySetup, document: bytes) -> None:
     """It raises no other error."""
-    setting.source.documents[URL] = lambda: document
+    issuer_setting.source.documents[URL] = lambda: document
     with pytest.raises((UnavailableError, InvalidCredentialsError)):
-        await setting.check(setting.issuer.issue_token())
+        await issuer_setting.check(issuer_setting.issuer.issue_token())
 
 
 DISCOVERY = f"{ISSUER}/.well-known/openid-configuration"
@@ -174,19 +178,19 @@ DISCOVERY = f"{ISSUER}/.well-known/openid-configuration"
     ids=["good", "of another issuer", "no keys", "keys in the open"],
 )
 async def test_an_openid_provider_is_discovered(
-    setting: KeySetup,
+    issuer_setting: KeySetup,
     document: object,
     is_taken: bool,  # noqa: FBT001 - a table
 ) -> None:
     """By a document of the same issuer, with keys over https."""
-    setting.source.documents[DISCOVERY] = lambda: json.dumps(document).encode()
-    keys = OidcKeys(ISSUER, clock=setting.clock, fetch=setting.source.fetch)
-    setting.known = JwtAuthenticator(keys, setting.issuer.validation())
+    issuer_setting.source.documents[DISCOVERY] = lambda: json.dumps(document).encode()
+    keys = OidcKeys(ISSUER, clock=issuer_setting.clock, fetch=issuer_setting.source.fetch)
+    issuer_setting.known = JwtAuthenticator(keys, issuer_setting.issuer.validation())
     if is_taken:
-        assert await setting.check(setting.issuer.issue_token())
+        assert await issuer_setting.check(issuer_setting.issuer.issue_token())
     else:
         with pytest.raises(UnavailableError):
-            await setting.check(setting.issuer.issue_token())
+            await issuer_setting.check(issuer_setting.issuer.issue_token())
 
 
 @pytest.mark.parametrize(
@@ -201,23 +205,25 @@ def test_keys_over_http_are_rejected_at_start(url: str) -> None:
 @pytest.mark.parametrize(
     "document", [b"{}", b'{"keys": null}', b'{"keys": {"a": 1}}', b"[]", b"no JSON"]
 )
-async def test_a_document_without_keys_removes_none(setting: KeySetup, document: bytes) -> None:
+async def test_a_document_without_keys_removes_none(
+    issuer_setting: KeySetup, document: bytes
+) -> None:
     """While the URL serves an error page, the cached keys stay valid."""
-    token = setting.issuer.issue_token()
-    await setting.check(token)
-    setting.source.documents[URL] = lambda: document
-    setting.clock.advance(301)
-    assert await setting.check(token)
-    setting.source.documents[URL] = setting.issuer.jwks
-    setting.clock.advance(11)
-    assert await setting.check(token)
+    token = issuer_setting.issuer.issue_token()
+    await issuer_setting.check(token)
+    issuer_setting.source.documents[URL] = lambda: document
+    issuer_setting.clock.advance(301)
+    assert await issuer_setting.check(token)
+    issuer_setting.source.documents[URL] = issuer_setting.issuer.jwks
+    issuer_setting.clock.advance(11)
+    assert await issuer_setting.check(token)
 
 
-async def test_an_empty_list_removes_all_keys(setting: KeySetup) -> None:
+async def test_an_empty_list_removes_all_keys(issuer_setting: KeySetup) -> None:
     """An issuer may revoke all of them."""
-    token = setting.issuer.issue_token()
-    await setting.check(token)
-    setting.source.documents[URL] = lambda: b'{"keys": []}'
-    setting.clock.advance(301)
+    token = issuer_setting.issuer.issue_token()
+    await issuer_setting.check(token)
+    issuer_setting.source.documents[URL] = lambda: b'{"keys": []}'
+    issuer_setting.clock.advance(301)
     with pytest.raises(InvalidCredentialsError, match="signing key is unknown"):
-        await setting.check(token)
+        await issuer_setting.check(token)

@@ -50,7 +50,7 @@ def agent(
     return made
 
 
-def streaming(capabilities: Capabilities = Capabilities()) -> Agent:  # noqa: B008 - frozen
+def build_streaming_agent(capabilities: Capabilities = Capabilities()) -> Agent:  # noqa: B008 - frozen
     """Make an agent with a skill of plain text that streams, and one that does not."""
     made = Agent("a", capabilities=capabilities)
 
@@ -65,13 +65,18 @@ def streaming(capabilities: Capabilities = Capabilities()) -> Agent:  # noqa: B0
 
 def test_a_skill_of_plain_text_says_that_it_streams() -> None:
     """Without schemas; the card of an agent that does not stream says nothing of it."""
-    params = find_params(build_card(Surface(streaming()), "https://agent.example"), SKILL_SCHEMAS)
+    params = find_params(
+        build_card(Surface(build_streaming_agent()), "https://agent.example"), SKILL_SCHEMAS
+    )
     assert params is not None
     assert {name: each.to_dict() for name, each in params.skills.items()} == {
         "words": {"streaming": True}
     }
     assert (
-        find_params(build_card(Surface(streaming(QUIET)), "https://agent.example"), SKILL_SCHEMAS)
+        find_params(
+            build_card(Surface(build_streaming_agent(QUIET)), "https://agent.example"),
+            SKILL_SCHEMAS,
+        )
         is None
     )
 

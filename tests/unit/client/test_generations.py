@@ -96,7 +96,7 @@ class Script:
         return 0.0
 
 
-async def read(
+async def read_stream(
     *events: StreamResponse, reads: Sequence[Task] = ()
 ) -> tuple[list[tuple[str, int]], int]:
     """Read a stream: the types of its events with their generations, and the generation that the
@@ -158,7 +158,7 @@ async def test_a_stream_follows_generations(
     events: list[StreamResponse], reads: list[Task], seen: list[tuple[str, int]]
 ) -> None:
     """The reader gets every change, in an event or in a task that has it, and none twice."""
-    assert await read(*events, reads=reads) == (seen, seen[-1][1])
+    assert await read_stream(*events, reads=reads) == (seen, seen[-1][1])
 
 
 def test_a_condition_keeps_the_request() -> None:

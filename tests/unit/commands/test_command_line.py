@@ -42,7 +42,7 @@ def run_on_a_terminal(project: Path, *words: str, **environment: str) -> str:
 
 
 @pytest.fixture
-def broken(tmp_path: Path) -> Path:
+def broken_project(tmp_path: Path) -> Path:
     """A project without its contract."""
     (tmp_path / "pyproject.toml").write_text(
         '[tool.a2a-gen]\nschema = "schema"\npackage = "made"\nout = "made"\n'
@@ -244,11 +244,13 @@ def test_commands_of_other_distributions(
     assert "is not a click command" in capsys.readouterr().err
 
 
-def test_problems_are_colored_on_a_terminal_only(broken: Path) -> None:
+def test_problems_are_colored_on_a_terminal_only(broken_project: Path) -> None:
     """A terminal gets colors unless NO_COLOR is set; a pipe never does."""
-    assert "\x1b[31merror:\x1b[0m" in run_on_a_terminal(broken, "build")
-    assert "\x1b" not in run_on_a_terminal(broken, "build", NO_COLOR="1")
-    done = subprocess.run([*RUN, "build"], cwd=broken, capture_output=True, text=True, check=False)
+    assert "\x1b[31merror:\x1b[0m" in run_on_a_terminal(broken_project, "build")
+    assert "\x1b" not in run_on_a_terminal(broken_project, "build", NO_COLOR="1")
+    done = subprocess.run(
+        [*RUN, "build"], cwd=broken_project, capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stdout) == (2, "")
     assert "\x1b" not in done.stderr
 

@@ -15,7 +15,7 @@ PART = {"type": "object", "properties": {"x": {"type": "string"}}, "required": [
 TEXT = {"type": "string"}
 
 
-def embed(items: object, reference: str, address: str, **members: object) -> ContractSide:
+def embed_schema(items: object, reference: str, address: str, **members: object) -> ContractSide:
     """Build a side of one file with a schema inside that has an address."""
     part = {
         "$id": address,
@@ -51,13 +51,13 @@ def test_a_break_behind_an_embedded_address_is_an_error(
     reference: str, address: str, before: object
 ) -> None:
     """Whatever the address; the same contract, or another description, is no change."""
-    old, new = (embed(items, reference, address) for items in (before, TEXT))
+    old, new = (embed_schema(items, reference, address) for items in (before, TEXT))
     assert list(old.tree.find_dangling_references()) == []
     assert diff(old, new).findings_at_least(ChangeLevel.ERROR)
     assert (
-        diff(old, embed(before, reference, address, description="The root.")).findings_at_least(
-            ChangeLevel.WARNING
-        )
+        diff(
+            old, embed_schema(before, reference, address, description="The root.")
+        ).findings_at_least(ChangeLevel.WARNING)
         == ()
     )
 
@@ -91,7 +91,7 @@ def test_what_a_text_contains_refuses_none(draft: str) -> None:
 
 def test_a_missing_address_has_no_target() -> None:
     """A reference to a neighbour of the embedded schema leads nowhere."""
-    (found,) = embed(PART, "other.json", "part.json").tree.find_dangling_references()
+    (found,) = embed_schema(PART, "other.json", "part.json").tree.find_dangling_references()
     assert found[1] == "other.json"
 
 

@@ -22,7 +22,7 @@ Made = Callable[[Mapping[str, object]], Callable[[str], ModuleType]]
 
 
 @pytest.fixture
-def emitted(small: Callable[[Mapping[str, object]], Mapping[str, Document]]) -> Emitted:
+def emit_models(small: Callable[[Mapping[str, object]], Mapping[str, Document]]) -> Emitted:
     """Generate the models of the small contract, with edits."""
 
     def emit(edits: Mapping[str, object]) -> dict[str, bytes]:
@@ -33,14 +33,14 @@ def emitted(small: Callable[[Mapping[str, object]], Mapping[str, Document]]) -> 
 
 
 @pytest.fixture
-def make_models(emitted: Emitted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
+def make_models(emit_models: Emitted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
     """Generate the models of the small contract, with edits, and give its modules by name."""
 
     def make(edits: Mapping[str, object]) -> Callable[[str], ModuleType]:
         package = tmp_path / f"made_{tmp_path.name}"
         for path, content in {
             **support.emit_support(),
-            **emitted(edits),
+            **emit_models(edits),
             "__init__.py": b"",
         }.items():
             (package / path).parent.mkdir(parents=True, exist_ok=True)

@@ -35,9 +35,9 @@ print(hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest())
 # --- modules --------------------------------------------------------------------------------------
 
 
-def test_a_family_becomes_a_module(emitted: Emitted) -> None:
+def test_a_family_becomes_a_module(emit_models: Emitted) -> None:
     """One module per schema file, and one package per dialect that exports all its types."""
-    files = emitted({})
+    files = emit_models({})
     assert sorted(files) == [
         "v0/__init__.py",
         "v0/task.py",
@@ -126,13 +126,13 @@ def test_descriptions_become_docstrings(make_models: Made) -> None:
     ],
 )
 def test_a_name_that_was_changed_is_a_problem(
-    emitted: Emitted, edits: Mapping[str, object], text: str
+    emit_models: Emitted, edits: Mapping[str, object], text: str
 ) -> None:
     """The rest of the generated code relies on the names of the intermediate form, so a different
     one ends the build with its place.
     """
     with pytest.raises(ContractError, match=text) as caught:
-        emitted(edits)
+        emit_models(edits)
     assert caught.value.problems[0].place.file == "v1/task.json"
 
 

@@ -48,12 +48,12 @@ def words(text: str) -> list[str]:
         pytest.param("cr \r\n lf", None, id="line-ends"),
     ],
 )
-def test_descriptions_stay_data(emitted: Emitted, text: str, said: str | None) -> None:
+def test_descriptions_stay_data(emit_models: Emitted, text: str, said: str | None) -> None:
     """Whatever a description holds is found in the docstrings, with invisible characters escaped,
     and nowhere else.
     """
     trees = [
-        ast.parse(content.decode()) for content in emitted(dict.fromkeys(PLACES, text)).values()
+        ast.parse(content.decode()) for content in emit_models(dict.fromkeys(PLACES, text)).values()
     ]
     nodes = [node for tree in trees for node in ast.walk(tree)]
     docstrings = [

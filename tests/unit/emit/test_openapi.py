@@ -15,32 +15,38 @@ from a2a_gen.source.documents import Document
 
 
 @pytest.fixture(scope="module")
-def emitted(contract: Contract, documents: Mapping[str, Document]) -> Mapping[str, Any]:
+def openapi_documents(contract: Contract, documents: Mapping[str, Document]) -> Mapping[str, Any]:
     """Emit the documents of the protocol's contract."""
     return {
         path: json.loads(content) for path, content in openapi.emit(contract, documents).items()
     }
 
 
-def test_every_dialect_has_a_document(emitted: Mapping[str, Any], contract: Contract) -> None:
+def test_every_dialect_has_a_document(
+    openapi_documents: Mapping[str, Any], contract: Contract
+) -> None:
     """A form of another dialect has error schemas only, since its paths are those of that
     dialect.
     """
-    assert list(emitted) == [f"openapi/{dialect.name}.json" for dialect in contract.dialects]
-    assert [path for path, document in emitted.items() if not document["paths"]] == [
+    assert list(openapi_documents) == [
+        f"openapi/{dialect.name}.json" for dialect in contract.dialects
+    ]
+    assert [path for path, document in openapi_documents.items() if not document["paths"]] == [
         "openapi/v0_3_proto.json"
     ]
-    assert list(emitted["openapi/mesh.json"]["paths"]) == [
+    assert list(openapi_documents["openapi/mesh.json"]["paths"]) == [
         "/",
         "/.well-known/agent-card.json",
         "/.well-known/agent.json",
     ]
 
 
-def test_references_name_dialect_and_type(emitted: Mapping[str, Any], contract: Contract) -> None:
+def test_references_name_dialect_and_type(
+    openapi_documents: Mapping[str, Any], contract: Contract
+) -> None:
     """Each reference leads to an error schema of the document or to a type of the dialect."""
     for dialect in contract.dialects:
-        document = emitted[f"openapi/{dialect.name}.json"]
+        document = openapi_documents[f"openapi/{dialect.name}.json"]
         names = {f"{dialect.name}.{each.name}" for each in contract.types(dialect.name)} | set(
             document["components"]["schemas"]
         )
@@ -51,11 +57,11 @@ def test_references_name_dialect_and_type(emitted: Mapping[str, Any], contract: 
 
 
 def test_operations_have_unique_ids_and_their_name_as_tag(
-    emitted: Mapping[str, Any], contract: Contract
+    openapi_documents: Mapping[str, Any], contract: Contract
 ) -> None:
     """A server finds an operation by its tag, and makes its id unique by a prefix."""
     tags = {"JSON-RPC", "AgentCard", *(each.name for each in contract.operations)}
-    for document in emitted.values():
+    for document in openapi_documents.values():
         operations = [
             operation for item in document["paths"].values() for operation in item.values()
         ]
@@ -64,11 +70,13 @@ def test_operations_have_unique_ids_and_their_name_as_tag(
         assert {tag for each in operations for tag in each["tags"]} <= tags
 
 
-def test_members_of_a_request_without_a_body_are_parameters(emitted: Mapping[str, Any]) -> None:
+def test_members_of_a_request_without_a_body_are_parameters(
+    openapi_documents: Mapping[str, Any],
+) -> None:
     """Members in the path are path parameters, the others query parameters with the schema of the
     member.
     """
-    operation = emitted["openapi/v1_0.json"]["paths"]["/{tenant}/tasks"]["get"]
+    operation = openapi_documents["openapi/v1_0.json"]["paths"]["/{tenant}/tasks"]["get"]
     found = {each["name"]: (each["in"], each["schema"]) for each in operation["parameters"]}
     assert found["tenant"] == ("path", {"type": "string"})
     assert found["status"][0] == "query"
@@ -77,14 +85,15 @@ def test_members_of_a_request_without_a_body_are_parameters(emitted: Mapping[str
 
 
 def test_a_version_that_extends_another_has_its_paths_with_its_own_members(
-    emitted: Mapping[str, Any], contract: Contract
+    openapi_documents: Mapping[str, Any], contract: Contract
 ) -> None:
     """The paths are shared; requests, results and parameters are those of the version."""
     for dialect in contract.dialects:
         if dialect.extends is None:
             continue
         base, own = (
-            emitted[f"openapi/{name}.json"]["paths"] for name in (dialect.extends, dialect.name)
+            openapi_documents[f"openapi/{name}.json"]["paths"]
+            for name in (dialect.extends, dialect.name)
         )
         assert base.keys() == own.keys()
         assert f"{dialect.extends}." not in json.dumps(own)

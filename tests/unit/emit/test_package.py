@@ -57,7 +57,7 @@ def test_only_what_is_used_is_loaded(rest: str, loaded: str) -> None:
 
 
 @pytest.fixture(scope="module", params=DIALECTS)
-def packed(request: pytest.FixtureRequest) -> tuple[str, dict[str, object]]:
+def packed_bundle(request: pytest.FixtureRequest) -> tuple[str, dict[str, object]]:
     """The bundle of a dialect, as it travels in the package."""
     return request.param, json.loads(
         files("a2a_contract").joinpath("schemas", f"{request.param}.json").read_bytes()
@@ -77,21 +77,21 @@ def references(value: object) -> Iterator[str]:
 
 
 def test_a_bundle_has_every_type_and_needs_no_other_file(
-    packed: tuple[str, dict[str, object]], contract: Contract
+    packed_bundle: tuple[str, dict[str, object]], contract: Contract
 ) -> None:
     """Every type of the dialect is there under its name, and every reference leads to one of
     them.
     """
-    dialect, document = packed
+    dialect, document = packed_bundle
     definitions = document["$defs"]
     assert isinstance(definitions, dict)
     assert list(definitions) == sorted(each.name for each in contract.types(dialect))
     assert {each.removeprefix("#/$defs/") for each in references(document)} <= set(definitions)
 
 
-def test_a_bundle_is_a_schema(packed: tuple[str, dict[str, object]]) -> None:
+def test_a_bundle_is_a_schema(packed_bundle: tuple[str, dict[str, object]]) -> None:
     """Any validator can use it."""
-    _, document = packed
+    _, document = packed_bundle
     definitions = document["$defs"]
     assert isinstance(definitions, dict)
     for name in definitions:

@@ -246,23 +246,27 @@ def test_problem(small: Small, edits: Mapping[str, object], rule: str | None, po
     assert all(problem.cure for problem in problems)
 
 
-def test_missing_table(small: Small, gone: object) -> None:
+def test_missing_table(small: Small, removed_member: object) -> None:
     """A table that is not there is a problem of its own."""
     found = {
         (problem.rule, problem.place.file)
-        for problem in assemble(small({"operations.json": gone}))[1]
+        for problem in assemble(small({"operations.json": removed_member}))[1]
     }
     assert found == {("A2A-C01", "operations.json")}
 
 
-def test_dialect_without_types(small: Small, gone: object) -> None:
+def test_dialect_without_types(small: Small, removed_member: object) -> None:
     """A dialect without a folder is a problem, beside everything that is missing with it."""
-    assert "A2A-C08" in {problem.rule for problem in assemble(small({"v0/task.json": gone}))[1]}
+    assert "A2A-C08" in {
+        problem.rule for problem in assemble(small({"v0/task.json": removed_member}))[1]
+    }
 
 
-def test_state_without_spelling(small: Small, gone: object) -> None:
+def test_state_without_spelling(small: Small, removed_member: object) -> None:
     """Every dialect has a word for every state."""
-    rules = {problem.rule for problem in assemble(small({f"{STATES}/1/spellings/v0": gone}))[1]}
+    rules = {
+        problem.rule for problem in assemble(small({f"{STATES}/1/spellings/v0": removed_member}))[1]
+    }
     assert rules == {"A2A-C36", "A2A-C37"}
 
 

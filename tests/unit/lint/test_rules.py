@@ -259,12 +259,12 @@ def test_all_at_once_and_in_order(small: Small) -> None:
     assert [problem.place for problem in found] == sorted(problem.place for problem in found)
 
 
-def test_without_meta(small: Small, gone: object) -> None:
+def test_without_meta(small: Small, removed_member: object) -> None:
     """A contract without the family schema is checked by every other rule."""
     assert {
         problem.rule.split()[0]
         for problem in find_problems(
-            small({META: gone, f"{TEXT}/patern": "x", f"{TEXT}/title": "x"})
+            small({META: removed_member, f"{TEXT}/patern": "x", f"{TEXT}/title": "x"})
         )
     } == {"A2A-L10"}
 

@@ -49,7 +49,7 @@ class Many(WireModel):
     items: list[int]
 
 
-def binding(dialect: str, request: type[WireModel], *, forgives: bool = False) -> AnyBinding:
+def build_binding(dialect: str, request: type[WireModel], *, forgives: bool = False) -> AnyBinding:
     """Bind a made-up operation."""
     operation = Operation("Op", "op", streams=False, capability=None, calls={})
     return Binding(
@@ -58,20 +58,20 @@ def binding(dialect: str, request: type[WireModel], *, forgives: bool = False) -
 
 
 STRICT: Mapping[str, AnyBinding] = {
-    "Send": binding("strict", Send),
-    "get": binding("strict", Get),
-    "Card": binding("strict", Empty),
-    "Many": binding("strict", Many),
+    "Send": build_binding("strict", Send),
+    "get": build_binding("strict", Get),
+    "Card": build_binding("strict", Empty),
+    "Many": build_binding("strict", Many),
 }
 FORGIVING: Mapping[str, AnyBinding] = {
-    "get": binding("loose", GetElsewhere, forgives=True),
-    "send": binding("loose", Empty, forgives=True),
+    "get": build_binding("loose", GetElsewhere, forgives=True),
+    "send": build_binding("loose", Empty, forgives=True),
 }
 BOTH = JsonRpcParser([STRICT, FORGIVING])
 ONE = JsonRpcParser([STRICT])
 
 
-def read(reader: JsonRpcParser, **members: object) -> ParsedCall:
+def read_call(reader: JsonRpcParser, **members: object) -> ParsedCall:
     """Read a call that is right but for some members."""
     return reader.parse(json.dumps({"jsonrpc": "2.0", "id": 1, **members}).encode())
 
@@ -83,7 +83,7 @@ def read_requests(call: ParsedCall) -> list[WireModel]:
 
 def test_envelope_and_params_are_read_together() -> None:
     """The request is a model already, with bytes as bytes."""
-    call = read(ONE, method="Send", params={"raw": "AP8="})
+    call = read_call(ONE, method="Send", params={"raw": "AP8="})
     assert (call.call_id, call.bindings, read_requests(call)) == (
         b"1",
         (STRICT["Send"],),
@@ -93,7 +93,7 @@ def test_envelope_and_params_are_read_together() -> None:
 
 def test_a_shared_method_is_read_for_each_dialect() -> None:
     """The dialect is not known yet, so there is a request of each, in the order of the tables."""
-    call = read(BOTH, method="get", params={"id": "x", "limit": 3, "reason": "because"})
+    call = read_call(BOTH, method="get", params={"id": "x", "limit": 3, "reason": "because"})
     assert [each.dialect for each in call.bindings] == ["strict", "loose"]
     assert read_requests(call) == [Get(id="x", limit=3), GetElsewhere(id="x", reason="because")]
 
@@ -132,7 +132,7 @@ def test_an_id_may_be_missing() -> None:
 
 def test_params_may_be_missing_where_nothing_is_required() -> None:
     """Missing params are empty ones."""
-    assert read_requests(read(ONE, method="Card")) == [Empty()]
+    assert read_requests(read_call(ONE, method="Card")) == [Empty()]
 
 
 PARAMS_PROBLEMS: dict[str, tuple[object, tuple[str, ...]]] = {
@@ -148,7 +148,7 @@ PARAMS_PROBLEMS: dict[str, tuple[object, tuple[str, ...]]] = {
 def test_wrong_params_name_every_place(params: object, where: tuple[str, ...]) -> None:
     """The places are those of the request, without the envelope."""
     with pytest.raises(InvalidCallError) as caught:
-        read(ONE, method="get", params=params)
+        read_call(ONE, method="get", params=params)
     assert (caught.value.problem, caught.value.call_id, caught.value.method) == (
         CallProblem.WRONG_PARAMS,
         b"1",
@@ -160,7 +160,7 @@ def test_wrong_params_name_every_place(params: object, where: tuple[str, ...]) -
 def test_missing_params_name_the_missing_member() -> None:
     """A call without params lacks what it had to say in them."""
     with pytest.raises(InvalidCallError) as caught:
-        read(ONE, method="get")
+        read_call(ONE, method="get")
     assert (caught.value.problem, caught.value.fields) == (
         CallProblem.WRONG_PARAMS,
         (("id", "Field required"),),
@@ -170,7 +170,7 @@ def test_missing_params_name_the_missing_member() -> None:
 def test_equal_problems_are_listed_once() -> None:
     """The same problem in two dialects is one problem."""
     with pytest.raises(InvalidCallError) as caught:
-        read(BOTH, method="get", params={"id": 5})
+        read_call(BOTH, method="get", params={"id": 5})
     assert caught.value.fields == (("id", "Input should be a valid string"),)
 
 
@@ -244,7 +244,7 @@ def test_kinds_of_problems_are_distinguished(
 def test_an_unknown_method_is_in_the_error() -> None:
     """An endpoint can report the method."""
     with pytest.raises(InvalidCallError) as caught:
-        read(ONE, method="Other")
+        read_call(ONE, method="Other")
     assert caught.value.method == "Other"
 
 
@@ -282,7 +282,7 @@ def test_a_binding_without_a_request_makes_one() -> None:
 def test_a_body_with_countless_faults_costs_no_more_than_it_weighs() -> None:
     """A hundred thousand wrong items are one fault with one place, not a hundred thousand."""
     with pytest.raises(InvalidCallError) as refused:
-        read(ONE, method="Many", params={"items": [None] * 100_000})
+        read_call(ONE, method="Many", params={"items": [None] * 100_000})
     assert (refused.value.problem, refused.value.call_id, len(refused.value.fields)) == (
         CallProblem.WRONG_PARAMS,
         b"1",

@@ -43,12 +43,12 @@ class Ours(WireModel):
 Either = TypeAliasType("Either", Annotated[Theirs | Other, Field(discriminator="kind")])
 
 
-def read(theirs: Theirs | Other) -> Ours:
+def read_response(theirs: Theirs | Other) -> Ours:
     """Translate."""
     return Ours(text=theirs.text if isinstance(theirs, Theirs) else str(theirs.number))
 
 
-READER = JsonRpcResponseParser(ResponseReader(Either, read))
+READER = JsonRpcResponseParser(ResponseReader(Either, read_response))
 
 ANSWERS: dict[str, tuple[bytes, object]] = {
     "result": (

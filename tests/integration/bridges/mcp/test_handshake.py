@@ -14,7 +14,7 @@ from integration.bridges.mcp.toolbox import (
     HANDSHAKE_SERVER,
     agent_of,
     call,
-    everything,
+    find_reference_server,
     http_of,
     message,
     outcome,
@@ -174,7 +174,7 @@ async def test_a_server_from_npm() -> None:
     it says of bad input.
     """
     async with (
-        agent_of(McpSource(everything(), env={"A2A_SHOWN": "s-1"})) as client,
+        agent_of(McpSource(find_reference_server(), env={"A2A_SHOWN": "s-1"})) as client,
         asyncio.timeout(60),
     ):
         assert outcome(await call(client, "echo", {"message": "hi"})) == ("COMPLETED", "Echo: hi")
@@ -228,7 +228,7 @@ async def test_a_server_from_npm_over_http() -> None:
     callers.
     """
     port = find_free_port()
-    *command, _ = everything()
+    *command, _ = find_reference_server()
     process = await asyncio.create_subprocess_exec(
         *command,
         "streamableHttp",

@@ -42,7 +42,7 @@ HANDSHAKE_SERVER = (sys.executable, str(Path(__file__).with_name("stdio_server.p
 Call = Callable[[Any, mt.CallToolRequestParams], Awaitable[Any]]
 
 
-def everything() -> tuple[str, ...]:
+def find_reference_server() -> tuple[str, ...]:
     """Return the command of the server from npm."""
     folder = environment("mcp-everything-2026.8.31").interpreter.parent
     return (
