@@ -40,7 +40,7 @@ async def direct(chunks: AsyncGenerator[float, None], write: Write) -> None:
         await write(chunk, False)  # noqa: FBT003 - whether it is the last one
 
 
-async def hold_chunks(chunks: AsyncGenerator[float, None], write: Write) -> None:
+async def held(chunks: AsyncGenerator[float, None], write: Write) -> None:
     """Hold each chunk back until the next one, the end or the bound."""
     chunk = await anext(chunks, None)
     while chunk is not None:
@@ -51,7 +51,7 @@ async def hold_chunks(chunks: AsyncGenerator[float, None], write: Write) -> None
         chunk = await following
 
 
-async def close_with_empty_chunk(chunks: AsyncGenerator[float, None], write: Write) -> None:
+async def closed(chunks: AsyncGenerator[float, None], write: Write) -> None:
     """Write each chunk at once, and then an empty one."""
     await direct(chunks, write)
     await write("", True)  # noqa: FBT003 - as above
@@ -79,16 +79,16 @@ async def measure(
 
 async def main() -> None:
     """Print the tables."""
-    for iterate in (direct, hold_chunks, close_with_empty_chunk):
+    for iterate in (direct, held, closed):
         _, cost, _ = min(
             [await measure(iterate, CHUNKS, 0.0, 0.0) for _ in range(5)], key=lambda each: each[1]
         )
         print(f"{iterate.__name__:8} {cost:6.1f} µs of processor time for each chunk")
     for pause in PACES:
-        delay, _, _ = await measure(hold_chunks, 8, pause, 0.0)
+        delay, _, _ = await measure(held, 8, pause, 0.0)
         print(f"held, a chunk each {pause * 1000:5.0f} ms: shown {delay:5.1f} ms later")
     for end in ENDS:
-        *_, marked = await measure(hold_chunks, 8, 0.001, end)
+        *_, marked = await measure(held, 8, 0.001, end)
         print(
             f"held, the end {end * 1000:4.0f} ms after the last chunk: "
             f"{'marked' if marked else 'not marked'}"
