@@ -29,9 +29,9 @@ from a2a_runtime.engine.dependencies import RunDependencies
 from a2a_runtime.engine.follow_ups import AcceptedMessage
 from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.engine.handlers.jobs import is_job
-from a2a_runtime.engine.handlers.skill import Skill
+from a2a_runtime.engine.handlers.skill import Skill, call_handler
 from a2a_runtime.engine.replay import RequestInfo, find_deadline
-from a2a_runtime.engine.run import BegunCall, call_handler, write_chunk
+from a2a_runtime.engine.run import BegunCall, write_chunk
 from a2a_runtime.engine.signals import RunStopped
 from a2a_runtime.engine.writer import TaskWriter
 from a2a_runtime.stores.changes import build_first_version

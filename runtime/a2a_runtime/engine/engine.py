@@ -33,7 +33,6 @@ from msgspec.structs import replace
 from a2a_contract.base import Encoded
 from a2a_contract.errors import (
     InvalidParamsError,
-    TaskGenerationMismatchError,
     TaskNotCancelableError,
     TaskNotFoundError,
     UnavailableError,
@@ -44,19 +43,16 @@ from a2a_runtime.base.caller import Caller, TaskScope
 from a2a_runtime.base.card_extensions import CURSOR_HEADER
 from a2a_runtime.base.clock import Clock, SystemClock
 from a2a_runtime.base.ids import IdGenerator
-from a2a_runtime.base.lifecycle import ACTIVE, INTERRUPTED, SETTLED
+from a2a_runtime.base.lifecycle import INTERRUPTED, SETTLED
 from a2a_runtime.engine.background import BackgroundTasks
 from a2a_runtime.engine.begun import BegunHandler
 from a2a_runtime.engine.dependencies import Fetcher, NoFetcher, RunDependencies
 from a2a_runtime.engine.follow_ups import (
     AcceptedMessage,
-    build_answer_change,
-    check_authorization,
-    check_follow_up,
-    check_generation,
-    is_repeated,
+    FollowUps,
 )
-from a2a_runtime.engine.handlers.context import Context, SkillView
+from a2a_runtime.engine.handlers.context import Context
+from a2a_runtime.engine.handlers.conversation_state import SkillView
 from a2a_runtime.engine.handlers.skill import Skill
 from a2a_runtime.engine.hub import EventHub
 from a2a_runtime.engine.inline import run_inline
@@ -65,9 +61,6 @@ from a2a_runtime.engine.replay import EMPTY_REQUEST_INFO, RequestInfo
 from a2a_runtime.engine.runner import InProcessRunner, Skills
 from a2a_runtime.engine.writer import cancel_suspended
 from a2a_runtime.errors import (
-    ConcurrencyError,
-    StoreUnavailableError,
-    TaskStateError,
     TaskTerminalError,
 )
 from a2a_runtime.settings import Settings
@@ -80,7 +73,6 @@ from a2a_runtime.stores.models import (
     LoggedEvent,
     NewTask,
     StoredTask,
-    TaskChange,
 )
 from a2a_runtime.stores.notifier import Notifier
 
@@ -91,7 +83,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _NOTIFIER_RETRY_SECONDS = 1.0
-_MAX_ATTEMPTS = 8
 
 Launch: TypeAlias = Callable[[CreateResult], None]
 """Runs the handler of a task that was created."""
@@ -137,6 +128,9 @@ class Engine:
         )
         self.runner = InProcessRunner(self._dependencies, skills, is_worker=options.is_worker)
         self._background = BackgroundTasks(options.clock)
+        self._follow_ups = FollowUps(
+            self._dependencies, skills, self.readers, self.runner, self._background
+        )
         self._is_closing = False
 
     @property
@@ -368,71 +362,9 @@ class Engine:
         is its last event.
         """
         self._require_open()
-        conflicts: tuple[type[Exception], ...] = (ConcurrencyError,)
-        if generation is not None:
-            # A task that has changed is read again, and has another generation: that is the error
-            # then.
-            conflicts = (ConcurrencyError, TaskStateError)
-        for _ in range(_MAX_ATTEMPTS):
-            stored = await self.load(scope, wire_id, 0, include_artifacts=False)
-            bound = message.model_copy(
-                update={"task_id": stored.wire_id, "context_id": stored.context_id}
-            )
-            if authorization is not None:
-                check_authorization(stored, authorization)
-            try:
-                check_generation(stored, generation)
-                check_follow_up(stored, message, self._skills.find(scope.surface, stored.skill))
-            except (TaskStateError, TaskGenerationMismatchError):
-                if idempotency_key is None or not await is_repeated(
-                    self._store, stored, bound, idempotency_key
-                ):
-                    raise
-                return AcceptedMessage(stored, stored.last_seq, stored.mark, is_new=False)
-            accepting = self._accept_in_state(
-                stored, bound, idempotency_key, has_generation=generation is not None
-            )
-            with suppress(*conflicts):
-                if self._store.is_durable:
-                    return await asyncio.shield(self._background.start(accepting))
-                return await accepting
-        raise ConcurrencyError
-
-    async def _accept_in_state(
-        self,
-        stored: StoredTask,
-        message: Message,
-        idempotency_key: IdempotencyKey | None,
-        *,
-        has_generation: bool,
-    ) -> AcceptedMessage:
-        # the same version has the same generation
-        is_active = stored.state in ACTIVE
-        version = stored.version if has_generation else None
-        if is_active:
-            change = TaskChange(
-                messages=(message,), expected_states=ACTIVE, expected_version=version
-            )
-        else:
-            change = build_answer_change(stored, message)
-        skill = None if is_active else self._skills.find(stored.scope.surface, stored.skill)
-        deferral = None
-        if skill is not None:
-            deferral = skill.build_deferral(self._settings.runs_on, stored.scope.surface)
-        change = replace(change, idempotency_key=idempotency_key, deferral=deferral)
-        result = await self._store.update_task(stored.scope, stored.key, change)
-        if not result.is_new:
-            return AcceptedMessage(stored, stored.last_seq, stored.mark, is_new=False)
-        self.hub.publish(stored.key, result)
-        accepted = AcceptedMessage(stored, result.last_seq, result.events[-1].mark)
-        if is_active:
-            self.runner.notify_message(stored.key)
-            return accepted
-        if deferral is None:
-            # The answer is recorded: the next orphan scan finds the task.
-            with suppress(StoreUnavailableError):
-                await self.runner.resume(stored.key)
-        return accepted
+        return await self._follow_ups.send(
+            scope, wire_id, message, idempotency_key, authorization, generation
+        )
 
     async def wait(
         self, stored: StoredTask, cursor: int, until: frozenset[State] = SETTLED, *, mark: int = 0

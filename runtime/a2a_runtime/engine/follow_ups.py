@@ -13,18 +13,29 @@ state, also when it has ended.
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
+
 from msgspec import Struct
+from msgspec.structs import replace
 
 from a2a_contract.errors import TaskGenerationMismatchError
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message
+from a2a_runtime.base.caller import TaskScope
 from a2a_runtime.base.lifecycle import ACTIVE, INTERRUPTED, accepts_messages, is_active, is_terminal
+from a2a_runtime.engine.background import BackgroundTasks
+from a2a_runtime.engine.dependencies import RunDependencies
 from a2a_runtime.engine.handlers.questions import parse_question_key
 from a2a_runtime.engine.handlers.skill import Skill
+from a2a_runtime.engine.readers import TaskReaders
+from a2a_runtime.engine.runner import InProcessRunner, Skills
 from a2a_runtime.errors import (
     ConcurrencyError,
     ContextMismatchError,
+    StoreUnavailableError,
     TaskNotAcceptingMessagesError,
+    TaskStateError,
     TaskTerminalError,
 )
 from a2a_runtime.stores.base import TaskStore
@@ -36,6 +47,7 @@ from a2a_runtime.stores.models import (
     TaskChange,
 )
 
+_MAX_ATTEMPTS = 8
 _NO_VERSION = 0
 """No task has this version."""
 _CONTEXT_MISMATCH = (
@@ -53,6 +65,103 @@ class AcceptedMessage(Struct, frozen=True, gc=False):
     cursor: int
     mark: int = 0
     is_new: bool = True
+
+
+class FollowUps:
+    """Adds messages to the tasks of an engine."""
+
+    def __init__(
+        self,
+        dependencies: RunDependencies,
+        skills: Skills,
+        readers: TaskReaders,
+        runner: InProcessRunner,
+        background: BackgroundTasks,
+    ) -> None:
+        self._store = dependencies.store
+        self._hub = dependencies.hub
+        self._settings = dependencies.settings
+        self._skills = skills
+        self._readers = readers
+        self._runner = runner
+        self._background = background
+
+    async def send(
+        self,
+        scope: TaskScope,
+        wire_id: str,
+        message: Message,
+        idempotency_key: IdempotencyKey | None = None,
+        authorization: str | None = None,
+        generation: int | None = None,
+    ) -> AcceptedMessage:
+        """Add a message to a task in its present state; retry if the state changes."""
+        conflicts: tuple[type[Exception], ...] = (ConcurrencyError,)
+        if generation is not None:
+            # A task that has changed is read again, and has another generation: that is the error
+            # then.
+            conflicts = (ConcurrencyError, TaskStateError)
+        for _ in range(_MAX_ATTEMPTS):
+            stored = await self._readers.load(scope, wire_id, 0, include_artifacts=False)
+            bound = message.model_copy(
+                update={"task_id": stored.wire_id, "context_id": stored.context_id}
+            )
+            if authorization is not None:
+                check_authorization(stored, authorization)
+            try:
+                check_generation(stored, generation)
+                check_follow_up(stored, message, self._skills.find(scope.surface, stored.skill))
+            except (TaskStateError, TaskGenerationMismatchError):
+                # A message that the task has already may have led to the state that refuses it.
+                if idempotency_key is None or not await is_repeated(
+                    self._store, stored, bound, idempotency_key
+                ):
+                    raise
+                return AcceptedMessage(stored, stored.last_seq, stored.mark, is_new=False)
+            accepting = self._accept_in_state(
+                stored, bound, idempotency_key, has_generation=generation is not None
+            )
+            with suppress(*conflicts):
+                if not self._store.is_durable:
+                    return await accepting
+                # The commit and the start of the run belong together: no disconnect of the client
+                # comes in between.
+                return await asyncio.shield(self._background.start(accepting))
+        raise ConcurrencyError
+
+    async def _accept_in_state(
+        self,
+        stored: StoredTask,
+        message: Message,
+        idempotency_key: IdempotencyKey | None,
+        *,
+        has_generation: bool,
+    ) -> AcceptedMessage:
+        has_run = stored.state in ACTIVE
+        deferral = None
+        if has_run:
+            # The same version has the same generation.
+            version = stored.version if has_generation else None
+            change = TaskChange(
+                messages=(message,), expected_states=ACTIVE, expected_version=version
+            )
+        else:
+            change = build_answer_change(stored, message)
+            skill = self._skills.find(stored.scope.surface, stored.skill)
+            if skill is not None:
+                deferral = skill.build_deferral(self._settings.runs_on, stored.scope.surface)
+        change = replace(change, idempotency_key=idempotency_key, deferral=deferral)
+        result = await self._store.update_task(stored.scope, stored.key, change)
+        if not result.is_new:
+            return AcceptedMessage(stored, stored.last_seq, stored.mark, is_new=False)
+        self._hub.publish(stored.key, result)
+        if has_run:
+            self._runner.notify_message(stored.key)
+        elif deferral is None:
+            # The answer is recorded: the next orphan scan finds the task.
+            with suppress(StoreUnavailableError):
+                await self._runner.resume(stored.key)
+        return AcceptedMessage(stored, result.last_seq, result.events[-1].mark)
 
 
 def check_follow_up(stored: StoredTask, message: Message, skill: Skill | None) -> None:

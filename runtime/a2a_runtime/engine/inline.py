@@ -12,9 +12,8 @@ from a2a_runtime.base.clock import Clock
 from a2a_runtime.base.logs import log_failure
 from a2a_runtime.base.origin import current_origin, limit_origin
 from a2a_runtime.engine.handlers.context import Context
-from a2a_runtime.engine.handlers.skill import Skill
+from a2a_runtime.engine.handlers.skill import Skill, call_handler
 from a2a_runtime.engine.replay import find_deadline
-from a2a_runtime.engine.run import call_handler
 from a2a_runtime.engine.signals import TaskEnded
 
 log = logging.getLogger(__name__)

@@ -20,13 +20,10 @@ is replaced by another run             unchanged: the other run decides
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from enum import Enum, StrEnum
 from math import inf
-from types import CoroutineType
 from typing import Any
 
 from msgspec import Struct
@@ -36,12 +33,11 @@ from a2a_contract.v1_0 import Message, Role
 from a2a_runtime.base.caller import Caller
 from a2a_runtime.base.logs import log_failure, request_log
 from a2a_runtime.base.origin import current_run
-from a2a_runtime.engine.background import run_in_thread
 from a2a_runtime.engine.dependencies import RunDependencies
 from a2a_runtime.engine.handlers import results
-from a2a_runtime.engine.handlers.context import Context, TaskContext
+from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.engine.handlers.jobs import Job, JobCanceledError, JobProgress, await_job, is_job
-from a2a_runtime.engine.handlers.skill import HandlerKind, Skill
+from a2a_runtime.engine.handlers.skill import Skill, call_handler
 from a2a_runtime.engine.replay import (
     EMPTY_REQUEST_INFO,
     RETRY_MARKER,
@@ -55,7 +51,6 @@ from a2a_runtime.engine.signals import (
     RunStopped,
     TaskEnded,
     TaskSuspended,
-    find_signal,
 )
 from a2a_runtime.engine.writer import TaskWriter
 from a2a_runtime.errors import FencedError, StoreUnavailableError
@@ -486,30 +481,3 @@ async def write_chunk(
     await writer.write_chunk(chunk, last_chunk=is_last)
     if is_last:
         writer.complete_artifacts.add(chunk.artifact_id)
-
-
-async def call_handler(
-    skill: Skill, context: Context, on_chunk: Callable[[object], Awaitable[None]]
-) -> object:
-    """Call a handler of any kind and return its result; each value that it yields goes to
-    ``on_chunk``.
-    """
-    # A handler that replies with a message takes a plain Context.
-    handler: Callable[[Context], object] = skill.handler  # type: ignore[assignment]  # as said
-    try:
-        if skill.handler_kind is HandlerKind.THREAD:
-            result = await run_in_thread(handler, context)
-        else:
-            result = handler(context)
-        if skill.handler_kind is not HandlerKind.ASYNC and isinstance(result, AsyncGenerator):
-            async with aclosing(result) as values:
-                async for value in values:
-                    await on_chunk(value)
-            result = None
-        elif isinstance(result, CoroutineType) or inspect.isawaitable(result):
-            result = await result
-    except BaseExceptionGroup as group:  # a signal was raised within a task group of the handler
-        raise find_signal(group) or RuntimeError("a task group of the handler failed") from group
-    except SystemExit as error:  # a handler must not end the process
-        raise RuntimeError("the handler raised SystemExit") from error
-    return result

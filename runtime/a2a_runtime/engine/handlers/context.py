@@ -8,23 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import mimetypes
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from datetime import datetime
 from functools import cached_property
 from math import inf
 from pathlib import Path
 from types import TracebackType
-from typing import NoReturn, Self, TypeAlias, TypeVar, overload
+from typing import NoReturn, Self, TypeAlias, TypeVar
 
-from msgspec import Struct
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 from pydantic_core import from_json, to_json
 
 from a2a_contract.base import JsonAny, JsonObject
 from a2a_contract.errors import UnsupportedOperationError
 from a2a_contract.extensions import Usage
-from a2a_contract.json_types import is_json_object
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_contract.v1_0 import Artifact, Message, Part, Role, Task
 from a2a_runtime.base.caller import Caller, TaskScope
@@ -33,18 +30,17 @@ from a2a_runtime.base.texts import join_texts
 from a2a_runtime.engine import replay
 from a2a_runtime.engine.dependencies import RunDependencies
 from a2a_runtime.engine.handlers import results
-from a2a_runtime.engine.handlers.questions import AuthorizationRequest, mark_question
+from a2a_runtime.engine.handlers.conversation_state import ContextState, SkillView
+from a2a_runtime.engine.handlers.questions import Answer, AuthorizationRequest, mark_question
 from a2a_runtime.engine.handlers.usage import DEFAULT_CURRENCY, UsageReport, add_usage, to_metadata
 from a2a_runtime.engine.incoming import Inbox
 from a2a_runtime.engine.replay import EMPTY_REQUEST_INFO, RequestInfo
 from a2a_runtime.engine.signals import RunStopped, TaskEnded, TaskSuspended
 from a2a_runtime.engine.writer import TaskWriter
-from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.fragments import encode_chunk
 from a2a_runtime.stores.models import ClaimedRun, RecordKind, ReplayRecord
 
 T = TypeVar("T")
-M = TypeVar("M", bound=BaseModel)
 
 Bytes: TypeAlias = bytes  # ArtifactWriter has a method of that name
 
@@ -146,80 +142,6 @@ class ArtifactWriter:
         )
         await self._writer.write_chunk(encode_chunk(chunk), last_chunk=last)
         self._is_complete = last
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """Answer of the caller to a question."""
-
-    message: Message
-
-    @property
-    def text(self) -> str:
-        """The texts of the answer."""
-        return join_texts(self.message)
-
-    @property
-    def data(self) -> object:
-        """The first JSON part of the answer; ``None`` without one."""
-        return results.find_data(self.message.parts)
-
-
-class SkillView(Struct, frozen=True):
-    """Skill of a run, and the skills that its caller may not use: the handler reads nothing of
-    theirs.
-    """
-
-    skill: str = ""
-    hidden_skills: Sequence[str] = ()
-
-
-class ContextState:
-    """State that the tasks of a conversation share: one JSON object.
-
-    It is empty for a caller who may not use one of the skills that have written to it; then an
-    update raises ``PermissionDeniedError``.
-    """
-
-    def __init__(self, store: Store, scope: TaskScope, context_id: str, view: SkillView) -> None:
-        self._store = store
-        self._scope = scope
-        self._context_id = context_id
-        self._view = view
-
-    @overload
-    async def load(self) -> Mapping[str, object]: ...
-    @overload
-    async def load(self, model: type[M]) -> M: ...
-    async def load(self, model: type[M] | None = None) -> Mapping[str, object] | M:
-        """Read the state, as a model if one is given; empty if none was written."""
-        data = (
-            await self._store.load_context(self._scope, self._context_id, self._view.hidden_skills)
-            or {}
-        )
-        if model is None:
-            return data
-        return model.model_validate(data)
-
-    async def update(self, data: Mapping[str, object] | BaseModel) -> None:
-        """Replace the state by a mapping or a model; ``TypeError`` for anything that is no JSON
-        object.
-        """
-        document = results.to_json_value(data, "ctx.state")
-        try:
-            value = _JSON.validate_python(document)
-        except ValidationError as error:
-            raise TypeError(
-                f"ctx.state: {type(data).__qualname__} cannot be serialized as JSON: {error}"
-            ) from error
-        if not is_json_object(value):
-            raise TypeError(
-                f"ctx.state: {type(data).__qualname__} is no JSON object; update it with a "
-                "mapping or a model"
-            )
-        await self._store.update_context(
-            self._scope, self._context_id, value, self._view.skill, self._view.hidden_skills
-        )
 
 
 _FULL_VIEW = SkillView()

@@ -5,6 +5,7 @@ and so has the history after the answer.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from a2a_contract.base import JsonObject
@@ -12,6 +13,8 @@ from a2a_contract.errors import InvalidParamsError
 from a2a_contract.json_types import is_json_array, is_json_object
 from a2a_contract.v1_0 import Message, Role
 from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.base.texts import join_texts
+from a2a_runtime.engine.handlers import results
 
 QUESTION_KEY = "a2a-gen/question"
 """Member of the metadata of a question: its key, and the schema of the answer if there is one."""
@@ -36,6 +39,23 @@ def parse_question_key(question: Message | None) -> str:
     if is_json_object(metadata) and isinstance(key := metadata.get("key"), str):
         return key
     raise InvalidParamsError("The task has asked no question")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Answer of the caller to a question."""
+
+    message: Message
+
+    @property
+    def text(self) -> str:
+        """The texts of the answer."""
+        return join_texts(self.message)
+
+    @property
+    def data(self) -> object:
+        """The first JSON part of the answer; ``None`` without one."""
+        return results.find_data(self.message.parts)
 
 
 class AuthorizationRequest(NamedTuple):

@@ -1,4 +1,4 @@
-"""Skills: handlers and their options.
+"""Skills: handlers, their options, and their calls.
 
 A handler takes its context, then the dependencies of its agent by name, and is one of these:
 
@@ -13,14 +13,18 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from enum import StrEnum
+from types import CoroutineType
 from typing import Concatenate, NamedTuple, TypeAlias
 
-from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.engine.background import run_in_thread
+from a2a_runtime.engine.handlers.context import Context, TaskContext
 from a2a_runtime.engine.handlers.thread_streams import ThreadedStream
 from a2a_runtime.engine.placement import Placement, WorkerOptions
+from a2a_runtime.engine.signals import find_signal
 from a2a_runtime.stores.models import Deferral
 
 Handler: TypeAlias = Callable[Concatenate[TaskContext, ...], object]
@@ -203,3 +207,30 @@ def is_plain_generator(handler: object) -> bool:
     return inspect.isgeneratorfunction(unwrapped) or inspect.isgeneratorfunction(
         type(plain).__call__
     )
+
+
+async def call_handler(
+    skill: Skill, context: Context, on_chunk: Callable[[object], Awaitable[None]]
+) -> object:
+    """Call a handler of any kind and return its result; each value that it yields goes to
+    ``on_chunk``.
+    """
+    # A handler that replies with a message takes a plain Context.
+    handler: Callable[[Context], object] = skill.handler  # type: ignore[assignment]  # as said
+    try:
+        if skill.handler_kind is HandlerKind.THREAD:
+            result = await run_in_thread(handler, context)
+        else:
+            result = handler(context)
+        if skill.handler_kind is not HandlerKind.ASYNC and isinstance(result, AsyncGenerator):
+            async with aclosing(result) as values:
+                async for value in values:
+                    await on_chunk(value)
+            result = None
+        elif isinstance(result, CoroutineType) or inspect.isawaitable(result):
+            result = await result
+    except BaseExceptionGroup as group:  # a signal was raised within a task group of the handler
+        raise find_signal(group) or RuntimeError("a task group of the handler failed") from group
+    except SystemExit as error:  # a handler must not end the process
+        raise RuntimeError("the handler raised SystemExit") from error
+    return result
