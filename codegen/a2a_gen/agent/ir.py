@@ -111,13 +111,12 @@ class ReachableSchemas:
 
 def collect_schemas(settings: AgentSettings, library: Library) -> ReachableSchemas:
     """Resolve every reference."""
-    roots = {
-        (skill.id, use): library.resolve(
-            text, SchemaRef(FILE, f"/skills/{escape_key(skill.id)}/{use.replace('ask.', 'asks/')}")
-        )
-        for skill in settings.skills
-        for use, text in skill.references.items()
-    }
+    roots: dict[tuple[str, str], SchemaRef | None] = {}
+    for skill in settings.skills:
+        for use, text in skill.references.items():
+            key = use.replace("ask.", "asks/")
+            place = SchemaRef(FILE, f"/skills/{escape_key(skill.id)}/{key}")
+            roots[skill.id, use] = library.resolve(text, place)
     return ReachableSchemas(
         settings,
         roots,
@@ -142,20 +141,13 @@ def build_agent_ir(reached: ReachableSchemas, definitions: branches.Definitions)
             bundle(target, catalogue, f"urn:a2a-gen:{agent}:{skill.id}:{use}"),
         )
 
-    skills = tuple(
-        _skill(
-            skill,
-            {
-                use: form(skill, use)
-                for use in dict.fromkeys(("input", "output", *skill.references))
-            },
-            settings,
-        )
-        for skill in settings.skills
-    )
+    skills: list[SkillIR] = []
+    for skill in settings.skills:
+        uses = dict.fromkeys(("input", "output", *skill.references))
+        skills.append(_skill(skill, {use: form(skill, use) for use in uses}, settings))
     return AgentIR(
         settings,
-        skills,
+        tuple(skills),
         definitions,
         assign_modules(definitions),
         branches.emit(definitions, catalogue),

@@ -16,7 +16,7 @@ import ast
 import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import count
+from itertools import chain, count
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from textwrap import indent
@@ -252,20 +252,16 @@ def emit(
     types = {name: definition for name, (_, definition) in definitions.items()}
     for name, (_, definition) in definitions.items():
         wanted.setdefault(modules[name], {})[name] = definition
-    files = {
-        module: [options.source]
-        if options.source
-        else sorted({definitions[name][0] for name in own})
-        for module, own in wanted.items()
-    }
-    texts = {
-        module: _serialize_module(own, types, (module, modules), options.bases)
-        for module, own in wanted.items()
-    }
-    uses = {
-        module: {modules[name] for each in own.values() for name in find_names(each)}
-        for module, own in wanted.items()
-    }
+    files: dict[str, list[str]] = {}
+    texts: dict[str, str] = {}
+    uses: dict[str, set[str]] = {}
+    for module, own in wanted.items():
+        files[module] = sorted({definitions[name][0] for name in own})
+        if options.source:
+            files[module] = [options.source]
+        texts[module] = _serialize_module(own, types, (module, modules), options.bases)
+        used = chain.from_iterable(find_names(each) for each in own.values())
+        uses[module] = {modules[name] for name in used}
     made: dict[str, bytes] = {}
     missing: set[str] = set()
     for module in sorted(wanted):
@@ -338,11 +334,10 @@ def _config(types: Mapping[str, Definition], bases: ModelBases) -> GenerateConfi
 
     config = models.options(f"{_BASES}.{bases.open}")
     records = [each for each in types.values() if isinstance(each, ObjectType)]
-    config.aliases = {
-        f"{each.name}.{wire}": name
-        for each in records
-        for wire, name in find_renamed_members(each).items()
-    }
+    config.aliases = {}
+    for each in records:
+        for wire, name in find_renamed_members(each).items():
+            config.aliases[f"{each.name}.{wire}"] = name
     config.enum_field_as_literal = LiteralType.All
     config.use_one_literal_as_default = True
     config.use_tuple_for_fixed_items = True
@@ -358,9 +353,8 @@ def find_renamed_members(record: ObjectType) -> Mapping[str, str]:
     for each in record.members:
         natural = field_name(each.name)
         if natural != each.name and natural in taken:
-            names[each.name] = next(
-                name for number in count(1) if (name := f"{natural}_{number}") not in taken
-            )
+            free = (f"{natural}_{number}" for number in count(1))
+            names[each.name] = next(name for name in free if name not in taken)
         taken.add(names.get(each.name, str(natural)))
     return names
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
+from itertools import chain
 
 from a2a_gen.agent.ir import AgentIR, SkillIR, TypedSchemaIR
 from a2a_gen.agent.schemas import files as schemas
@@ -26,22 +27,27 @@ _CAPABILITIES = {
 
 def emit(agent: AgentIR) -> dict[str, bytes]:
     """Emit the modules and the published schemas, by path relative to the package."""
-    documents = {
-        f"schemas/{form.file}": form.document
-        for skill in agent.skills
-        for form in _emit_schemas(skill)
-        if form.file
-    }
+    documents = {f"schemas/{form.file}": form.document for form in _list_all_schemas(agent)}
     return {**documents, **emit_client_modules(agent), **_emit_server_modules(agent)}
+
+
+def _list_all_schemas(agent: AgentIR) -> list[TypedSchemaIR]:
+    """List the schemas of all skills that are in files."""
+    forms = chain.from_iterable(_emit_schemas(skill) for skill in agent.skills)
+    return [form for form in forms if form.file]
+
+
+def _list_types(skills: Iterable[SkillIR]) -> set[str]:
+    """List the types that skills take and return."""
+    forms = chain.from_iterable((skill.input, skill.output) for skill in skills)
+    return {form.type for form in forms if form.file}
 
 
 def emit_client_modules(agent: AgentIR) -> dict[str, bytes]:
     """Emit the modules that a caller of the agent needs."""
     write = partial(render, sources=(agent.source,), command=agent.command)
-    used = {form.type for skill in agent.skills for form in _emit_schemas(skill) if form.file}
-    sent = {
-        form.type for skill in agent.skills for form in (skill.input, skill.output) if form.file
-    }
+    used = {form.type for form in _list_all_schemas(agent)}
+    sent = _list_types(agent.skills)
     said = (
         schemas.text(agent.settings.agent, "description")
         or f"Client of the skills of {agent.class_name}."
@@ -71,19 +77,15 @@ def emit_client_modules(agent: AgentIR) -> dict[str, bytes]:
 
 
 def _emit_server_modules(agent: AgentIR) -> dict[str, bytes]:
-    own = {
-        form.type for skill in agent.own_skills for form in (skill.input, skill.output) if form.file
-    }
+    own = _list_types(agent.own_skills)
     homes = {
         "agent": ["make_agent", "make_surfaces"],
         "client": [f"{agent.class_name}Client"],
         "service": [f"{agent.class_name}Service"],
         "types": sorted(agent.modules),
     }
-    names = sorted(name for listed in homes.values() for name in listed)
-    facts = [
-        (skill, {key: _code(value) for key, value in skill.facts.items()}) for skill in agent.skills
-    ]
+    names = sorted(chain.from_iterable(homes.values()))
+    facts = [(skill, _emit_facts(skill)) for skill in agent.skills]
     mounted = _code(
         {key: agent.settings.data[key] for key in _SURFACE_TABLES if key in agent.settings.data}
     )
@@ -137,6 +139,10 @@ def list_homes(modules: Mapping[str, str]) -> list[tuple[str, list[str]]]:
     for name, module in modules.items():
         homes.setdefault(module, []).append(name)
     return [(module, sorted(names)) for module, names in sorted(homes.items())]
+
+
+def _emit_facts(skill: SkillIR) -> dict[str, Code]:
+    return {key: _code(value) for key, value in skill.facts.items()}
 
 
 def _code(value: Json) -> Code:

@@ -38,9 +38,6 @@ def emit_project_file(documents: Mapping[str, Document]) -> dict[str, bytes]:
         name: set(models.find_names(definition)) for name, (_, definition) in definitions.items()
     }
     auth = models.find_reachable(_AUTH_ROOT, uses) | {_AUTH_ROOT}
-    files = models.emit(
-        definitions,
-        {name: _AUTH if name in auth else _REST for name in definitions},
-        models.EmitOptions(bases=_BASES),
-    )
+    modules = {**dict.fromkeys(definitions, _REST), **dict.fromkeys(auth, _AUTH)}
+    files = models.emit(definitions, modules, models.EmitOptions(bases=_BASES))
     return {path.removeprefix("types/"): body for path, body in files.items()}

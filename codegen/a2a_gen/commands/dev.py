@@ -189,7 +189,8 @@ def _list_inputs(project: Project, *, is_fine: bool) -> Iterator[Path]:
     """
     yield project.config
     old = lock.read_lock(project.root)
-    yield from (project.root / path for path in (old.inputs if old else ()))
+    if old:
+        yield from (project.root / path for path in old.inputs)
     if not is_fine:
         yield from _walk_files(project.root, _SCHEMA_SUFFIXES)
 

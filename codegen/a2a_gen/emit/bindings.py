@@ -100,22 +100,14 @@ def _find_translation(
     """List the canonical members that a member becomes, without those inside other members."""
     record = contract.type(contract.canonical, pair.ours or "")
     table = contract.dialect(dialect)
-    translations = (
-        (
-            each
-            for each in table.translations
-            if (each.theirs, each.ours) == (pair.theirs, pair.ours)
-        )
-        if table
-        else ()
-    )
-    rules = {rule.theirs: rule.ours for translation in translations for rule in translation.rules}
+    names: tuple[str, ...] = (field.wire,)
+    for translation in table.translations if table else ():
+        if (translation.theirs, translation.ours) == (pair.theirs, pair.ours):
+            for rule in translation.rules:
+                if rule.theirs == (field.wire,):
+                    names = rule.ours
     if isinstance(record, Record):
-        yield from (
-            found
-            for name in rules.get((field.wire,), (field.wire,))
-            if (found := record.field(name))
-        )
+        yield from filter(None, map(record.field, names))
 
 
 def _is_required(field: Field, becomes: tuple[Field, ...]) -> bool:
@@ -167,23 +159,19 @@ def emit(contract: Contract) -> dict[str, bytes]:
 
 
 def _module(contract: Contract, dialect: ContractDialect) -> bytes:
-    calls = [
-        (call, operation)
-        for operation in contract.operations
-        if (call := operation.call(dialect.name))
-    ]
-    carried = [way for call, operation in calls for way in call_styles(call, operation)]
+    carried: list[CallStyle] = []
+    methods: list[tuple[str, str]] = []
+    for operation, call in contract.calls(dialect.name):
+        carried += call_styles(call, operation)
+        methods += [(method, operation.python.upper()) for method in _methods(call)]
     forgives = _is_lenient_envelope(contract, dialect.name)
-    requests = {way.request: way.operation.request for way in carried if way.request}
-    wanted = (
-        {}
-        if forgives
-        else {
-            name: found
-            for name, ours in requests.items()
-            if (found := find_requirements(contract, dialect.name, name, ours))
-        }
-    )
+    wanted: dict[str, tuple[RequiredMembers, ...]] = {}
+    if not forgives:
+        requests = {way.request: way.operation.request for way in carried if way.request}
+        for name, ours in requests.items():
+            found = find_requirements(contract, dialect.name, name, ours)
+            if found:
+                wanted[name] = found
     return render(
         "bindings.py.jinja",
         sources=("operations.json", "dialects.json"),
@@ -198,11 +186,7 @@ def _module(contract: Contract, dialect: ContractDialect) -> bytes:
             {"constant": _requirements_constant(name), "rows": list(map(_emit_requirement, found))}
             for name, found in wanted.items()
         ],
-        methods=[
-            (method, operation.python.upper())
-            for call, operation in calls
-            for method in _methods(call)
-        ],
+        methods=methods,
     )
 
 

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator, Mapping
+from itertools import chain
 
 from a2a_gen.emit.normalizer import BASE, imports
 from a2a_gen.emit.render import docstring, header
 from a2a_gen.ir.extension import find_changed_fields, find_changed_types
-from a2a_gen.ir.model import Contract, ContractDialect
+from a2a_gen.ir.model import Contract, ContractDialect, iter_types
 from a2a_gen.ir.types import Family, ListOf, Record
 
 _PYRIGHT = "pyright: ignore[reportIncompatibleVariableOverride]  # models are frozen"
@@ -35,34 +36,27 @@ def emit_extension(
     relative to the package.
     """
     changed = find_changed_types(contract, dialect)
-    homes = {str(each.name): str(family.module) for family in families for each in family.types}
-    own = [family for family in families if any(each.name in changed for each in family.types)]
-    modules = {
-        f"{dialect.name}/{family.module}.py": _ModuleWriter(
-            dialect, family, contract, changed, homes
-        ).write(bodies[family.module])
-        for family in own
-    }
-    return {f"{dialect.name}/__init__.py": _write_exports(dialect, families, changed), **modules}
+    homes: dict[str, str] = {}
+    for family in families:
+        homes |= {str(each.name): str(family.module) for each in family.types}
+    files = {f"{dialect.name}/__init__.py": _write_exports(dialect, families, changed)}
+    for family in families:
+        if any(each.name in changed for each in family.types):
+            writer = _ModuleWriter(dialect, family, contract, changed, homes)
+            files[f"{dialect.name}/{family.module}.py"] = writer.write(bodies[family.module])
+    return files
 
 
 def _write_exports(
     dialect: ContractDialect, families: tuple[Family, ...], changed: Collection[str]
 ) -> bytes:
-    names = sorted(str(each.name) for family in families for each in family.types)
-    homes = {
-        family.module: sorted(each.name for each in family.types if each.name in changed)
-        for family in families
-    }
-    lines = [
-        (
-            f"from ..{dialect.extends} import "
-            f"{', '.join(name for name in names if name not in changed)}\n"
-        )
-    ]
-    lines += [
-        f"from .{module} import {', '.join(found)}\n" for module, found in homes.items() if found
-    ]
+    names = sorted(str(each.name) for each in iter_types(families))
+    older = ", ".join(name for name in names if name not in changed)
+    lines = [f"from ..{dialect.extends} import {older}\n"]
+    for family in families:
+        found = sorted(each.name for each in family.types if each.name in changed)
+        if found:
+            lines.append(f"from .{family.module} import {', '.join(found)}\n")
     listed = "".join(f"    {name!r},\n" for name in names)
     head = f"{header(family.file for family in families)}\n"
     head += docstring(f"The types of {dialect.title}.", 0)
@@ -100,12 +94,8 @@ class _ModuleWriter:
             for node in tree.body
             if isinstance(node, ast.Import | ast.ImportFrom) and not getattr(node, "level", 0)
         ]
-        names = {
-            each.id
-            for text in classes
-            for each in ast.walk(ast.parse(text))
-            if isinstance(each, ast.Name)
-        }
+        nodes = chain.from_iterable(ast.walk(ast.parse(text)) for text in classes)
+        names = {each.id for each in nodes if isinstance(each, ast.Name)}
         head = f"{header([self._family.file])}\n{docstring(self._family.description, 0)}\n\n"
         head += imports(self._family, self._contract)
         own = "\n".join(
@@ -157,7 +147,7 @@ class _ModuleWriter:
         field = next(each for each in record.fields if each.python == name)
         if older.field(field.wire) is None:
             return ""
-        return "".join(
-            f"  # {each}"
-            for each in ((_MYPY, _PYRIGHT) if isinstance(field.type, ListOf) else (_PYRIGHT,))
-        )
+        # Mypy accepts a narrower type of a frozen member, but no list of a narrower type.
+        if isinstance(field.type, ListOf):
+            return f"  # {_MYPY}  # {_PYRIGHT}"
+        return f"  # {_PYRIGHT}"

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 from a2a_gen.emit.extension_models import emit_extension
 from a2a_gen.emit.normalizer import BASE, imports, normalize
 from a2a_gen.emit.render import docstring, header
-from a2a_gen.ir.model import Contract
+from a2a_gen.ir.model import Contract, iter_types
 from a2a_gen.ir.types import Enumeration, Family, Record, TypeDefinition
 from a2a_gen.problems import ContractError, Place, Problem
 from a2a_gen.source.documents import Document
@@ -107,11 +108,9 @@ def _package(
     documents: Mapping[str, Document],
 ) -> dict[str, bytes]:
     made = _generate(families, contract, documents)
-    problems = [
-        problem
-        for family in families
-        for problem in _differences(family, made.get(family.module, ""))
-    ]
+    problems: list[Problem] = []
+    for family in families:
+        problems += _differences(family, made.get(family.module, ""))
     if problems:
         raise ContractError(problems)
     extending = contract.dialect(dialect)
@@ -143,17 +142,15 @@ def _config(families: tuple[Family, ...]) -> GenerateConfig:
     from datamodel_code_generator.enums import StrictTypes  # noqa: PLC0415 - as above
     from datamodel_code_generator.parser import LiteralType  # noqa: PLC0415 - as above
 
-    older = {
-        f"{definition.name}.{field.wire}": (field.wire, *field.aliases)
-        for family in families
-        for definition in family.types
-        if isinstance(definition, Record)
-        for field in definition.fields
-        if field.aliases
-    }
     config = options(f"{BASE}.WireModel")
-    config.aliases = {member: list(names) for member, names in older.items()}
-    config.serialization_aliases = {member: names[0] for member, names in older.items()}
+    config.aliases = {}
+    config.serialization_aliases = {}
+    for definition in iter_types(families):
+        for field in definition.fields if isinstance(definition, Record) else ():
+            if field.aliases:
+                member = f"{definition.name}.{field.wire}"
+                config.aliases[member] = [field.wire, *field.aliases]
+                config.serialization_aliases[member] = field.wire
     config.capitalise_enum_members = True
     config.strict_types = [StrictTypes.bool, StrictTypes.int, StrictTypes.float]
     config.apply_default_values_for_required_fields = True
@@ -175,14 +172,11 @@ def _module(family: Family, body: str, contract: Contract) -> bytes:
 
 def _exports(dialect: str, families: tuple[Family, ...], contract: Contract) -> bytes:
     title = next((each.title for each in contract.dialects if each.name == dialect), dialect)
-    lines = "".join(
-        (
-            f"from .{family.module} import "
-            f"{', '.join(sorted(definition.name for definition in family.types))}\n"
-        )
-        for family in families
-    )
-    names = sorted(definition.name for family in families for definition in family.types)
+    lines = ""
+    for family in families:
+        own = ", ".join(sorted(definition.name for definition in family.types))
+        lines += f"from .{family.module} import {own}\n"
+    names = sorted(definition.name for definition in iter_types(families))
     listed = "".join(f"    {name!r},\n" for name in names)
     head = f"{header(family.file for family in families)}\n{docstring(f'The types of {title}.', 0)}"
     return f"{head}\n\n{lines}\n__all__ = [\n{listed}]\n".encode()
@@ -217,9 +211,7 @@ def _differences(family: Family, body: str) -> Iterator[Problem]:
 
 def declared_names(body: str) -> dict[str, tuple[str, ...]]:
     """Return the names that a module declares, each with those of its members."""
-    return {
-        name: members for node in ast.parse(body).body for name, members in _declared_names(node)
-    }
+    return dict(chain.from_iterable(map(_declared_names, ast.parse(body).body)))
 
 
 def _declared_names(node: ast.stmt) -> Iterator[tuple[str, tuple[str, ...]]]:

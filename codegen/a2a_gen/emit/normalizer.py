@@ -84,14 +84,12 @@ def imports(family: Family, contract: Contract) -> str:
     not write.
     """
     types = _types(family, contract)
-    readers = (
-        _union_annotation(of, types).partition("(")[0]
-        for definition in family.types
-        for of in _member_types(definition)
-    )
-    names = {
-        _enum_base(definition) for definition in family.types if isinstance(definition, Enumeration)
-    } | set(filter(None, readers))
+    names: set[str] = set()
+    for definition in family.types:
+        readers = (_union_annotation(of, types) for of in _member_types(definition))
+        names |= {reader.partition("(")[0] for reader in readers if reader}
+        if isinstance(definition, Enumeration):
+            names.add(_enum_base(definition))
     base = f"from ..base import {', '.join(sorted(names))}\n" if names else ""
     return (
         "from types import MappingProxyType\nfrom typing import Annotated\n\nfrom pydantic "
@@ -144,11 +142,8 @@ def _record(record: Record, schema: Schema, types: Mapping[str, TypeDefinition])
         },
         "required": [field.wire for field in record.fields if field.required],
     }
-    body["x-a2a-readers"] = {
-        field.wire: reader
-        for field in record.fields
-        if (reader := _union_annotation(field.type, types))
-    }
+    readers = ((field.wire, _union_annotation(field.type, types)) for field in record.fields)
+    body["x-a2a-readers"] = {wire: reader for wire, reader in readers if reader}
     body["x-a2a-empty"] = [
         field.wire
         for field in record.fields
@@ -258,14 +253,12 @@ def _union(of: OneOf, schema: Schema, types: Mapping[str, TypeDefinition]) -> Sc
             "oneOf", schema.get("anyOf", [{"type": name} for name in _list(schema.get("type"))])
         )
     )
-    # Beside a text type, a quoted number stays text: only a member without a text type is also
-    # parsed from text.
-    pairs = [(option, _object(branch)) for option, branch in zip(of.options, branches, strict=True)]
-    options = [
-        branch if option in _NUMBERS else _with_type(option, branch, types)
-        for option, branch in pairs
-    ]
-    body: Schema = {"anyOf": list(options)}
+    options: list[Json] = []
+    for option, branch in zip(of.options, map(_object, branches), strict=True):
+        # Beside a text type, a quoted number stays text: only a member without a text type is
+        # also parsed from text.
+        options.append(branch if option in _NUMBERS else _with_type(option, branch, types))
+    body: Schema = {"anyOf": options}
     records = build.branches(of, types)
     tag = build.find_tag(records) if records else None
     if tag:
@@ -284,22 +277,21 @@ def _union_annotation(of: TypeExpr, types: Mapping[str, TypeDefinition]) -> str:
         return f"AnyOf({' or '.join(map(_kind, of.options))!r})"
     if build.find_tag(records) or not build.are_distinguishable(records):
         return ""
-    own = {_own_member(record, records): record for record in records}
-    nullable = tuple(
-        wire
-        for wire, record in own.items()
-        if (field := record.field(wire)) and _is_nullable(field.type)
-    )
-    aliases = tuple(
-        (alias, wire)
-        for wire, record in own.items()
-        if (field := record.field(wire))
-        for alias in field.aliases
-    )
-    arguments = repr({wire: str(record.name) for wire, record in own.items()}) + (
-        f", {nullable!r}" if nullable else ""
-    )
-    arguments += f", aliases={aliases!r}" if aliases else ""
+    names: dict[str, str] = {}
+    nullable: tuple[str, ...] = ()
+    aliases: tuple[tuple[str, str], ...] = ()
+    for record in records:
+        wire = build.get_own_member(record, records)
+        names[wire] = str(record.name)
+        field = record.field(wire)
+        if field is not None:
+            nullable += (wire,) if _is_nullable(field.type) else ()
+            aliases += tuple((alias, wire) for alias in field.aliases)
+    arguments = repr(names)
+    if nullable:
+        arguments += f", {nullable!r}"
+    if aliases:
+        arguments += f", aliases={aliases!r}"
     return f"UnionByMember({arguments})"
 
 
@@ -319,13 +311,6 @@ def _kind(of: TypeExpr) -> str:
             return "array"
         case _:
             return "object"
-
-
-def _own_member(record: Record, records: tuple[Record, ...]) -> str:
-    others = {field.wire for other in records if other is not record for field in other.fields}
-    return next(
-        field.wire for field in record.fields if field.required and field.wire not in others
-    )
 
 
 def _text(description: str) -> str:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from a2a_gen.emit import routes
+from a2a_gen.emit.package import get_definitions
 from a2a_gen.emit.render import header
 from a2a_gen.ir.extension import list_bases
 from a2a_gen.ir.model import Contract, ContractDialect, OperationRow
@@ -84,13 +85,11 @@ def _types(
 ) -> JsonObject:
     """Collect the schemas of a dialect by name, their references qualified."""
     files = sorted(family.file for family in contract.families if family.dialect == dialect.name)
-    found = (data.get("$defs") for file in files if isinstance(data := documents[file].data, dict))
-    return {
-        name: _qualify(schema, dialect)
-        for definitions in found
-        if isinstance(definitions, dict)
-        for name, schema in definitions.items()
-    }
+    types: JsonObject = {}
+    for file in files:
+        definitions = get_definitions(documents[file].data)
+        types |= {name: _qualify(schema, dialect) for name, schema in definitions.items()}
+    return types
 
 
 def _qualify(value: Json, dialect: ContractDialect) -> Json:
@@ -98,19 +97,23 @@ def _qualify(value: Json, dialect: ContractDialect) -> Json:
         return [_qualify(each, dialect) for each in value]
     if not isinstance(value, dict):
         return value
-    return {
-        key: _reference(dialect, each.rpartition("/")[2])["$ref"]
-        if key == "$ref" and isinstance(each, str)
-        else _qualify(each, dialect)
-        for key, each in value.items()
-    }
+    qualified: dict[str, Json] = {}
+    for key, each in value.items():
+        if key == "$ref" and isinstance(each, str):
+            qualified[key] = _reference(dialect, each.rpartition("/")[2])["$ref"]
+        else:
+            qualified[key] = _qualify(each, dialect)
+    return qualified
 
 
 def _paths(
     contract: Contract, dialect: ContractDialect, types: JsonObject
 ) -> Iterator[tuple[str, Json]]:
-    calls = [call for each in contract.operations if (call := each.call(dialect.name))]
-    if methods := [name for call in calls if call.method for name in (call.method, *call.aliases)]:
+    methods: list[str] = []
+    for _, call in contract.calls(dialect.name):
+        if call.method:
+            methods += (call.method, *call.aliases)
+    if methods:
         yield "/", {"post": _jsonrpc_operation(contract, dialect, methods)}
     if dialect.form_of is None:
         for card in routes.card_paths(contract):
@@ -270,21 +273,19 @@ def _status_body(contract: Contract, dialect: ContractDialect) -> JsonObject:
 
 def _headers(contract: Contract) -> list[Json]:
     """Describe the headers of every operation: version and extensions."""
+    parameters = {str(each.name): each for each in contract.parameters}
+    both = [parameters[name] for name in ("version", "extensions") if name in parameters]
     return [
         {"name": each.headers[0], "in": "header", "description": each.description, "schema": _TEXT}
-        for name in ("version", "extensions")
-        for each in contract.parameters
-        if each.name == name
+        for each in both
     ]
 
 
 def _content(
     dialect: ContractDialect, name: str, types: JsonObject, media_types: tuple[str, ...]
 ) -> JsonObject:
-    return {
-        media_type: {"schema": _reference(dialect, name)} if name in types else {}
-        for media_type in media_types
-    }
+    content: JsonObject = {"schema": _reference(dialect, name)} if name in types else {}
+    return {media_type: dict(content) for media_type in media_types}
 
 
 def _media_types(dialect: ContractDialect) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -44,7 +45,7 @@ def emit_package(contract: Contract) -> dict[str, bytes]:
                 "all generated from its schemas."
             ),
             homes=[(home, sorted(names)) for home, names in sorted(homes.items())],
-            names=sorted(name for names in homes.values() for name in names),
+            names=sorted(chain.from_iterable(homes.values())),
         ),
         "py.typed": b"",
     }
@@ -56,9 +57,8 @@ def emit_package(contract: Contract) -> dict[str, bytes]:
 
 def emit_protocols(contract: Contract) -> dict[str, bytes]:
     """Emit the module of the protocols."""
-    types = sorted(
-        {name for each in contract.operations for name in (each.request, each.response) if name}
-    )
+    names = chain.from_iterable((each.request, each.response) for each in contract.operations)
+    types = sorted(set(filter(None, names)))
     methods = [_method(each) for each in contract.operations]
     return {
         f"{name}.py": render(
@@ -157,11 +157,10 @@ def _build_bundle(
     contract: Contract, folder: str, title: str, description: str, documents: Mapping[str, Document]
 ) -> dict[str, Json]:
     files = sorted(family.file for family in contract.families if family.dialect == folder)
-    definitions = {
-        name: _redirect_references(schema)
-        for file in files
-        for name, schema in _definitions(documents[file].data).items()
-    }
+    definitions: dict[str, Json] = {}
+    for file in files:
+        found = get_definitions(documents[file].data)
+        definitions |= {name: _redirect_references(schema) for name, schema in found.items()}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$comment": header(files).removeprefix("# "),
@@ -175,7 +174,8 @@ def _serialize_schema(document: Json) -> bytes:
     return f"{json.dumps(document, indent=2, ensure_ascii=False)}\n".encode()
 
 
-def _definitions(data: Json) -> Mapping[str, Json]:
+def get_definitions(data: Json) -> Mapping[str, Json]:
+    """Return the definitions of a document, by name."""
     definitions = data.get("$defs") if isinstance(data, dict) else None
     if isinstance(definitions, dict):
         return definitions
@@ -190,12 +190,13 @@ def _redirect_references(value: Json) -> Json:
         return [_redirect_references(each) for each in value]
     if not isinstance(value, dict):
         return value
-    return {
-        key: f"#{each.partition('#')[2]}"
-        if key == "$ref" and isinstance(each, str)
-        else _redirect_references(each)
-        for key, each in value.items()
-    }
+    redirected: dict[str, Json] = {}
+    for key, each in value.items():
+        if key == "$ref" and isinstance(each, str):
+            redirected[key] = f"#{each.partition('#')[2]}"
+        else:
+            redirected[key] = _redirect_references(each)
+    return redirected
 
 
 # --- Litestar controllers ---

@@ -71,11 +71,10 @@ def docstring(text: str, indent: int = 4) -> Code:
         textwrap.wrap(paragraph, WIDTH - indent - 6, break_long_words=False, break_on_hyphens=False)
         for paragraph in safe.split("\n\n")
     ]
-    lines = [line for lines in paragraphs if lines for line in (*lines, "")][:-1]
-    end = f"\n{' ' * indent}" if len(lines) > 1 else ""
-    return Code(
-        '"""' + f"\n{' ' * indent}".join(lines).replace(f"\n{' ' * indent}\n", "\n\n") + end + '"""'
-    )
+    edge = f"\n{' ' * indent}"
+    body = f"\n{edge}".join(edge.join(lines) for lines in paragraphs if lines)
+    end = edge if "\n" in body else ""
+    return Code(f'"""{body}{end}"""')
 
 
 def comment(text: str) -> Code:
@@ -105,14 +104,15 @@ def escape_unprintable(text: str, keep: str = "") -> str:
     """
     if text.isprintable():
         return text
-    return "".join(
-        each
-        if each in keep or each.isprintable()
-        else " "
-        if each.isspace() and each.isascii()
-        else each.encode("unicode_escape").decode()
-        for each in text
-    )
+    return "".join(each if each in keep else _escape(each) for each in text)
+
+
+def _escape(character: str) -> str:
+    if character.isprintable():
+        return character
+    if character.isspace() and character.isascii():
+        return " "
+    return character.encode("unicode_escape").decode()
 
 
 def _only_code(value: object) -> object:

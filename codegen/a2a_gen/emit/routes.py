@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 from a2a_gen.emit.call_styles import over_http
 from a2a_gen.emit.render import Code, literal, render
@@ -70,10 +71,10 @@ class RoutePath:
     @property
     def summary(self) -> str:
         """Summarize the operations of the route in words."""
-        said = (
-            f"{method}{f' :{verb}' if verb else ''} {answers[0].operation.name}"
-            for (method, verb), answers in self.answers.items()
-        )
+        said: list[str] = []
+        for (method, verb), answers in self.answers.items():
+            called = f"{method} :{verb}" if verb else method
+            said.append(f"{called} {answers[0].operation.name}")
         return f"{', '.join(said)}."
 
 
@@ -119,19 +120,16 @@ def build_route_tables(contract: Contract) -> tuple[RouteTable, ...]:
     """List the dialects with paths of their own, each with the variants and extensions that share
     them.
     """
-    return tuple(
-        RouteTable(dialect.name, dialect.title, dialects, paths)
-        for dialect in contract.dialects
-        if dialect.form_of is None and dialect.extends is None
-        if (
-            dialects := tuple(
-                each.name
-                for each in contract.dialects
-                if dialect.name == find_path_owner(contract, each)
-            )
-        )
-        if (paths := tuple(_paths(contract, dialects)))
-    )
+    by_owner: dict[str, list[str]] = {}
+    for dialect in contract.dialects:
+        by_owner.setdefault(find_path_owner(contract, dialect), []).append(dialect.name)
+    tables: list[RouteTable] = []
+    for dialect in contract.dialects:
+        dialects = tuple(by_owner.get(dialect.name, ()))
+        paths = tuple(_paths(contract, dialects))
+        if paths:
+            tables.append(RouteTable(dialect.name, dialect.title, dialects, paths))
+    return tuple(tables)
 
 
 def find_path_owner(contract: Contract, dialect: ContractDialect) -> str:
@@ -192,19 +190,20 @@ def _split_verb(http: HttpPath) -> str | None:
 
 
 def _path(http: HttpPath) -> RoutePath:
-    parameters = {
-        piece: member.member
-        for member in http.fields
-        for piece in member.pieces
-        if isinstance(piece, int)
-    }
-    words = [
-        segment if isinstance(segment, str) else parameters[segment] for segment in http.segments
-    ]
-    pieces = [
-        segment if isinstance(segment, str) else f"{{{parameters[segment]}:str}}"
-        for segment in http.segments
-    ]
+    parameters: dict[int, str] = {}
+    for member in http.fields:
+        for piece in member.pieces:
+            if isinstance(piece, int):
+                parameters[piece] = member.member
+    words: list[str] = []
+    pieces: list[str] = []
+    for segment in http.segments:
+        if isinstance(segment, str):
+            words.append(segment)
+            pieces.append(segment)
+        else:
+            words.append(parameters[segment])
+            pieces.append(f"{{{parameters[segment]}:str}}")
     end = "" if http.verb is None or _split_verb(http) else f":{http.verb}"
     return RoutePath(field_name("_".join(words) + end), f"/{'/'.join(pieces)}{end}")
 
@@ -223,4 +222,5 @@ def _members(
 
 
 def _both_names(fields: Iterable[Field]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for each in fields for name in (each.wire, each.python)))
+    names = chain.from_iterable((each.wire, each.python) for each in fields)
+    return tuple(dict.fromkeys(names))

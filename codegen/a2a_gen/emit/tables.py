@@ -39,6 +39,10 @@ def emit(contract: Contract) -> dict[str, bytes]:
 def _lifecycle(contract: Contract) -> bytes:
     states = contract.states
     kinds = tuple(dict.fromkeys(state.kind for state in states))
+    by_kind: list[Mapping[str, object]] = []
+    for kind in kinds:
+        names = _state_set(state.name for state in states if state.kind == kind)
+        by_kind.append({"name": kind.upper(), "word": kind, "states": names})
     return render(
         "lifecycle.py.jinja",
         sources=("lifecycle.json",),
@@ -51,14 +55,7 @@ def _lifecycle(contract: Contract) -> bytes:
             }
             for state in states
         ],
-        kinds=[
-            {
-                "name": kind.upper(),
-                "word": kind,
-                "states": _state_set(state.name for state in states if state.kind == kind),
-            }
-            for kind in kinds
-        ],
+        kinds=by_kind,
         initial=contract.lifecycle.initial,
         words=[
             {"dialect": dialect.name, "states": list(_spellings(dialect, states))}
@@ -81,20 +78,14 @@ def _spellings(dialect: ContractDialect, states: tuple[State, ...]) -> Iterator[
 
 def _errors(contract: Contract) -> bytes:
     tree = tuple(_find_children(contract, contract.error_root))
+    lines = [f"    {contract.error_root}"]
+    lines += [f"{'    ' * (depth + 1)}{row.name}" for row, depth in tree]
     return render(
         "errors.py.jinja",
         sources=("errors.json",),
         root=contract.error_root,
         domain=contract.error_domain,
-        tree=Code(
-            "\n".join(
-                "    " * depth + name
-                for name, depth in (
-                    (contract.error_root, 1),
-                    *((row.name, depth + 1) for row, depth in tree),
-                )
-            )
-        ),
+        tree=Code("\n".join(lines)),
         errors=[row for row, _ in tree],
         rows=[
             _error_row(row, contract.canonical) for row in contract.errors if not row.is_abstract

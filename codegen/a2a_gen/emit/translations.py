@@ -5,6 +5,7 @@ the dialect.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 
 from a2a_gen.emit.render import Code, render
 from a2a_gen.emit.translate.expressions import function_name
@@ -18,10 +19,10 @@ from a2a_gen.problems import ContractError, Problem
 def emit(contract: Contract) -> dict[str, bytes]:
     """Emit the translations, or raise ``ContractError`` with the problems of all dialects."""
     plans = build_plans(contract)
-    problems = [problem for plan in plans for problem in plan.problems]
+    problems = list(chain.from_iterable(plan.problems for plan in plans))
     if problems:
         raise ContractError(problems)
-    files = dict(file for plan in plans for file in _files(plan))
+    files = dict(chain.from_iterable(map(_files, plans)))
     if files:
         return {"translate/__init__.py": _root(plans), **files}
     return {}
@@ -38,7 +39,7 @@ def build_plans(contract: Contract) -> tuple[TranslationPlan, ...]:
 
 def check(contract: Contract) -> tuple[Problem, ...]:
     """Report every problem of the translation tables."""
-    return tuple(problem for plan in build_plans(contract) for problem in plan.problems)
+    return tuple(chain.from_iterable(plan.problems for plan in build_plans(contract)))
 
 
 def _root(plans: Iterable[TranslationPlan]) -> bytes:
@@ -58,11 +59,10 @@ def _root(plans: Iterable[TranslationPlan]) -> bytes:
 
 def _files(plan: TranslationPlan) -> Iterator[tuple[str, bytes]]:
     folder = f"translate/{plan.dialect.name}"
-    homes = {
-        function.name: module.family.module
-        for module in plan.modules
-        for function in module.functions
-    }
+    homes: dict[Code, str] = {}
+    for module in plan.modules:
+        names = (function.name for function in module.functions)
+        homes |= dict.fromkeys(names, module.family.module)
     sources = ["dialects.json"]
     for module in plan.modules:
         yield f"{folder}/{module.family.module}.py", _module(plan, module, homes)
@@ -83,11 +83,8 @@ def _files(plan: TranslationPlan) -> Iterator[tuple[str, bytes]]:
 
 def _module(plan: TranslationPlan, module: Module, homes: Mapping[Code, str]) -> bytes:
     own = {function.name for function in module.functions}
-    used = {
-        Code(function_name(pair, direction))
-        for function in module.functions
-        for pair, direction in function.uses
-    }
+    uses = chain.from_iterable(function.uses for function in module.functions)
+    used = {Code(function_name(pair, direction)) for pair, direction in uses}
     supports = [name for name in ("base", "conversions") if f"{name}." in repr(module.functions)]
     return render(
         "translate.py.jinja",
@@ -113,7 +110,8 @@ def _imports(homes: Iterable[tuple[Code, str]]) -> list[tuple[Code, list[Code]]]
 
 
 def _tables(functions: Iterable[Function]) -> list[LookupTable]:
-    return list({table.name: table for function in functions for table in function.tables}.values())
+    tables = chain.from_iterable(function.tables for function in functions)
+    return list({table.name: table for table in tables}.values())
 
 
 def _lines(steps: Iterable[Step], depth: int, made: set[str]) -> Iterator[tuple[Code, Step, bool]]:

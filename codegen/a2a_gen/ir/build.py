@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 
 from a2a_gen.ir import checks, names, tables
 from a2a_gen.ir import tables as dialects
@@ -35,6 +36,7 @@ from a2a_gen.ir.model import (
     Ref,
     TypeDefinition,
     TypeExpr,
+    iter_types,
 )
 from a2a_gen.ir.node import SourceNode
 from a2a_gen.problems import ContractError, Level, Place, Problem
@@ -47,12 +49,8 @@ from a2a_gen.source.references import resolve_reference
 
 def find_tags(family: Family, families: tuple[Family, ...]) -> Family:
     """Set the tag of every union of a family that has one."""
-    types: dict[str, TypeDefinition] = {
-        definition.name: definition
-        for each in families
-        if each.dialect == family.dialect
-        for definition in each.types
-    }
+    own = (each for each in families if each.dialect == family.dialect)
+    types: dict[str, TypeDefinition] = {each.name: each for each in iter_types(own)}
     return replace(family, types=tuple(_find_tag(definition, types) for definition in family.types))
 
 
@@ -69,9 +67,8 @@ def branches(of: TypeExpr, types: Mapping[str, TypeDefinition]) -> tuple[Record,
     """Return the records of a union; empty when a branch is no record."""
     if not isinstance(of, OneOf):
         return None
-    definitions = tuple(
-        types.get(option.name) if isinstance(option, Ref) else None for option in of.options
-    )
+    names = (option.name for option in of.options if isinstance(option, Ref))
+    definitions = (types.get(name) for name in names)
     records = tuple(each for each in definitions if isinstance(each, Record))
     if len(records) == len(of.options):
         return records
@@ -90,11 +87,20 @@ def find_tag(records: tuple[Record, ...]) -> str | None:
 
 def are_distinguishable(records: tuple[Record, ...]) -> bool:
     """Check that each record requires a member that no other record has."""
-    for record in records:
-        others = {field.wire for other in records if other is not record for field in other.fields}
-        if not any(field.required and field.wire not in others for field in record.fields):
-            return False
-    return True
+    return all(any(_find_own_members(record, records)) for record in records)
+
+
+def get_own_member(record: Record, records: tuple[Record, ...]) -> str:
+    """Return the first member that a record requires and no other record has."""
+    return next(_find_own_members(record, records))
+
+
+def _find_own_members(record: Record, records: tuple[Record, ...]) -> Iterator[str]:
+    fields = chain.from_iterable(other.fields for other in records if other is not record)
+    others = {field.wire for field in fields}
+    for field in record.fields:
+        if field.required and field.wire not in others:
+            yield field.wire
 
 
 def _constant(record: Record, wire: str) -> Constant | None:
@@ -134,22 +140,16 @@ def resolve_scalars(families: tuple[Family, ...]) -> tuple[Family, ...]:
     """Replace references to aliases of a scalar with the scalar; the alias's restrictions stay in
     the schema.
     """
-    aliases = {
-        (family.dialect, each.name): each.type
-        for family in families
-        for each in family.types
-        if isinstance(each, Alias)
-    }
-    scalars = {name: of for name, of in aliases.items() if isinstance(of, Primitive)}
-    return tuple(
-        replace(
-            family,
-            types=tuple(
-                _resolve_scalar_fields(each, family.dialect, scalars) for each in family.types
-            ),
-        )
-        for family in families
-    )
+    scalars: dict[tuple[str, ClassName], Primitive] = {}
+    for family in families:
+        for each in family.types:
+            if isinstance(each, Alias) and isinstance(each.type, Primitive):
+                scalars[family.dialect, each.name] = each.type
+    resolved: list[Family] = []
+    for family in families:
+        types = (_resolve_scalar_fields(each, family.dialect, scalars) for each in family.types)
+        resolved.append(replace(family, types=tuple(types)))
+    return tuple(resolved)
 
 
 def _resolve_scalar_fields(
@@ -235,9 +235,8 @@ def _field(wire: str, member: SourceNode, schema: SourceNode) -> Field:
 
 
 def _choice(schema: SourceNode) -> Choice | None:
-    members = tuple(
-        name for branch in schema["oneOf"].items() for name in branch["required"].texts()
-    )
+    branches = schema["oneOf"].items()
+    members = tuple(chain.from_iterable(branch["required"].texts() for branch in branches))
     name = schema["x-a2a-oneof"].text()
     if members:
         return Choice(name, members, name in dict(schema["x-a2a-read"].members()))

@@ -39,6 +39,7 @@ from a2a_gen.ir.types import (
     Ref,
     TypeDefinition,
     TypeExpr,
+    iter_types,
 )
 from a2a_gen.problems import Place
 
@@ -77,6 +78,7 @@ __all__ = [
     "TranslationRule",
     "TypeDefinition",
     "TypeExpr",
+    "iter_types",
 ]
 
 EXTENSIONS_FOLDER = "extensions"
@@ -323,6 +325,13 @@ class Contract:
     def states(self) -> tuple[State, ...]:
         """Return the states of a task, in the order of the table."""
         return self.lifecycle.states
+
+    def calls(self, dialect: str) -> Iterator[tuple[OperationRow, OperationCall]]:
+        """Iterate over the operations that a dialect has, each with its call."""
+        for operation in self.operations:
+            call = operation.call(dialect)
+            if call is not None:
+                yield operation, call
 
     def dialect(self, name: str) -> ContractDialect | None:
         """Return a dialect by name."""

@@ -121,10 +121,10 @@ def skill_methods(skills: Iterable[str]) -> Mapping[str, str]:
     """
     wanted = {skill: skill_method(skill_word(skill).strip("_-")) for skill in skills}
     counts = Counter(wanted.values())
-    return {
-        skill: name if counts[name] == 1 or name == skill else f"{name}_{_escape_keyword(skill)}"
-        for skill, name in wanted.items()
-    }
+    for skill, name in wanted.items():
+        if counts[name] > 1 and name != skill:
+            wanted[skill] = f"{name}_{_escape_keyword(skill)}"
+    return wanted
 
 
 def is_class_name(name: str) -> bool:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import TypeVar
 
 from a2a_gen.ir import names
@@ -288,10 +289,11 @@ def _find_home(name: str, homes: Mapping[str, str | None], own: Collection[str])
 
 def _columns(row: SourceNode, dialect: str) -> Mapping[str, Json]:
     own = row["dialects"][dialect]
-    return {
-        column: own[column].freeze() if column in own else row[column].freeze()
-        for column in _COLUMNS
-    }
+    columns: dict[str, Json] = {}
+    for column in _COLUMNS:
+        home = own if column in own else row
+        columns[column] = home[column].freeze()
+    return columns
 
 
 def error_root(rows: tuple[ErrorDefinition, ...]) -> ClassName:
@@ -350,7 +352,7 @@ def _inherit(by_dialect: Mapping[str, T], extensions: Iterable[tuple[str, str]])
 
 def _states(table: SourceNode) -> Iterator[State]:
     rows = tuple(table["states"].items())
-    written = [item for row in rows for item in row["spellings"].words().items()]
+    written = list(chain.from_iterable(row["spellings"].words().items() for row in rows))
     for row in rows:
         spellings = row["spellings"].words()
         yield State(

@@ -7,9 +7,10 @@ identifier by accident.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain
 from typing import NewType, TypeAlias
 
 from a2a_gen.problems import Place
@@ -166,3 +167,8 @@ class Family:
     file: str
     description: str
     types: tuple[TypeDefinition, ...]
+
+
+def iter_types(families: Iterable[Family]) -> Iterator[TypeDefinition]:
+    """Iterate over the types of several files, file by file."""
+    return chain.from_iterable(family.types for family in families)

@@ -136,11 +136,10 @@ def find_enum_name_mismatches(context: LintContext) -> Iterator[Violation]:
 
 def find_missing_proto_numbers(context: LintContext) -> Iterator[Violation]:
     """Find members and values without a number, in a dialect that numbers them."""
-    numbering = {
-        dialect
-        for dialect, record in context.iter_records()
-        if any(field.proto for field in record.fields)
-    }
+    numbering: set[str] = set()
+    for dialect, record in context.iter_records():
+        if any(field.proto for field in record.fields):
+            numbering.add(dialect)
     for family in context.contract.families:
         for type_ in family.types if family.dialect in numbering else ():
             if isinstance(type_, Record):
@@ -172,11 +171,10 @@ def find_duplicate_proto_numbers(context: LintContext) -> Iterator[Violation]:
 
 def _iter_numbers(type_: TypeDefinition) -> Iterator[tuple[Place, str, int]]:
     if isinstance(type_, Record):
-        yield from (
-            (field.place, field.wire, number)
-            for field in type_.fields
-            if (number := _get_number(field)) is not None
-        )
+        for field in type_.fields:
+            number = _get_number(field)
+            if number is not None:
+                yield field.place, field.wire, number
     if isinstance(type_, Enumeration):
         yield from (
             (type_.place, value.wire, value.number)

@@ -8,6 +8,7 @@ specific rule applies.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 
 from a2a_gen.ir.model import Contract
 from a2a_gen.lint import keywords, members
@@ -253,9 +254,8 @@ RULES: tuple[LintRule, ...] = (
 def run_rules(contract: Contract, documents: Mapping[str, Document]) -> tuple[Problem, ...]:
     """Apply every rule."""
     context = LintContext(contract, documents)
-    problems = [
-        problem for rule in RULES if rule is not FORM for problem in rule.find_problems(context)
-    ]
+    others = (rule for rule in RULES if rule is not FORM)
+    problems = list(chain.from_iterable(rule.find_problems(context) for rule in others))
     reported = {(problem.place.file, problem.place.pointer) for problem in problems}
     form_problems = [
         problem for problem in FORM.find_problems(context) if not _is_explained(problem, reported)

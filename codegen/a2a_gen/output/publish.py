@@ -151,14 +151,12 @@ class Drift:
     def describe(self) -> Iterator[tuple[str, str]]:
         """Yield every file that differs, with its difference."""
         for path, before in self.plan.write.items():
-            yield (
-                path,
-                "missing"
-                if before is None
-                else "edited by hand"
-                if path in self.plan.edited
-                else "stale",
-            )
+            if before is None:
+                yield path, "missing"
+            elif path in self.plan.edited:
+                yield path, "edited by hand"
+            else:
+                yield path, "stale"
         for path in sorted({*self.plan.remove, *self.plan.edited} - set(self.plan.write)):
             yield (
                 path,
@@ -207,14 +205,12 @@ def find_drift(
 
 
 def _render_unified_diff(path: str, before: bytes | None, after: bytes | None) -> Iterator[str]:
-    old, new = (
-        content.decode(errors="replace").splitlines() if content is not None else []
-        for content in (before, after)
-    )
     names = (
         "/dev/null" if before is None else f"a/{path}",
         "/dev/null" if after is None else f"b/{path}",
     )
+    old = (before or b"").decode(errors="replace").splitlines()
+    new = (after or b"").decode(errors="replace").splitlines()
     return difflib.unified_diff(old, new, *names, lineterm="")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import PurePosixPath
 
 from a2a_gen.agent import models
@@ -141,9 +142,8 @@ def _load(project: Project) -> tuple[Library, SchemaCatalog, tuple[Problem, ...]
             ]
         )
     library = Library(project.root)
-    catalogue = SchemaCatalog(
-        library, {root: None for file in files for root in _find_roots(library, file)}
-    )
+    roots = chain.from_iterable(_find_roots(library, file) for file in files)
+    catalogue = SchemaCatalog(library, dict.fromkeys(roots))
     return library, catalogue, tuple(dict.fromkeys((*library.problems, *check(library))))
 
 

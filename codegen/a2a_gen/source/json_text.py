@@ -18,6 +18,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import NoReturn, TypeAlias
 
 from a2a_gen.problems import Place, Problem
@@ -192,7 +193,7 @@ def find_unsupported_values(
 def _is_too_deep(data: Json) -> bool:
     level = [data]
     for _ in range(_MAX_DEPTH):
-        level = [each for value in level for each in _iter_children(value)]
+        level = list(chain.from_iterable(map(_iter_children, level)))
     return bool(level)
 
 
@@ -207,17 +208,19 @@ def _iter_children(value: Json) -> Iterable[Json]:
 def _find_lone_surrogates(value: Json, pointer: str) -> Iterator[str]:
     if isinstance(value, str) and value != _replace_lone_surrogates(value):
         yield pointer
-    for key, each in (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, list)
-        else ()
-    ):
+    for key, each in _iter_entries(value):
         below = f"{pointer}/{escape_key(str(key))}"
         if isinstance(key, str) and key != _replace_lone_surrogates(key):
             yield below
         yield from _find_lone_surrogates(each, below)
+
+
+def _iter_entries(value: Json) -> Iterable[tuple[str | int, Json]]:
+    if isinstance(value, dict):
+        return value.items()
+    if isinstance(value, list):
+        return enumerate(value)
+    return ()
 
 
 def _replace_lone_surrogates(text: str) -> str:

@@ -353,7 +353,8 @@ class TomlDocument(Document):
     @cached_property
     def lines(self) -> Mapping[str, int]:
         """The line of every table and key, by JSON pointer."""
-        return {
-            "".join(f"/{escape_key(str(step))}" for step in path): line
-            for path, line in project_rules.map_lines(self.text).items()
-        }
+        lines: dict[str, int] = {}
+        for path, line in project_rules.map_lines(self.text).items():
+            pointer = "".join(f"/{escape_key(str(step))}" for step in path)
+            lines[pointer] = line
+        return lines

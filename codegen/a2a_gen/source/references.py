@@ -204,10 +204,9 @@ def find_remote_references(documents: Mapping[str, Document]) -> Iterator[Violat
 
 def find_file_cycles(documents: Mapping[str, Document]) -> Iterator[Violation]:
     """Find a cycle of files that refer to each other; types inside one file may form cycles."""
-    graph = {
-        path: {each.file for each in iter_references(document)} - {path}
-        for path, document in documents.items()
-    }
+    graph: dict[str, set[str]] = {}
+    for path, document in documents.items():
+        graph[path] = {each.file for each in iter_references(document)} - {path}
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from a2a_gen.problems import ContractError, Problem
@@ -45,7 +46,7 @@ def parse_documents(
     chosen = {path: blob for path, blob in blobs.items() if path.endswith(suffixes)}
     documents, problems = parse_readable_documents(chosen, display_prefix=display_prefix)
     if problems:
-        raise ContractError([problem for each in problems.values() for problem in each])
+        raise ContractError(list(chain.from_iterable(problems.values())))
     return documents
 
 

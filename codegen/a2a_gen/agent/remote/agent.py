@@ -149,18 +149,16 @@ def read_remote_agent(where: str, schemas_from: Collection[str] = ()) -> RemoteA
     """
     with httpx.Client(timeout=15) as http:
         card, address = _card(where, http)
-        origins = {*map(origin, schemas_from), *([origin(address)] if address else [])}
-        schemas = [
-            _fetch_schema(
-                (skill, use),
-                said,
-                fetch(join_url(address, keywords.text(said, "url")), http, origins),
-            )
-            for skill, facts in parse_card(card).items()
-            if skill in dict(RemoteAgent(card, ()).skills)
-            for use, said in facts.items()
-            if use in USES
-        ]
+        origins = set(map(origin, schemas_from))
+        if address:
+            origins.add(origin(address))
+        known = dict(RemoteAgent(card, ()).skills)
+        schemas: list[PublishedSchema] = []
+        for skill, facts in parse_card(card).items():
+            for use, said in facts.items():
+                if skill in known and use in USES:
+                    url = join_url(address, keywords.text(said, "url"))
+                    schemas.append(_fetch_schema((skill, use), said, fetch(url, http, origins)))
     return RemoteAgent(card, (*schemas, *_inline(card)))
 
 

@@ -16,6 +16,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -118,12 +119,13 @@ def _rename_references(value: Json, names: Mapping[str, str], holder: str) -> Js
         return [_rename_references(each, names, holder) for each in value]
     if not isinstance(value, dict):
         return value
-    return {
-        key: _reference(each, names, holder)
-        if key == "$ref" and isinstance(each, str)
-        else _rename_references(each, names, holder)
-        for key, each in value.items()
-    }
+    renamed: dict[str, Json] = {}
+    for key, each in value.items():
+        if key == "$ref" and isinstance(each, str):
+            renamed[key] = _reference(each, names, holder)
+        else:
+            renamed[key] = _rename_references(each, names, holder)
+    return renamed
 
 
 def _reference(text: str, names: Mapping[str, str], holder: str) -> str:
@@ -232,7 +234,7 @@ def emit(remote: RemoteAgent, command: str) -> dict[str, bytes]:
         for home, names in (("client", [name]), ("types", sorted(agent.modules)))
         if names
     ]
-    names = sorted(each for _, listed in homes for each in listed)
+    names = sorted(chain.from_iterable(listed for _, listed in homes))
     says = f"Typed client of {agent.class_name}, generated from its card."
     return {
         **models.emit(

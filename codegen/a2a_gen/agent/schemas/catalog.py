@@ -244,7 +244,9 @@ def _put(made: dict[str, Json], steps: list[str], part: Json) -> None:
     elif isinstance(holder, dict):
         made[keyword] = {**holder, key: part}
     elif isinstance(holder, list):
-        made[keyword] = [part if index == int(key) else each for index, each in enumerate(holder)]
+        changed = list(holder)
+        changed[int(key)] = part
+        made[keyword] = changed
 
 
 def _to_local_reference(

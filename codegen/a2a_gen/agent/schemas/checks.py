@@ -254,11 +254,10 @@ def _is_one_edit_away(one: str, other: str) -> bool:
 
 def _direct_subschemas(place: SchemaRef, schema: Schema) -> Iterator[tuple[SchemaRef, Json]]:
     """List the direct subschemas, definitions included."""
-    by_pointer = {
-        f"/{holder}/{escape_key(name)}": each
-        for holder in schemas.HOLDERS
-        for name, each in schemas.members(schema, holder).items()
-    }
+    by_pointer: dict[str, Json] = {}
+    for holder in schemas.HOLDERS:
+        for name, each in schemas.members(schema, holder).items():
+            by_pointer[f"/{holder}/{escape_key(name)}"] = each
     for pointer, part in (*schemas.subschemas(schema), *by_pointer.items()):
         yield SchemaRef(place.file, place.pointer + pointer), part
 

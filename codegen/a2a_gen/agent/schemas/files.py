@@ -15,8 +15,9 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 from urllib.parse import unquote
@@ -223,12 +224,10 @@ class Library:
 
     def _anchor(self, document: Document, name: str, place: Place) -> SchemaRef | None:
         keywords = (("$anchor", name), ("$dynamicAnchor", name), ("$id", f"#{name}"))
-        found = [
-            pointer
-            for keyword, spelled in keywords
-            for pointer, text in _texts(document.data, keyword)
-            if text == spelled
-        ]
+        found: list[str] = []
+        for keyword, spelled in keywords:
+            texts = _texts(document.data, keyword)
+            found += [pointer for pointer, text in texts if text == spelled]
         if not found:
             self._problem(
                 place,
@@ -355,18 +354,16 @@ HOLDERS = ("$defs", "definitions")
 
 _ONE = frozenset(
     {
-        *(
-            "additionalItems",
-            "additionalProperties",
-            "contains",
-            "contentSchema",
-            "else",
-            "if",
-            "items",
-            "not",
-            "propertyNames",
-            "then",
-        ),
+        "additionalItems",
+        "additionalProperties",
+        "contains",
+        "contentSchema",
+        "else",
+        "if",
+        "items",
+        "not",
+        "propertyNames",
+        "then",
         "unevaluatedItems",
         "unevaluatedProperties",
     }
@@ -376,18 +373,16 @@ _BY_NAME = frozenset({"dependencies", "dependentSchemas", "patternProperties", "
 _ABOUT_TYPES = frozenset(
     {
         *REFERENCES,
-        *(
-            "additionalProperties",
-            "allOf",
-            "anyOf",
-            "const",
-            "dependencies",
-            "dependentSchemas",
-            "else",
-            "enum",
-            "items",
-            "oneOf",
-        ),
+        "additionalProperties",
+        "allOf",
+        "anyOf",
+        "const",
+        "dependencies",
+        "dependentSchemas",
+        "else",
+        "enum",
+        "items",
+        "oneOf",
         "patternProperties",
         "prefixItems",
         "properties",
@@ -458,9 +453,22 @@ def items(schema: Schema, keyword: str) -> list[Json]:
 def kinds(schema: Schema) -> set[str]:
     """Return the kinds of values that a ``type`` allows."""
     value = schema.get("type")
-    return {
-        each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str)
-    }
+    listed = value if isinstance(value, list) else [value]
+    return {each for each in listed if isinstance(each, str)}
+
+
+def value_kinds(schema: Schema) -> set[str]:
+    """Return the same, where an integer is a number."""
+    found = kinds(schema)
+    if "integer" in found:
+        return found - {"integer"} | {"number"}
+    return found
+
+
+def required(schemas: Iterable[Schema]) -> set[str]:
+    """Return the names of the members that any of several schemas requires."""
+    names = chain.from_iterable(items(schema, "required") for schema in schemas)
+    return {name for name in names if isinstance(name, str)}
 
 
 def is_old(draft: str) -> bool:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 
 from a2a_gen.agent.schemas.catalog import SchemaCatalog, bundle_all, bundle_together, pascal
 from a2a_gen.agent.schemas.files import SchemaRef
@@ -97,7 +98,7 @@ def is_ambiguous(shape: AgentType, types: Mapping[str, Definition]) -> bool:
         iter_parts(shape, types)
     ):
         return True
-    counts = Counter(kind for option in shape.options for kind in _kinds(option, types))
+    counts = Counter(chain.from_iterable(_kinds(option, types) for option in shape.options))
     return counts["array"] > 1 or (counts["object"] > 1 and not _is_tagged(shape, types))
 
 
@@ -131,8 +132,10 @@ def _is_tagged(shape: AgentType, types: Mapping[str, Definition]) -> bool:
             tags.append(dict(_tags(definition)))
         elif _kind(each, types) == "object":
             return False
-    if tags:
-        return any(len({tag.get(name) for tag in tags} - {None}) == len(tags) for name in tags[0])
+    for name in tags[0] if tags else ():
+        values = {tag.get(name) for tag in tags} - {None}
+        if len(values) == len(tags):
+            return True
     return False
 
 
@@ -171,14 +174,10 @@ def emit(
         if unions:
             return _serialize({"unions": listed, "schemas": documents})
         return b""
-    checked: dict[str, Json] = {
-        name: {
-            "allOf": [
-                {"$ref": "".join(bundle_all(place, catalogue, documents))} for place in several
-            ]
-        }
-        for name, several in sorted(places.items())
-    }
+    checked: dict[str, Json] = {}
+    for name, several in sorted(places.items()):
+        addresses = ["".join(bundle_all(place, catalogue, documents)) for place in several]
+        checked[name] = {"allOf": [{"$ref": each} for each in addresses]}
     return _serialize({"unions": listed, "types": checked, "schemas": documents})
 
 
@@ -196,9 +195,8 @@ def _list_branches(
     for shape, places in union.branches:
         if shape in options and (kinds := _kinds(shape, types)):
             reference = bundle_together(places, catalogue, documents)
-            members = {
-                member for each in iter_parts(shape, types) for member in _member_names(each, types)
-            }
+            parts = iter_parts(shape, types)
+            members = set(chain.from_iterable(_member_names(each, types) for each in parts))
             yield {
                 "option": options.index(shape),
                 "kinds": [*kinds],

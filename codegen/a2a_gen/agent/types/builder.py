@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TypeAlias
 
 from a2a_gen.agent.schemas import files as schemas
@@ -35,6 +36,7 @@ from a2a_gen.agent.types.shapes import (
     TypeIntersection,
     TypeMember,
     UnionType,
+    list_options,
     make_union,
 )
 from a2a_gen.agent.types.value_checks import ValueChecker
@@ -180,7 +182,7 @@ class TypeBuilder:
         can.
         """
         whole = whole or tuple(dict.fromkeys(each.place for each in sources))
-        said = [part for source in sources for part in assertions(source)]
+        said = list(chain.from_iterable(map(assertions, sources)))
         if not said:
             return ScalarType.ANY
         if len(said) == 1 and isinstance(schema := said[0].schema, dict):
@@ -217,12 +219,10 @@ class TypeBuilder:
         shapes = [
             self._build_type(each, f"{name}Option{index}") for index, each in enumerate(combined, 1)
         ]
-        places = [tuple(dict.fromkeys(source.place for source in each)) for each in combined]
-        branches = (
-            (option, several)
-            for shape, several in zip(shapes, places, strict=True)
-            for option in (shape.options if isinstance(shape, UnionType) else (shape,))
-        )
+        branches: list[tuple[AgentType, Places]] = []
+        for shape, sources in zip(shapes, combined, strict=True):
+            places = tuple(dict.fromkeys(source.place for source in sources))
+            branches += [(option, places) for option in list_options(shape)]
         return self._finish_union(make_union(shapes), branches)
 
     def _finish_union(
@@ -245,9 +245,12 @@ class TypeBuilder:
             isinstance(shape, DefinitionRef | MapType | ArrayType | TupleType)
             or shape is ScalarType.OBJECT
         )
-        return is_of_parts and any(
-            all(self._kinds.may_accept(each, kind) for each in sources) for kind in SCALAR_KINDS
-        )
+        if not is_of_parts:
+            return False
+        for kind in SCALAR_KINDS:
+            if all(self._kinds.may_accept(each, kind) for each in sources):
+                return True
+        return False
 
     def _class(
         self,
@@ -281,9 +284,8 @@ class TypeBuilder:
             for each in said
             if isinstance(each.schema, dict)
         )
-        inner = (
-            name if is_whole or not is_own else f"{name}Value"
-        )  # the whole takes the name itself
+        # The whole takes the name itself.
+        inner = name if is_whole or not is_own else f"{name}Value"
         shape = self._combined.get(key) or self._record(found, inner, key, is_own=is_whole)
         if isinstance(shape, DefinitionRef):
             self.places.setdefault(shape.name, whole)
@@ -307,11 +309,10 @@ class TypeBuilder:
             return make_constants(
                 [schema["const"]] if "const" in schema else schemas.items(schema, "enum")
             )
-        branches = [
-            source.part(f"/{keyword}/{index}", each)
-            for keyword in ("oneOf", "anyOf")
-            for index, each in enumerate(schemas.items(schema, keyword))
-        ]
+        branches: list[ViewSource] = []
+        for keyword in ("oneOf", "anyOf"):
+            for index, each in enumerate(schemas.items(schema, keyword)):
+                branches.append(source.part(f"/{keyword}/{index}", each))
         if any(schemas.is_about_types(branch.schema) for branch in branches):
             return self._union(source, schema, branches, name)
         if "allOf" in schema and any(map(schemas.is_about_types, schemas.items(schema, "allOf"))):
@@ -416,10 +417,8 @@ class TypeBuilder:
             for index, each in enumerate(listed)
         ]
         rest = schema.get("items" if keyword == "prefixItems" else "additionalItems", True)
-        least, most = (
-            value if isinstance(value := schema.get(bound), int) else None
-            for bound in ("minItems", "maxItems")
-        )
+        least = _get_bound(schema, "minItems")
+        most = _get_bound(schema, "maxItems")
         if rest is False or (most is not None and most <= len(listed)):
             shapes = shapes[:most]
             more = None
@@ -445,26 +444,18 @@ class TypeBuilder:
         name = name if is_own else self._catalogue.unique(name, file)
         self._combined[key] = DefinitionRef(name)
         sure = [view for view in found if view.is_sure]
-        required = {
-            each
-            for view in sure
-            for each in schemas.items(view.schema, "required")
-            if isinstance(each, str)
-        }
+        required = schemas.required(view.schema for view in sure)
         wires = dict.fromkeys(
-            wire for view in found for wire in schemas.members(view.schema, "properties")
+            chain.from_iterable(schemas.members(view.schema, "properties") for view in found)
         )
-        self.definitions[name] = (
-            file,
-            ObjectType(name, (), ExtraMembers.KEPT),
-        )  # reserves the position, so that it comes before its parts
+        # This reserves the position, so that the class comes before its parts.
+        self.definitions[name] = (file, ObjectType(name, (), ExtraMembers.KEPT))
         members = tuple(
             self._member(wire, found, f"{name}{pascal(wire)}", is_required=wire in required)
             for wire in (*wires, *sorted(required - set(wires)))
         )
-        description = next(
-            (text for view in sure if (text := schemas.text(view.schema, "description"))), ""
-        )
+        descriptions = (schemas.text(view.schema, "description") for view in sure)
+        description = next(filter(None, descriptions), "")
         self.definitions[name] = (file, ObjectType(name, members, _extra(found), description))
         return DefinitionRef(name)
 
@@ -482,9 +473,7 @@ class TypeBuilder:
                 reason[0], "A2A-K11", f"the member {wire!r} may be any JSON: {reason[1]}", reason[2]
             )
         said = [each.schema for each in (*sure, *maybe) if isinstance(each.schema, dict)]
-        description = next(
-            (text for each in said[:1] if (text := schemas.text(each, "description"))), ""
-        )
+        description = schemas.text(said[0], "description") if said else ""
         accepts_null = not is_required and all(
             self._kinds.may_accept(each, "null") for each in sure
         )
@@ -506,6 +495,11 @@ def _find_branches(
             yield from shape.branches or ((each, (source.place,)) for each in shape.options)
         else:
             yield shape, (source.place,)
+
+
+def _get_bound(schema: Schema, keyword: str) -> int | None:
+    value = schema.get(keyword)
+    return value if isinstance(value, int) else None
 
 
 def _with_type(branch: ViewSource, common: Json) -> ViewSource:

@@ -8,7 +8,7 @@ small cat.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice, product
+from itertools import chain, islice, product
 
 from a2a_gen.agent.schemas import files as schemas
 from a2a_gen.agent.schemas.catalog import SchemaCatalog
@@ -63,28 +63,25 @@ def combine_branches(
     unions = [branches for _, branches in listed if branches]
     if len(unions) < 2:  # noqa: PLR2004 - each with each other
         return []
-    is_of_objects = [
-        any(view.schema.get("properties") for each in branches for view in views([each], catalogue))
-        for _, branches in listed
-    ]
-    unions = [
-        branches
-        for (_, branches), is_combined in zip(listed, is_of_objects, strict=True)
-        if is_combined
-    ]
-    others = [
-        source
-        for (source, _), is_combined in zip(listed, is_of_objects, strict=True)
-        if not is_combined
-    ]
-    combined = (
-        [[*each, *others] for each in islice(product(*unions), _MAX_TRIALS + 1)]
-        if len(unions) > 1
-        else []
-    )
+    unions = []
+    others: list[ViewSource] = []
+    for source, branches in listed:
+        if _is_of_objects(branches, catalogue):
+            unions.append(branches)
+        else:
+            others.append(source)
+    if len(unions) < 2:  # noqa: PLR2004 - as above
+        return []
+    combined = [[*each, *others] for each in islice(product(*unions), _MAX_TRIALS + 1)]
+    # There are too many anyway, and each trial takes long.
     if len(combined) > _MAX_TRIALS:
         return combined
     return [each for each in combined if _is_possible(views(each, catalogue))]
+
+
+def _is_of_objects(branches: Sequence[ViewSource], catalogue: SchemaCatalog) -> bool:
+    found = chain.from_iterable(views([each], catalogue) for each in branches)
+    return any(view.schema.get("properties") for view in found)
 
 
 def _is_possible(found: Sequence[View]) -> bool:
@@ -92,17 +89,8 @@ def _is_possible(found: Sequence[View]) -> bool:
     member that has one of a few words.
     """
     sure = [view.schema for view in found if view.is_sure]
-    kinds = [
-        {"number" if each == "integer" else each for each in schemas.kinds(schema)}
-        for schema in sure
-        if "type" in schema
-    ]
-    required = {
-        name
-        for schema in sure
-        for name in schemas.items(schema, "required")
-        if isinstance(name, str)
-    }
+    kinds = [schemas.value_kinds(schema) for schema in sure if "type" in schema]
+    required = schemas.required(sure)
     words: dict[str, set[str]] = {}
     for schema in sure:
         for name, member in schemas.members(schema, "properties").items():

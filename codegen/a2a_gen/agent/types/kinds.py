@@ -54,9 +54,7 @@ class KindFinder:
         if "$ref" in schema and schemas.is_old(schemas.text(document, "$schema")):
             return
         if "type" in schema:
-            yield kind in {
-                "number" if each == "integer" else each for each in schemas.kinds(schema)
-            }
+            yield kind in schemas.value_kinds(schema)
         listed = [schema["const"]] if "const" in schema else schemas.items(schema, "enum")
         if "const" in schema or "enum" in schema:
             yield kind in {_name_kind(each) for each in listed}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from itertools import chain
 from typing import TypeAlias
 
 from a2a_gen.agent.schemas.files import SchemaRef
@@ -33,13 +34,11 @@ class ScalarType(Enum):
 
 TEXT_FORMATS = frozenset(
     {
-        *(
-            ScalarType.MOMENT,
-            ScalarType.DATE,
-            ScalarType.TIME,
-            ScalarType.DURATION,
-            ScalarType.UUID,
-        ),
+        ScalarType.MOMENT,
+        ScalarType.DATE,
+        ScalarType.TIME,
+        ScalarType.DURATION,
+        ScalarType.UUID,
         ScalarType.BASE64,
         ScalarType.BASE16,
         ScalarType.BINARY,
@@ -180,27 +179,24 @@ Definition: TypeAlias = ObjectType | AliasType
 
 def make_union(options: Sequence[AgentType]) -> AgentType:
     """Unite types: any value absorbs the others, duplicates are dropped, null comes last."""
-    flat = [
-        inner
-        for each in options
-        for inner in (each.options if isinstance(each, UnionType) else (each,))
-    ]
-    unique = list(dict.fromkeys(flat))
+    unique = list(dict.fromkeys(chain.from_iterable(map(list_options, options))))
     if ScalarType.ANY in unique or not unique:
         return ScalarType.ANY
-    words = [word for each in unique if isinstance(each, EnumType) for word in each.values]
-    first = next((each for each in unique if isinstance(each, EnumType)), None)
-    united = [
-        EnumType(tuple(dict.fromkeys(words))) if each is first else each
-        for each in unique
-        if each is first or not isinstance(each, EnumType)
-    ]
-    if ScalarType.STRING in united:
-        united = [each for each in united if not isinstance(each, EnumType)]
+    enums = [each for each in unique if isinstance(each, EnumType)]
+    united: list[AgentType] = [each for each in unique if not isinstance(each, EnumType)]
+    if enums and ScalarType.STRING not in united:
+        # All words become one enumeration, at the place of the first.
+        words = dict.fromkeys(chain.from_iterable(each.values for each in enums))
+        united.insert(unique.index(enums[0]), EnumType(tuple(words)))
     united.sort(key=lambda each: each is ScalarType.NULL)
     if len(united) == 1:
         return united[0]
     return UnionType(tuple(united))
+
+
+def list_options(shape: AgentType) -> tuple[AgentType, ...]:
+    """List the options of a union; any other type is its own option."""
+    return shape.options if isinstance(shape, UnionType) else (shape,)
 
 
 class TypeIntersection:
@@ -256,7 +252,8 @@ class TypeIntersection:
                 )
 
     def _any(self, union: UnionType, other: AgentType) -> AgentType | None:
-        kept = [made for each in union.options if (made := self._both(each, other)) is not None]
+        both = (self._both(each, other) for each in union.options)
+        kept = [each for each in both if each is not None]
         made = make_union(kept) if kept else None
         if isinstance(made, UnionType):
             return replace(

@@ -36,10 +36,8 @@ def expand_tuples(body: str, tuples: Mapping[str, TupleType]) -> str:
                 targets=[ast.Name(id=name)],
                 value=ast.Call(args=[_, ast.Subscript(slice=listed) as value]),
             ) if name in tuples:
-                items = [
-                    ast.unparse(each)
-                    for each in (listed.elts if isinstance(listed, ast.Tuple) else [listed])
-                ]
+                parts = listed.elts if isinstance(listed, ast.Tuple) else [listed]
+                items = [ast.unparse(each) for each in parts]
                 text = " | ".join(_list_lengths(items, tuples[name]))
                 before = lines[value.lineno - 1].encode()[: value.col_offset].decode()
                 after = (

@@ -49,11 +49,9 @@ class ValueChecker:
         reason.
         """
         library = self._catalogue.library
-        places = dict.fromkeys(
-            each
-            for target in self._catalogue.names
-            for each in self._find_examples(target, library.value(target))
-        )
+        places: dict[SchemaRef, None] = {}
+        for target in self._catalogue.names:
+            places |= dict.fromkeys(self._find_examples(target, library.value(target)))
         for place in places:
             schema = library.value(place)
             for index, value in enumerate(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 
 from a2a_gen.agent.schemas import files as schemas
 from a2a_gen.agent.schemas.catalog import SchemaCatalog
@@ -56,7 +56,7 @@ class View:
 def views(sources: Sequence[ViewSource], catalogue: SchemaCatalog) -> list[View]:
     """Split schemas that all apply into views."""
     seen: set[SchemaRef] = set()
-    steps = (view for source in sources for view in _views(source, catalogue, seen, (True, None)))
+    steps = chain.from_iterable(_views(source, catalogue, seen, (True, None)) for source in sources)
     try:
         found = list(islice(steps, _MAX_VIEWS + 1))
     except RecursionError:
@@ -150,25 +150,17 @@ def conjuncts(source: ViewSource) -> list[ViewSource]:
     rest: dict[str, Json] = {
         key: value for key, value in schema.items() if key not in {*schemas.REFERENCES, "allOf"}
     }
-    unions = [each for each in ("oneOf", "anyOf") if each in rest]
     alone: list[dict[str, Json]] = [{"$ref": text}] if text is not None else []
-    alone += (
-        [
-            {key: value for key, value in rest.items() if key not in unions or key == each}
-            for each in unions
-        ]
-        if len(unions) > 1
-        else [rest]
-    )
-    parts = [
-        source.part(f"/allOf/{index}", each)
-        for index, each in enumerate(schemas.items(schema, "allOf"))
-    ]
-    return [
-        each
-        for each in (*(ViewSource(each, source.place) for each in alone), *parts)
-        if each.schema != schema
-    ] or [ViewSource({}, source.place)]
+    if "oneOf" in rest and "anyOf" in rest:
+        alone.append({key: value for key, value in rest.items() if key != "anyOf"})
+        alone.append({key: value for key, value in rest.items() if key != "oneOf"})
+    else:
+        alone.append(rest)
+    parts = [ViewSource(each, source.place) for each in alone]
+    for index, each in enumerate(schemas.items(schema, "allOf")):
+        parts.append(source.part(f"/allOf/{index}", each))
+    smaller = [each for each in parts if each.schema != schema]
+    return smaller or [ViewSource({}, source.place)]
 
 
 def sure_kinds(found: Sequence[View]) -> list[str] | None:
@@ -211,11 +203,10 @@ def is_in_every_branch(saying: Sequence[View]) -> bool:
 
 def is_opened(found: Sequence[View]) -> bool:
     """Check that a schema, wherever it applies, accepts members by other means than their names."""
-    return any(
-        schemas.members(view.schema, "patternProperties")
-        or any(
-            view.schema.get(keyword) not in (None, False)
-            for keyword in ("additionalProperties", "unevaluatedProperties")
-        )
-        for view in found
-    )
+    for view in found:
+        if schemas.members(view.schema, "patternProperties"):
+            return True
+        for keyword in ("additionalProperties", "unevaluatedProperties"):
+            if view.schema.get(keyword) not in (None, False):
+                return True
+    return False

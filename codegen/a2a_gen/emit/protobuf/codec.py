@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from a2a_gen.emit.protobuf.model import (
     EMPTY,
@@ -65,23 +66,13 @@ def emit(contract: Contract) -> dict[str, bytes]:
                 f"{folder}/{file.path}": write_file(file),
             }
         homes = _find_homes(contract, files, file)
-        families = [family for family in contract.families if family.dialect == file.dialect.name]
-        modules = [
-            (
-                family,
-                {
-                    str(each.name)
-                    for each in family.types
-                    if homes[str(each.name)] == f".{family.module}"
-                },
-            )
-            for family in families
-        ]
-        emitted |= {
-            f"protobuf/{file.dialect.name}/{family.module}.py": _family(file, family, own, homes)
-            for family, own in modules
-            if own
-        }
+        for family in contract.families:
+            if family.dialect == file.dialect.name:
+                home = f".{family.module}"
+                own = {str(each.name) for each in family.types if homes[str(each.name)] == home}
+                path = f"protobuf/{file.dialect.name}/{family.module}.py"
+                if own:
+                    emitted[path] = _family(file, family, own, homes)
         emitted[f"protobuf/{file.dialect.name}/__init__.py"] = _methods(file, homes, contract)
     return emitted
 
@@ -90,39 +81,40 @@ def _find_homes(
     contract: Contract, files: Sequence[ProtoFile], file: ProtoFile
 ) -> Mapping[str, str]:
     """Return the modules of the functions of all types, relative to the package of a file."""
-    families = [family for family in contract.families if family.dialect == file.dialect.name]
-    homes = {str(each.name): f".{family.module}" for family in families for each in family.types}
+    homes: dict[str, str] = {}
+    for family in contract.families:
+        if family.dialect == file.dialect.name:
+            homes |= {str(each.name): f".{family.module}" for each in family.types}
     base = next((each for each in files if each.dialect.name == file.dialect.extends), None)
     if base is None:
         return homes
     own = _find_own(file, base)
-    older = _find_homes(contract, files, base)
-    shared = {
-        name: home if home.startswith("..") else f"..{base.dialect.name}{home}"
-        for name, home in older.items()
-        if name not in own
-    }
-    return homes | {name: home for name, home in shared.items() if name in homes}
+    for name, home in _find_homes(contract, files, base).items():
+        if name in homes and name not in own:
+            homes[name] = home if home.startswith("..") else f"..{base.dialect.name}{home}"
+    return homes
 
 
 def _find_own(file: ProtoFile, base: ProtoFile) -> frozenset[str]:
     """Return the names of the types that differ from those of an older file, or have a field of
     such a type.
     """
-    known, shapes = (
-        {each.name: _to_shape(each) for types in (of.messages, of.enums) for each in types}
-        for of in (base, file)
-    )
-    own = frozenset(name for name, shape in shapes.items() if known.get(name) != shape)
-    uses = {
-        message.name: {name for field in message.fields for name, _ in _uses(field, file)}
-        for message in file.messages
-    }
+    known = _list_shapes(base)
+    own = frozenset(name for name, shape in _list_shapes(file).items() if known.get(name) != shape)
+    uses: dict[str, set[str]] = {}
+    for message in file.messages:
+        uses[message.name] = {name for name, _ in _list_uses([message], file)}
+    # A type that uses a changed one changes too, and so do those that use it.
     while more := frozenset(
         name for name, used in uses.items() if name not in own and not own.isdisjoint(used)
     ):
         own |= more
     return own
+
+
+def _list_shapes(file: ProtoFile) -> dict[str, ProtoMessage | ProtoEnum]:
+    types: list[ProtoMessage | ProtoEnum] = [*file.messages, *file.enums]
+    return {each.name: _to_shape(each) for each in types}
 
 
 def _to_shape(of: ProtoMessage | ProtoEnum) -> ProtoMessage | ProtoEnum:
@@ -142,26 +134,26 @@ def _family(
     file: ProtoFile, family: Family, own: Collection[str], homes: Mapping[str, str]
 ) -> bytes:
     messages = [each for each in file.messages if each.name in own]
-    used = {name for message in messages for field in message.fields for name in _uses(field, file)}
     imports: dict[str, list[str]] = {}
-    for name, function in sorted(used):
+    for name, function in sorted(_list_uses(messages, file)):
         if name not in own:
             imports.setdefault(homes[name], []).append(function)
+    fields = _list_fields(messages)
+    numbers = {field.number for field in fields if field.type.kind in _WITH_SIZE}
     return render(
         "protobuf.py.jinja",
         sources=(family.file,),
         summary=f"Messages of {family.file.rpartition('/')[2]} of {file.dialect.title}.",
         imports=sorted((Code(home), list(map(Code, names))) for home, names in imports.items()),
         tables=[_table(each) for each in file.enums if each.name in own],
-        numbers=[
-            Code(number)
-            for number in sorted(
-                {field.number for field in _list_fields(messages) if field.type.kind in _WITH_SIZE}
-            )
-        ],
+        numbers=list(map(Code, sorted(numbers))),
         fields=list(_list_words(messages)),
         messages=[_MessagePrinter(file, each).functions() for each in messages],
     )
+
+
+def _list_uses(messages: Sequence[ProtoMessage], file: ProtoFile) -> set[tuple[str, str]]:
+    return set(chain.from_iterable(_uses(field, file) for field in _list_fields(messages)))
 
 
 def _uses(field: ProtoField, file: ProtoFile) -> Iterator[tuple[str, str]]:
@@ -188,7 +180,7 @@ def _table(enum: ProtoEnum) -> Mapping[str, Code]:
 
 
 def _list_fields(messages: Sequence[ProtoMessage]) -> Iterator[ProtoField]:
-    return (field for message in messages for field in message.fields)
+    return chain.from_iterable(message.fields for message in messages)
 
 
 def _list_words(messages: Sequence[ProtoMessage]) -> Iterator[Mapping[str, Code]]:
@@ -207,19 +199,9 @@ def _constant(name: str) -> str:
 
 
 def _methods(file: ProtoFile, homes: Mapping[str, str], contract: Contract) -> bytes:
-    constants = {
-        call.grpc: row.python.upper()
-        for row in contract.operations
-        if (call := row.call(file.dialect.name)) is not None
-    }
-    types = sorted(
-        {
-            name.removeprefix(f"{file.package}.")
-            for each in file.methods
-            for name in (each.request, each.response)
-            if name != EMPTY
-        }
-    )
+    constants = {call.grpc: row.python.upper() for row, call in contract.calls(file.dialect.name)}
+    names = set(chain.from_iterable((each.request, each.response) for each in file.methods))
+    types = sorted(name.removeprefix(f"{file.package}.") for name in names - {EMPTY})
     imports: dict[str, list[Code]] = {}
     for name in types:
         imports.setdefault(homes[name], []).extend(
@@ -246,16 +228,18 @@ def _methods(file: ProtoFile, homes: Mapping[str, str], contract: Contract) -> b
 
 
 def _method(method: ProtoMethod, file: ProtoFile, constant: str) -> Mapping[str, object]:
-    codecs = [
-        Code("EMPTY" if name == EMPTY else f"_{_constant(name.removeprefix(f'{file.package}.'))}")
-        for name in (method.request, method.response)
-    ]
     return {
         "path": f"/{file.package}.{file.service}/{method.name}",
         "binding": constant,
-        "request": codecs[0],
-        "response": codecs[1],
+        "request": _name_codec(method.request, file),
+        "response": _name_codec(method.response, file),
     }
+
+
+def _name_codec(type_name: str, file: ProtoFile) -> Code:
+    if type_name == EMPTY:
+        return Code("EMPTY")
+    return Code(f"_{_constant(type_name.removeprefix(f'{file.package}.'))}")
 
 
 @dataclass(frozen=True, slots=True)

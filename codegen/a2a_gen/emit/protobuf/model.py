@@ -162,10 +162,8 @@ def _build_file(
 ) -> ProtoFile:
     package = str(protobuf["package"])
     types = tuple(contract.types(dialect.name))
-    kinds = {
-        str(each.name): Kind.ENUM if isinstance(each, Enumeration) else Kind.MESSAGE
-        for each in types
-    }
+    kinds = {str(each.name): Kind.MESSAGE for each in types}
+    kinds |= {str(each.name): Kind.ENUM for each in types if isinstance(each, Enumeration)}
     builder = _FieldBuilder(package, kinds)
     return ProtoFile(
         dialect=dialect,
@@ -191,12 +189,12 @@ def _methods(
     for operation in operations:
         call = operation.call(dialect)
         if call is not None and call.grpc is not None:
-            request, response = (
-                EMPTY if name is None else f"{package}.{name}"
-                for name in (call.request, call.result)
-            )
             yield ProtoMethod(
-                call.grpc, operation.description, request, response, operation.streams
+                call.grpc,
+                operation.description,
+                f"{package}.{call.request}" if call.request else EMPTY,
+                f"{package}.{call.result}" if call.result else EMPTY,
+                operation.streams,
             )
 
 
@@ -211,9 +209,8 @@ class _FieldBuilder:
         """Build the message of a record."""
         members = () if record.choice is None else record.choice.members
         oneof = None if record.choice is None else record.choice.name
-        fields = (
-            self._field(each, oneof if each.wire in members else None) for each in record.fields
-        )
+        fields = [self._field(each, None) for each in record.fields if each.wire not in members]
+        fields += [self._field(each, oneof) for each in record.fields if each.wire in members]
         return ProtoMessage(
             record.name,
             record.description,
@@ -229,13 +226,11 @@ class _FieldBuilder:
             raise GeneratorError(
                 f"{field.place}: {field.wire} has no number of a protocol buffer; add x-proto"
             )
-        inner = (
-            field.type.item
-            if isinstance(field.type, ListOf)
-            else field.type.value
-            if isinstance(field.type, MapOf)
-            else field.type
-        )
+        inner = field.type
+        if isinstance(inner, ListOf):
+            inner = inner.item
+        elif isinstance(inner, MapOf):
+            inner = inner.value
         return ProtoField(
             name=name if isinstance(name, str) else _CAPITAL.sub("_", field.wire).lower(),
             wire=field.wire,

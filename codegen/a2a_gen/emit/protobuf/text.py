@@ -26,25 +26,23 @@ _SCALARS = {
 
 def write_file(file: ProtoFile) -> bytes:
     """Write a file as text."""
-    lines = [
-        header((f"{file.dialect.name}/", "operations.json")).replace("# ", "// ", 1),
-        *_comment(f"{file.dialect.title}: {file.dialect.description}", ""),
-        *(
-            line
-            for value, reason in file.refused.items()
-            for line in _comment(f"Refused: {value}; {reason}.", "")
-        ),
-        'syntax = "proto3";',
-        "",
-        f"package {file.package};",
-        "",
-        *(f'import "{each}";' for each in DEPENDENCIES),
-        "",
-        *_service(file),
-        *(line for each in file.messages for line in _message(each, file)),
-        *(line for each in file.enums for line in _enum(each)),
-    ]
-    return "\n".join(lines).encode()
+    return "\n".join(_write_lines(file)).encode()
+
+
+def _write_lines(file: ProtoFile) -> Iterator[str]:
+    yield header((f"{file.dialect.name}/", "operations.json")).replace("# ", "// ", 1)
+    yield from _comment(f"{file.dialect.title}: {file.dialect.description}", "")
+    for value, reason in file.refused.items():
+        yield from _comment(f"Refused: {value}; {reason}.", "")
+    yield from ('syntax = "proto3";', "")
+    yield from (f"package {file.package};", "")
+    yield from (f'import "{each}";' for each in DEPENDENCIES)
+    yield ""
+    yield from _service(file)
+    for message in file.messages:
+        yield from _message(message, file)
+    for enum in file.enums:
+        yield from _enum(enum)
 
 
 def _service(file: ProtoFile) -> Iterator[str]:
@@ -76,7 +74,9 @@ def _message(message: ProtoMessage, file: ProtoFile) -> Iterator[str]:
 
 def _member(field: ProtoField, file: ProtoFile, indent: str) -> Iterator[str]:
     of = _SCALARS.get(field.type.kind) or _short(field.type.name, file)
-    label = "repeated " if field.is_repeated else "optional " if field.is_optional else ""
+    label = "optional " if field.is_optional else ""
+    if field.is_repeated:
+        label = "repeated "
     options = [
         *(["deprecated = true"] if field.is_deprecated else []),
         *([f'json_name = "{field.wire}"'] if _json_name(field.name) != field.wire else []),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain, product
 
 from a2a_gen.emit.render import literal
 from a2a_gen.emit.translate.members import (
@@ -21,6 +22,7 @@ from a2a_gen.emit.translate.members import (
     RecordMembers,
     TypePair,
     leaves,
+    pairs_in,
 )
 from a2a_gen.emit.translate.rules import BRANCHES, RULE_KINDS, Direction, TranslationProblems
 from a2a_gen.ir.model import (
@@ -119,7 +121,8 @@ class Linker:
             {leaf.path: leaf for leaf in their_leaves},
             {leaf.path: leaf for leaf in our_leaves},
         )
-        links = [link for rule in rules if (link := self._from_rule(pair, place, rule, *by_path))]
+        by_rule = (self._from_rule(pair, place, rule, *by_path) for rule in rules)
+        links = [link for link in by_rule if link]
         links += self._from_names(pair, place, links, *by_path)
         return LinkedPair(pair, place, their_leaves, our_leaves, tuple(links))
 
@@ -131,7 +134,8 @@ class Linker:
         """
         their_paths = _parents(rule.theirs for rule in rules)
         our_paths = _parents(rule.ours for rule in rules)
-        taken = {tuple(name.split(".")) for rule in rules for name in rule.theirs}
+        names = chain.from_iterable(rule.theirs for rule in rules)
+        taken = {tuple(name.split(".")) for name in names}
         free = {path for path in their_paths | our_paths if path not in taken}
         both = {
             path
@@ -209,8 +213,7 @@ class Linker:
     def _match_types(self, pair: TypePair, place: Place, link: Link) -> Link:
         matches = [
             self.matcher.match(leaf.field.type, other.field.type)
-            for leaf in link.theirs
-            for other in link.ours
+            for leaf, other in product(link.theirs, link.ours)
         ]
         if matches and None not in matches:
             return Link(link.kind, link.theirs, link.ours, link.argument, matches[0])
@@ -222,10 +225,18 @@ class Linker:
         return link
 
 
+def find_pairs(links: Iterable[Link]) -> set[TypePair]:
+    """Find the pairs of named types that the members of links need."""
+    return set(chain.from_iterable(pairs_in(link.match) for link in links))
+
+
 def _parents(names: Iterable[tuple[str, ...]]) -> set[Path]:
     """List every record on the path to some members."""
-    paths = [tuple(name.split(".")) for group in names for name in group]
-    return {path[:length] for path in paths for length in range(1, len(path))}
+    parents: set[Path] = set()
+    for name in chain.from_iterable(names):
+        path = tuple(name.split("."))
+        parents |= {path[:length] for length in range(1, len(path))}
+    return parents
 
 
 def _reaches(side: RecordMembers, record: Record, path: Path) -> bool:

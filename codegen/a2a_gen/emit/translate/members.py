@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeAlias
 
 from a2a_gen.ir.model import (
@@ -60,7 +61,7 @@ class RecordMembers:
             case OneOf(options):
                 found = [self.records(option) for option in options]
                 if all(found):
-                    return tuple(record for records in found for record in records)
+                    return tuple(chain.from_iterable(found))
                 return ()
             case _:
                 return ()
@@ -303,7 +304,7 @@ class Matcher:
         return None
 
 
-def pairs_in(match: Match) -> Iterator[TypePair]:
+def pairs_in(match: Match | None) -> Iterator[TypePair]:
     """Yield the pairs of named types that a match needs."""
     match match:
         case Types(pair):

@@ -121,13 +121,13 @@ class PairFinder:
             return wrapped
         linked = linker.link(pair, row)
         if linked is None:
-            place = row.place if row else theirs.place if theirs else self.dialect.place
+            source = row or theirs or self.dialect
             text = (
                 f"{self.dialect.name}.{pair.theirs} and {self.contract.canonical}.{pair.ours} do "
                 "not correspond"
             )
             self.report.add(
-                place,
+                source.place,
                 "A2A-T08",
                 text,
                 "name two records, a union with its branches, or a wrapper and its content",

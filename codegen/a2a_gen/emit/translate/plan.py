@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, product
 
 from a2a_gen.emit.translate.context import TranslationContext
 from a2a_gen.emit.translate.links import Case, Link, LinkedPair, cases
@@ -45,10 +46,9 @@ def _is_read(leaf: Leaf, links: Sequence[Link], read: Sequence[Case]) -> bool:
     """Check that a member is read whenever it is present; of several that may be present at once,
     only the first becomes ours.
     """
-    place = next(
-        (place for place, case in enumerate(read) if case.link and leaf in case.link.theirs[:1]), 0
-    )
-    earlier = [other for case in read[:place] if case.link for other in case.link.theirs[:1]]
+    firsts = [case.link.theirs[:1] if case.link else () for case in read]
+    place = next((place for place, first in enumerate(firsts) if leaf in first), 0)
+    earlier = chain.from_iterable(firsts[:place])
     carriers = [link for link in links if leaf in link.theirs and link.carries(Direction.READ)]
     return any(_is_first_source(link, links) for link in carriers) and all(
         leaf.excludes(other) for other in earlier
@@ -58,11 +58,13 @@ def _is_read(leaf: Leaf, links: Sequence[Link], read: Sequence[Case]) -> bool:
 def _is_first_source(link: Link, links: Sequence[Link]) -> bool:
     """Check that no earlier link sets the same target."""
     targets = {leaf.path for leaf in link.ours}
-    earlier = (each for each in links[: links.index(link)] if each.sets(Direction.READ))
-    rivals = [each for each in earlier if not targets.isdisjoint(leaf.path for leaf in each.ours)]
-    return all(
-        any(one.excludes(other) for one in each.theirs for other in link.theirs) for each in rivals
-    )
+    for each in links[: links.index(link)]:
+        if each.sets(Direction.READ) and not targets.isdisjoint(leaf.path for leaf in each.ours):
+            # Where they cannot be present together, the earlier one takes nothing away.
+            pairs = product(each.theirs, link.theirs)
+            if not any(one.excludes(other) for one, other in pairs):
+                return False
+    return True
 
 
 def _is_written(leaf: Leaf, cases: Iterable[Case], *, is_flat: bool) -> bool:
@@ -74,10 +76,11 @@ def _is_written(leaf: Leaf, cases: Iterable[Case], *, is_flat: bool) -> bool:
         if own:
             return all(link.carries(Direction.WRITE) for link in own)
         return is_flat
-    return all(
-        any(_is_first(leaf, link) and link.carries(Direction.WRITE) for link in case.links)
-        for case in cases
-    )
+    for case in cases:
+        carriers = (link for link in case.links if link.carries(Direction.WRITE))
+        if not any(_is_first(leaf, link) for link in carriers):
+            return False
+    return True
 
 
 def _is_first(leaf: Leaf, link: Link) -> bool:
@@ -163,11 +166,9 @@ def build_plan(contract: Contract, dialect: ContractDialect) -> TranslationPlan:
     report = TranslationProblems()
     pairs = PairFinder(contract, dialect, report).pairs()
     planner = _Planner(_context(contract, dialect, pairs, report), pairs, Losses(dialect, report))
-    functions = [
-        function
-        for pair in sorted(pairs.found)
-        for function in planner.functions(pair, pairs.found[pair])
-    ]
+    functions: list[Function] = []
+    for pair in sorted(pairs.found):
+        functions += planner.functions(pair, pairs.found[pair])
     planner.losses.check()
     modules = tuple(_modules(contract, dialect, functions))
     return TranslationPlan(dialect, contract.canonical, modules, report.problems)
@@ -176,15 +177,16 @@ def build_plan(contract: Contract, dialect: ContractDialect) -> TranslationPlan:
 def _context(
     contract: Contract, dialect: ContractDialect, pairs: TypePairs, report: TranslationProblems
 ) -> TranslationContext:
-    linked = ((pair, found) for pair, found in pairs.found.items() if isinstance(found, LinkedPair))
-    positional = frozenset(
-        pair for pair, found in linked if any(link.kind == "position" for link in found.links)
-    )
+    positional: set[TypePair] = set()
+    for pair, found in pairs.found.items():
+        links = found.links if isinstance(found, LinkedPair) else ()
+        if any(link.kind == "position" for link in links):
+            positional.add(pair)
     return TranslationContext(
         dialect,
         RecordMembers(contract, dialect.name),
         RecordMembers(contract, contract.canonical),
-        positional,
+        frozenset(positional),
         report,
     )
 
@@ -260,12 +262,10 @@ class _Planner:
         returned = {
             option.branch: option.members[0] for option in reversed(listed) if option.is_held
         }
-        written = {
-            member
-            for option in listed
-            for member in option.members
-            if returned.get(option.branch, member) == member
-        }
+        written: set[str] = set()
+        for option in listed:
+            chosen = returned.get(option.branch)
+            written |= {chosen} & set(option.members) if chosen else set(option.members)
         for option in listed:
             if not option.members:
                 self.losses.require(pair, self.context.dialect.place, Direction.READ, option.branch)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from a2a_gen.emit.render import Code, literal
 from a2a_gen.emit.translate.context import TranslationContext
@@ -19,6 +20,7 @@ from a2a_gen.emit.translate.links import (
     cases,
     enumeration,
     fills_empty,
+    find_pairs,
 )
 from a2a_gen.emit.translate.members import (
     Each,
@@ -29,7 +31,6 @@ from a2a_gen.emit.translate.members import (
     Types,
     Values,
     is_plain,
-    pairs_in,
 )
 from a2a_gen.emit.translate.rules import Direction
 from a2a_gen.emit.translate.steps import BranchStep, Function, Give, Let, Step
@@ -49,7 +50,7 @@ class Reader:
         """Build the function of one pair."""
         source = MemberSource(self.context.theirs, "theirs")
         used = [link for link in linked.links if link.sets(READ)]
-        source.open(leaf for link in used for leaf in link.theirs)
+        source.open(chain.from_iterable(link.theirs for link in used))
         steps: list[Step] = [
             Let(Code(each.name), Code(each.value)) for each in source.opened.values()
         ]
@@ -65,9 +66,7 @@ class Reader:
             steps.append(BranchStep(Code(" and ".join(conditions)), inner))
         else:
             steps.append(Give(Code(self._empty(linked, ours))))
-        uses = frozenset(
-            (pair, READ) for link in used if link.match for pair in pairs_in(link.match)
-        )
+        uses = frozenset((pair, READ) for pair in find_pairs(used))
         return self.context.function(linked.pair, READ, tuple(steps), uses)
 
     def _empty(self, linked: LinkedPair, ours: Record) -> str:
@@ -108,11 +107,11 @@ class _Reading:
                 if leaf.path not in wrapped:
                     given.setdefault(leaf.path, []).append((value, link.match))
             wrapped |= {leaf.path for leaf in link.ours} if link.kind == "wrap" else set()
-        members = [
-            (leaf, text)
-            for leaf in self.linked.ours
-            if (text := self._member(leaf, given.get(leaf.path, [])))
-        ]
+        members: list[tuple[Leaf, str]] = []
+        for leaf in self.linked.ours:
+            text = self._member(leaf, given.get(leaf.path, []))
+            if text:
+                members.append((leaf, text))
         return (*lets, Give(Code(self._collect(members, 0))))
 
     def _collect(self, members: list[tuple[Leaf, str]], depth: int) -> str:
@@ -288,8 +287,11 @@ class _Reading:
 
 def resource_template(link: Link) -> str:
     """Print the template of a resource name as words, with ``None`` for parameters."""
-    words = str(link.argument["template"]).split("/")
-    return literal(tuple(None if word.startswith("{") else word for word in words))
+    words: list[str | None] = [*str(link.argument["template"]).split("/")]
+    for index, word in enumerate(words):
+        if word and word.startswith("{"):
+            words[index] = None
+    return literal(tuple(words))
 
 
 def emit_derived_call(link: Link, direction: Direction, arguments: list[str]) -> str:

@@ -40,11 +40,12 @@ def options(ours: RecordMembers, translation: Translation) -> Iterator[Option]:
     for rule in translation.rules:
         if rule.kind not in BRANCHES:
             continue
-        held = {
-            member: inner[0].name
-            for member in rule.ours
-            if record and (field := record.field(member)) and (inner := ours.records(field.type))
-        }
+        held: dict[str, str] = {}
+        for member in rule.ours:
+            field = record.field(member) if record else None
+            inner = ours.records(field.type) if field else ()
+            if inner:
+                held[member] = inner[0].name
         for member, name in held.items():
             yield Option(rule.theirs[0], TypePair(rule.theirs[0], name), (member,), is_held=True)
         if not held:
@@ -171,22 +172,18 @@ def enum_functions(
             for state in lifecycle.states
             if dialect in state.spellings
         }
-        read = {
-            word: state.spellings[canonical]
-            for state in lifecycle.states
-            for word in state.reads.get(dialect, ())
-        }
+        read: dict[str, str] = {}
+        for state in lifecycle.states:
+            words = state.reads.get(dialect, ())
+            read |= dict.fromkeys(words, state.spellings[canonical])
         if dialect in lifecycle.unknown:
             write.setdefault(lifecycle.unknown[canonical], lifecycle.unknown[dialect])
             read.setdefault(lifecycle.unknown[dialect], lifecycle.unknown[canonical])
         return EnumFunction(read, write)
     table = context.dialect.enums.get(theirs.name)
     if table is None:
-        same = {
-            value.wire: value.wire
-            for value in theirs.values
-            if any(value.wire == other.wire for other in ours.values)
-        }
+        known = {value.wire for value in ours.values}
+        same = {value.wire: value.wire for value in theirs.values if value.wire in known}
         return EnumFunction(same, same)
     return EnumFunction(
         table, {our_word: their_word for their_word, our_word in reversed(tuple(table.items()))}

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from a2a_gen.emit.render import Code, literal
 from a2a_gen.emit.translate.context import TranslationContext
@@ -18,6 +19,7 @@ from a2a_gen.emit.translate.links import (
     ReadValue,
     cases,
     fills_empty,
+    find_pairs,
 )
 from a2a_gen.emit.translate.members import (
     Each,
@@ -28,7 +30,6 @@ from a2a_gen.emit.translate.members import (
     Types,
     Values,
     is_plain,
-    pairs_in,
 )
 from a2a_gen.emit.translate.reader import emit_derived_call
 from a2a_gen.emit.translate.rules import Direction
@@ -71,7 +72,7 @@ class Writer:
         """
         source = MemberSource(self.context.ours, "ours", is_json=True)
         used = [link for link in linked.links if link.sets(WRITE)]
-        source.open(leaf for link in used for leaf in link.ours)
+        source.open(chain.from_iterable(link.ours for link in used))
         steps: list[Step] = [
             Let(Code(each.name), Code(each.value)) for each in source.opened.values()
         ]
@@ -89,9 +90,7 @@ class Writer:
             steps.append(
                 Give(Code("{}")) if says_nothing else self.context.refuse_unknown(linked.pair)
             )
-        uses = frozenset(
-            (pair, WRITE) for link in used if link.match for pair in pairs_in(link.match)
-        )
+        uses = frozenset((pair, WRITE) for pair in find_pairs(used))
         return self.context.function(
             linked.pair, WRITE, tuple(steps), uses, tuple(_tables(self.context, used))
         )
@@ -116,15 +115,12 @@ class _Writing:
                 merges.append(Merge(OUT, Code(self._write_derived(link))))
             for entry in self._entries(link):
                 entries.setdefault(entry.leaf.path, entry)
-        derived = {
-            leaf.path for link in self.case.links if link.kind == "derive" for leaf in link.theirs
-        }
-        listed = [
-            entry
-            for leaf in self.linked.theirs
-            if leaf.path not in derived
-            for entry in self._write_list(leaf, entries)
-        ]
+        merged = (link.theirs for link in self.case.links if link.kind == "derive")
+        derived = {leaf.path for leaf in chain.from_iterable(merged)}
+        listed: list[MemberEntry] = []
+        for leaf in self.linked.theirs:
+            if leaf.path not in derived:
+                listed += self._write_list(leaf, entries)
         object_steps = self._object(OUT, listed, 0)
         match object_steps:
             case [Make(items=items)] if not merges:
@@ -260,18 +256,15 @@ class _Writing:
     def _resource(self, link: Link, target: Leaf) -> MemberEntry:
         values = {leaf.field.wire: self._value(leaf) for leaf in link.ours}
         words = str(link.argument["template"]).split("/")
-        values_or_words = [
-            values[word[1:-1]] if word.startswith("{") else ReadValue(literal(word))
-            for word in words
-        ]
+        pieces: list[str] = []
+        for word in words:
+            value = values[word[1:-1]] if word.startswith("{") else ReadValue(literal(word))
+            pieces.append(f"{value.text} or ''" if value.nullable else value.text)
         when = (
             " or ".join(value.text for value in values.values())
             if target.last.is_nullable
             else None
         )
-        pieces = [
-            f"{value.text} or ''" if value.nullable else value.text for value in values_or_words
-        ]
         return MemberEntry(target, f"'/'.join(({', '.join(pieces)}))", when)
 
     def _write_derived(self, link: Link) -> str:

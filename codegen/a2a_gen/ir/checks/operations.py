@@ -65,12 +65,10 @@ def operation_names(contract: Contract) -> Iterator[Problem]:
             f"operation {operation.name} is listed twice",
             "delete or rename one of the two",
         )
-    methods = [
-        (call.dialect, method, call)
-        for call in _calls(contract)
-        for method in (call.method, *call.aliases)
-        if method is not None
-    ]
+    methods: list[tuple[str, str, OperationCall]] = []
+    for call in _calls(contract):
+        names = filter(None, (call.method, *call.aliases))
+        methods += [(call.dialect, method, call) for method in names]
     for (dialect, method, later), _ in find_duplicates(methods, lambda row: row[:2]):
         yield Problem(
             later.place,
@@ -137,7 +135,8 @@ def path_members(contract: Contract) -> Iterator[Problem]:
             if call.http_request is not None
             else None
         )
-        for member in dict.fromkeys(field.member for path in call.http for field in path.fields):
+        fields = chain.from_iterable(path.fields for path in call.http)
+        for member in dict.fromkeys(field.member for field in fields):
             if not isinstance(request, Record) or request.field(member) is None:
                 text = (
                     f"the path has a parameter {member}, but "
@@ -150,17 +149,9 @@ def path_members(contract: Contract) -> Iterator[Problem]:
 
 def capabilities(contract: Contract) -> Iterator[Problem]:
     """Check that every capability that an operation requires is a member of the canonical card."""
-    records = [
-        definition
-        for definition in contract.types(contract.canonical)
-        if isinstance(definition, Record)
-    ]
-    flags = {
-        field.python
-        for record in records
-        for field in record.fields
-        if field.type is Primitive.BOOLEAN
-    }
+    types = contract.types(contract.canonical)
+    fields = chain.from_iterable(each.fields for each in types if isinstance(each, Record))
+    flags = {field.python for field in fields if field.type is Primitive.BOOLEAN}
     for operation in contract.operations:
         if operation.capability is not None and operation.capability not in flags:
             text = f"no type of {contract.canonical} has a boolean member {operation.capability}"

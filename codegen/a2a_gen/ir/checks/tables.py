@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 
 from a2a_gen.ir.checks.duplicates import find_duplicates
 from a2a_gen.ir.model import (
@@ -236,7 +237,7 @@ def codes(contract: Contract) -> Iterator[Problem]:
                 f"unknown dialect {row.since}",
                 f"use one of {', '.join(sorted(known))}",
             )
-    for dialect in dict.fromkeys(dialect for row in contract.errors for dialect in row.columns):
+    for dialect in dict.fromkeys(chain.from_iterable(row.columns for row in contract.errors)):
         rows = [row for row in contract.errors if dialect in row.columns]
         if dialect not in known:
             yield Problem(
@@ -361,7 +362,9 @@ def reads(contract: Contract) -> Iterator[Problem]:
     """Check that every word of a dialect is read as one state."""
     table = contract.lifecycle
     for dialect in contract.dialects:
-        read = Counter(word for state in table.states for word in state.reads.get(dialect.name, ()))
+        read = Counter[str]()
+        for state in table.states:
+            read.update(state.reads.get(dialect.name, ()))
         definition = contract.type(dialect.name, table.type)
         words = (
             [value.wire for value in definition.values]
