@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from a2a_gen import __version__
 from a2a_gen.output import lock
 from a2a_gen.problems import GeneratorError
-from a2a_gen.source.documents import find_contract_files
-from a2a_gen.source.project import Project, find_project, find_schema_files
+from a2a_gen.source.kinds import list_inputs
+from a2a_gen.source.project import find_project
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,27 +43,10 @@ def _find_package_up_to_date() -> str:
         project = find_project(Path.cwd())
         old = lock.read_lock(project.root)
         is_up_to_date = old is not None and lock.is_up_to_date(
-            old, project.options, project.root, _list_inputs(project, old)
+            old, project.options, project.root, list_inputs(project, old.inputs)
         )
     except (GeneratorError, OSError):
         return ""  # the command reports the problem
     if is_up_to_date:
         return project.package
     return ""
-
-
-def _list_inputs(project: Project, old: lock.Lock) -> Iterable[Path]:
-    """List the files that a build would read.
-
-    A new file of an agent is only reachable through a changed one.
-    """
-    match project.kind:
-        case "agent":
-            return [project.root / path for path in old.inputs]
-        case "models":  # schemas of other folders are read where these refer to them
-            return {
-                *find_schema_files(project.schema, project.out),
-                *(project.root / path for path in old.inputs),
-            }
-        case "contract":
-            return find_contract_files(project.schema)

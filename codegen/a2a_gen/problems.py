@@ -99,3 +99,10 @@ class MissingExtraError(GeneratorError):
             f"{package}: not installed; it comes with the extra {extra}\n    fix: pip "
             f"install 'a2a-gen[{extra}]'"
         )
+
+
+def raise_on_errors(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
+    """Raise problems if one of them is an error, or return them."""
+    if has_errors(problems):
+        raise ContractError(problems)
+    return problems

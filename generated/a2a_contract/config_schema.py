@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, time
 from difflib import get_close_matches
 from ipaddress import ip_network
+from itertools import chain
 from typing import Final
 
 import jsonschema_rs
@@ -109,16 +110,10 @@ def check_values(data: object, schema: Mapping[str, object]) -> Iterator[RuleVio
         validate_formats=True,
         keywords=_KEYWORDS,
     )
-    dates: list[RuleViolation] = []
-    plain = _quote_dates(data, (), dates)
-    found = [
-        *dates,
-        *(
-            each
-            for error in validator.iter_errors(plain)
-            for each in _describe(error, schema, plain)
-        ),
-    ]
+    found: list[RuleViolation] = []
+    plain = _quote_dates(data, (), found)
+    for error in validator.iter_errors(plain):
+        found += _describe(error, schema, plain)
     meant = {(each.path[:-1], each.cure) for each in found if each.text == _UNKNOWN}
     yield from (
         each
@@ -220,7 +215,8 @@ def _describe_union(
     path = tuple(error.instance_path)
     value = _follow(data, error.instance_path)
     union = _follow(schema, error.schema_path)
-    tables = [_resolve(schema, each) for each in (union if is_json_array(union) else ())]
+    branches_of_schema = union if is_json_array(union) else ()
+    tables = [_resolve(schema, each) for each in branches_of_schema]
     tags = [_find_tag(each) for each in tables]
     chosen = next(
         (number for number, each in enumerate(tables) if _is_chosen(each, tags[number], value)),
@@ -232,12 +228,9 @@ def _describe_union(
             yield from _describe(each, schema, data)
     elif tag is not None and is_json_object(value):
         kinds = ", ".join(str(each[1]) for each in tags if each)
-        others = "".join(
-            f", or write {key} = […]"
-            for table, each in zip(tables, tags, strict=True)
-            if not each
-            for key in _required(table)
-        )
+        untagged = (table for table, each in zip(tables, tags, strict=True) if not each)
+        keys = chain.from_iterable(map(_required, untagged))
+        others = "".join(f", or write {key} = […]" for key in keys)
         yield RuleViolation(
             (*path, tag),
             f"unknown {tag} {value[tag]!r}" if tag in value else "missing",
@@ -262,12 +255,11 @@ def _is_chosen(table: Mapping[str, object], tag: tuple[str, object] | None, valu
 def _find_tag(table: Mapping[str, object]) -> tuple[str, object] | None:
     """Find the required setting that has one possible value."""
     properties = _properties(table)
-    tags = (
-        (name, each["const"])
-        for name in _required(table)
-        if is_json_object(each := properties.get(name)) and "const" in each
-    )
-    return next(tags, None)
+    for name in _required(table):
+        setting = properties.get(name)
+        if is_json_object(setting) and "const" in setting:
+            return name, setting["const"]
+    return None
 
 
 def _describe_condition(error: jsonschema_rs.ValidationError, holder: object) -> tuple[str, str]:

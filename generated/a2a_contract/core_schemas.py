@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 CoreSchema: TypeAlias = Mapping[str, Any]  # dozens of forms without a common type
@@ -28,6 +28,12 @@ def unwrap(schema: CoreSchema, definitions: dict[str, CoreSchema]) -> CoreSchema
                 schema = schema["schema"]
             case _:
                 return schema
+
+
+def list_choices(union: CoreSchema) -> Iterator[Any]:
+    """List the branches of a union; Pydantic may have a label beside each."""
+    for choice in union["choices"]:
+        yield choice[0] if isinstance(choice, tuple) else choice
 
 
 def member_names(name: str, field: CoreSchema) -> tuple[str, ...]:

@@ -80,17 +80,18 @@ def field_paths(
     if error.error_count() > MAX_FIELD_ERRORS:
         return (("", f"More than {MAX_FIELD_ERRORS} values are wrong"),)
     found = error.errors(include_url=False, include_context=False, include_input=False)
-    where = ((each["loc"][skip:], each["msg"]) for each in found)
-    return tuple(
-        dict.fromkeys(
-            (render_path(loc if of is None else parse_location(of, loc)), text)
-            for loc, text in where
-        )
-    )
+    listed: dict[tuple[str, str], None] = {}
+    for each in found:
+        steps: tuple[Step, ...] = each["loc"][skip:]
+        if of is not None:
+            steps = parse_location(of, steps)
+        listed[render_path(steps), each["msg"]] = None
+    return tuple(listed)
 
 
 def render_path(steps: Sequence[Step]) -> str:
     """Write the steps of a path as one text."""
-    return "".join(
-        f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps
-    ).removeprefix(".")
+    text = ""
+    for step in steps:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}"
+    return text.removeprefix(".")

@@ -78,13 +78,11 @@ def iter_non_finite(value: object, steps: FieldPath = ()) -> Iterator[FieldPath]
 
 def _list_parts(value: object) -> Iterable[tuple[str | int, object]]:
     if isinstance(value, BaseModel):
-        aliases = {
-            name: field.serialization_alias for name, field in type(value).model_fields.items()
-        }
-        members = (
-            (name if (alias := aliases.get(name)) is None else alias, each)
-            for name, each in value.__dict__.items()
-        )
+        aliases: dict[str, str] = {}
+        for name, field in type(value).model_fields.items():
+            if field.serialization_alias is not None:
+                aliases[name] = field.serialization_alias
+        members = ((aliases.get(name, name), each) for name, each in value.__dict__.items())
         return [*members, *(value.model_extra or {}).items()]
     if is_json_object(value):
         return value.items()

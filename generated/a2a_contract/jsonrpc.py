@@ -107,11 +107,11 @@ class JsonRpcParser:
                 methods[method] += (binding,)
         self.methods: Mapping[str, tuple[AnyBinding, ...]] = dict(methods)
         """The bindings of each method."""
-        self._forgiving = frozenset(
-            method
-            for method, bindings in methods.items()
-            if any(binding.lenient_envelope for binding in bindings)
-        )
+        forgiving: set[str] = set()
+        for method, bindings in methods.items():
+            if any(binding.lenient_envelope for binding in bindings):
+                forgiving.add(method)
+        self._forgiving = frozenset(forgiving)
         self._read_call = TypeAdapter(
             Annotated[dict[str, Any], _CallSchema(self.methods, self._forgiving)]
         ).validator.validate_json

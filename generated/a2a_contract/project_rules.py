@@ -219,14 +219,11 @@ def nearest_line(lines: Mapping[Path, int], path: Sequence[str | int]) -> int:
     """Return the line of a setting in a map, or of the nearest table around it; 1 if there is
     none.
     """
-    return next(
-        (
-            lines[place]
-            for length in range(len(path), 0, -1)
-            if (place := tuple(path[:length])) in lines
-        ),
-        1,
-    )
+    for length in range(len(path), 0, -1):
+        place = tuple(path[:length])
+        if place in lines:
+            return lines[place]
+    return 1
 
 
 def _places(text: str) -> Iterator[tuple[Path, int]]:

@@ -6,6 +6,7 @@ known.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from typing import Any, TypeAlias
 
 from pydantic import ValidationError
@@ -38,7 +39,7 @@ class Requirement:
 
 def check_requirements(request: WireModel, demands: Iterable[Requirement]) -> None:
     """Raise ``ValidationError`` with every violated requirement of a request."""
-    errors = [error for each in demands for error in _lacking(request, each)]
+    errors = list(chain.from_iterable(_lacking(request, each) for each in demands))
     if errors:
         raise ValidationError.from_exception_data(type(request).__name__, errors)
 

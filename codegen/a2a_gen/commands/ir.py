@@ -9,6 +9,7 @@ import click
 from a2a_gen import pipeline
 from a2a_gen.agent import build as agent
 from a2a_gen.agent import ir as show_agent
+from a2a_gen.contract.build import read_contract
 from a2a_gen.ir import dump
 from a2a_gen.plain import build as plain
 
@@ -41,7 +42,7 @@ def command(family: str | None) -> None:
             )
         click.echo(plain.to_json(plain.read_package(project)), nl=False)
         return
-    contract = pipeline.load(project).contract
+    contract = read_contract(project).contract
     if family is None:
         click.echo(dump.to_json(contract), nl=False)
         return

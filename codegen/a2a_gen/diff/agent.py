@@ -152,7 +152,9 @@ def _parse_project_skill(
     schemas |= {
         f"reply to {name}": str(each) for name, each in _as_object(skill.get("asks")).items()
     }
-    kinds = {use: ("application/json",) if use in schemas else () for use in ("input", "output")}
+    kinds: dict[str, tuple[str, ...]] = {"input": (), "output": ()}
+    for use in kinds.keys() & schemas.keys():
+        kinds[use] = ("application/json",)
     return SkillDescription(
         identity,
         (file, f"/skills/{escape_key(identity)}"),

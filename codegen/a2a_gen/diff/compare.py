@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from a2a_gen.diff.change import ChildPair, ComparisonItem, NodePair, RuleContext, SchemaChange
 from a2a_gen.diff.rules.annotations import (
@@ -165,12 +166,14 @@ class SchemaEquality:
         under: str = "",
     ) -> bool:
         if isinstance(old, dict) and isinstance(new, dict):
-            names = [each if under else _select_compared_keywords(each) for each in (old, new)]
-            if names[0].keys() != names[1].keys():
+            if not under:
+                old = _select_compared_keywords(old)
+                new = _select_compared_keywords(new)
+            if old.keys() != new.keys():
                 return False
             return all(
                 self._is_equal_member(keyword, old[keyword], new[keyword], schemas, pairs, under)
-                for keyword in names[0]
+                for keyword in old
             )
         if isinstance(old, list) and isinstance(new, list):
             if under in _UNORDERED_KEYWORDS:
@@ -221,7 +224,9 @@ _GROUPS = (
     ("minimum", "exclusiveMinimum"),
     ("maximum", "exclusiveMaximum"),
 )
-_GROUP_BY_KEYWORD = {keyword: group for group in _GROUPS for keyword in group}
+_GROUP_BY_KEYWORD: dict[str, tuple[str, ...]] = {}
+for _group in _GROUPS:
+    _GROUP_BY_KEYWORD |= dict.fromkeys(_group, _group)
 
 
 def split_schema(schema: SchemaLocation) -> Iterator[SchemaLocation]:
@@ -361,15 +366,14 @@ class SchemaComparison:
     def _has_same_parts(self, pair: NodePair) -> bool:
         if any(tree.has_scopes or tree.has_unevaluated for tree in self.trees):
             return False
-        old, new = (
-            [part for schema in node.schemas for part in split_schema(schema)]
-            for node in (pair.old, pair.new)
-        )
+        old = list(chain.from_iterable(map(split_schema, pair.old.schemas)))
+        new = list(chain.from_iterable(map(split_schema, pair.new.schemas)))
         if {tuple(part.members) for part in old} != {tuple(part.members) for part in new}:
             return False
-        return all(any(self.equality.is_same(one, other) for other in new) for one in old) and all(
-            any(self.equality.is_same(one, other) for one in old) for other in new
-        )
+        for one in old:
+            if not any(self.equality.is_same(one, other) for other in new):
+                return False
+        return all(any(self.equality.is_same(one, other) for one in old) for other in new)
 
     def _compare(self, pair: NodePair) -> Expansion:
         old = self.get_value_set(0, pair.old)
@@ -403,13 +407,12 @@ class SchemaComparison:
         """Return true if an alternative, here or in a definition, accepts members that it did not:
         documents of another one may match it now.
         """
-        definitions = [
-            child.pair
-            for child in children
-            if child.step == ITSELF and child.pair not in self._in_progress
-        ]
-        below = (change for pair in definitions for change in self.expand(pair).changes)
-        return any(change.rule is OPENED for change in (*changes, *below))
+        found = list(changes)
+        for child in children:
+            # A definition that is being expanded yields its changes itself.
+            if child.step == ITSELF and child.pair not in self._in_progress:
+                found += self.expand(child.pair).changes
+        return any(change.rule is OPENED for change in found)
 
     def _compare_kind(
         self,

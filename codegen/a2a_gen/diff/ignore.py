@@ -108,18 +108,17 @@ def read_inline_entries(side: ContractSide) -> Iterator[IgnoreEntry]:
 def _parse_entry(where: str, row: object, cure: str, source: str = IGNORE_FILE) -> IgnoreEntry:
     if not is_json_object(row) or row.keys() - _KEYS:
         raise ProjectError(f"{where}: unknown keys", cure)
-    fields = {
-        key: value
-        for key in ("rule", "path", "fingerprint", "reason")
-        if isinstance(value := row.get(key, ""), str)
-    }
-    if len(fields) < 4:  # noqa: PLR2004 - all of the above
-        raise ProjectError(f"{where}: rule, path, fingerprint and reason must be strings", cure)
+    fields: dict[str, str] = {}
+    for key in ("rule", "path", "fingerprint", "reason"):
+        value = row.get(key, "")
+        if not isinstance(value, str):
+            raise ProjectError(f"{where}: rule, path, fingerprint and reason must be strings", cure)
+        fields[key] = value
     if not fields["reason"].strip():
         raise ProjectError(f"{where}: reason is missing", "state why the change is accepted")
     if not fields["fingerprint"] and not (fields["rule"] and fields["path"]):
         raise ProjectError(f"{where}: neither a fingerprint nor a rule with a path", cure)
-    known_rules = {name for rule in TABLE.values() for name in (rule.code, rule.id)}
+    known_rules = TABLE.keys() | {rule.code for rule in TABLE.values()}
     if fields["rule"] and fields["rule"] not in known_rules:
         raise ProjectError(
             f"{where}: rule {fields['rule']!r} does not exist", "use a code or id of docs/rules.md"

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from a2a_gen.diff.change import NOWHERE, NodePair, SchemaChange
 from a2a_gen.diff.compare import SchemaComparison
@@ -61,16 +62,12 @@ def compare(old: ContractSide, new: ContractSide, options: CompareOptions) -> Re
     )
     seeds = _collect_seeds(paired.pairs, usages, skills)
     references = ReferenceMap(comparison.trees, seeds)
-    seeds = {
-        seed: frozenset[Usage]() if references.is_unused(seed) else used
-        for seed, used in seeds.items()
-    }
-    reached = _walk(comparison, seeds)
-    changes: list[tuple[SchemaChange, ReachedPair | None]] = [
-        (change, each)
-        for pair, each in reached.items()
-        for change in comparison.expand(pair).changes
-    ]
+    for seed in seeds:
+        if references.is_unused(seed):
+            seeds[seed] = frozenset()
+    changes: list[tuple[SchemaChange, ReachedPair | None]] = []
+    for pair, each in _walk(comparison, seeds).items():
+        changes += [(change, each) for change in comparison.expand(pair).changes]
     changes += [(change, None) for change in paired.changes]
     changes += [(change, None) for change in _compare_tables(comparison, old, new)]
     builder = FindingBuilder(
@@ -86,9 +83,8 @@ def compare(old: ContractSide, new: ContractSide, options: CompareOptions) -> Re
             (change, None)
             for change in (*agents, *compare_versions(old.agent, new.agent, all_changes))
         ]
-    found = [
-        finding for change, each in changes if (finding := builder.build(change, each)) is not None
-    ]
+    built = (builder.build(change, each) for change, each in changes)
+    found = [finding for finding in built if finding is not None]
     found += builder.find_unexplained(seeds)
     return Report(sort_findings(merge_findings(found)), len(paired.pairs))
 
@@ -165,19 +161,13 @@ def _pair_skills(old: ContractSide, new: ContractSide) -> Iterator[tuple[NodePai
         before = old.agent.skills.get(identity)
         for use, address in skill.schemas.items():
             base_address = before.schemas.get(use) if before else None
-            nodes = (
-                (old.find_node(base_address), new.find_node(address))
-                if base_address
-                else (None, None)
-            )
-            if nodes[0] is not None and nodes[1] is not None:
+            old_node = old.find_node(base_address) if base_address else None
+            new_node = new.find_node(address) if base_address else None
+            if old_node is not None and new_node is not None:
                 usage = Usage.WRITTEN if use == "output" else Usage.READ
-                locations = (
-                    each.origin.location if each.origin else NOWHERE
-                    for each in nodes
-                    if each is not None
-                )
-                yield NodePair(nodes[0], nodes[1], *locations), usage
+                old_location = old_node.origin.location if old_node.origin else NOWHERE
+                new_location = new_node.origin.location if new_node.origin else NOWHERE
+                yield NodePair(old_node, new_node, old_location, new_location), usage
 
 
 def _compare_tables(
@@ -257,7 +247,7 @@ def _render_reasons(wire: list[Finding]) -> str:
 
 
 def _render_users(wire: list[Finding]) -> str:
-    users = sorted({user for each in wire for user in each.users})
+    users = sorted(set(chain.from_iterable(each.users for each in wire)))
     if not users:
         return ""
     listed = ", ".join(users[:_MAX_LISTED_USERS])

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
 from a2a_gen.diff.finding import merge_findings
@@ -99,7 +100,7 @@ def compare_sides(
 
 def _merge_reports(reports: Sequence[Report]) -> Report:
     """Merge reports; a change found against several baselines is reported once."""
-    findings = merge_findings(finding for report in reports for finding in report.findings)
+    findings = merge_findings(chain.from_iterable(report.findings for report in reports))
     count = max((report.compared_count for report in reports), default=0)
     return Report(sort_findings(findings), count, ", ".join(report.baseline for report in reports))
 
@@ -130,18 +131,18 @@ def _refuse_unusable(new: ContractSide) -> None:
 
 def _refuse_different_kinds(old: ContractSide, new: ContractSide) -> None:
     if old.documents and (old.agent is None) != (new.agent is None):
-        kinds = [
-            "an agent"
-            if side.agent
-            else "a contract"
-            if side.is_contract
-            else "a folder of schemas"
-            for side in (old, new)
-        ]
         raise ProjectError(
-            f"{old.label} is {kinds[0]} and {new.label} is {kinds[1]}",
+            f"{old.label} is {_name_kind(old)} and {new.label} is {_name_kind(new)}",
             "compare two sides of one kind, or only their schemas with --plain",
         )
+
+
+def _name_kind(side: ContractSide) -> str:
+    if side.agent:
+        return "an agent"
+    if side.is_contract:
+        return "a contract"
+    return "a folder of schemas"
 
 
 def should_fail(report: Report, fail_on: str) -> bool:

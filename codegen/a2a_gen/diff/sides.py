@@ -15,6 +15,7 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 from a2a_gen.agent.remote.card import CARD, SCHEMAS, RemoteAgent
@@ -95,16 +96,14 @@ class ContractSide:
         return UsageMap(default=default)
 
     def _find_skill_roots(self, agent: AgentDescription) -> list[UsageRoot]:
-        schemas = [
-            (skill.id, use, self._find_schema(address))
-            for skill in agent.skills.values()
-            for use, address in skill.schemas.items()
-        ]
-        return [
-            UsageRoot(schema.location, Usage.WRITTEN if use == "output" else Usage.READ, identity)
-            for identity, use, schema in schemas
-            if schema
-        ]
+        roots: list[UsageRoot] = []
+        for skill in agent.skills.values():
+            for use, address in skill.schemas.items():
+                schema = self._find_schema(address)
+                usage = Usage.WRITTEN if use == "output" else Usage.READ
+                if schema:
+                    roots.append(UsageRoot(schema.location, usage, skill.id))
+        return roots
 
     def find_definition(self, dialect: str, name: str) -> SchemaLocation | None:
         """Find a type of a dialect."""
@@ -239,7 +238,7 @@ def build_side(
             _PROJECT_FILE, _parse_toml(blobs[_PROJECT_FILE], prefix + _PROJECT_FILE)
         )
         reachable = select_reachable(
-            (address for skill in agent.skills.values() for address in skill.schemas.values()),
+            chain.from_iterable(skill.schemas.values() for skill in agent.skills.values()),
             *parse_readable_documents(blobs, display_prefix=prefix),
         )
         project_file = TomlDocument(_PROJECT_FILE, blobs[_PROJECT_FILE].decode("utf-8"), {})
@@ -435,5 +434,5 @@ def _attach_schemas(
     skills = {
         name: replace(skill, schemas=places.get(name, {})) for name, skill in agent.skills.items()
     }
-    bindings = frozenset(binding for bindings in agent.surfaces.values() for binding in bindings)
+    bindings = frozenset(chain.from_iterable(agent.surfaces.values()))
     return replace(agent, skills=skills, surfaces={_REMOTE_SURFACE: bindings})

@@ -109,14 +109,11 @@ def _find_stored_type(
         for location in responses
         if location is not None and state in find_reachable(links, location)
     }
-    return next(
-        (
-            location
-            for location in sorted(with_state)
-            if all(location in find_reachable(links, other) for other in with_state)
-        ),
-        None,
-    )
+    contained = [find_reachable(links, other) for other in with_state]
+    for location in sorted(with_state):
+        if all(location in each for each in contained):
+            return location
+    return None
 
 
 def find_reachable(links: Mapping[Location, frozenset[Location]], start: Location) -> set[Location]:

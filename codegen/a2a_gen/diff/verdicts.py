@@ -357,7 +357,7 @@ class FindingBuilder:
         scopes.
         """
         roots = reached.roots if reached else []
-        seeds = {*roots, *(below for root in roots for below in self._references.find_below(root))}
+        seeds = set(roots).union(*map(self._references.find_below, roots))
         return any(
             seed.old_location[0] in self._trees[0].resources.scoped_files
             or seed.new_location[0] in self._trees[1].resources.scoped_files

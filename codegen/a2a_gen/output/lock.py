@@ -67,7 +67,17 @@ def read_lock(root: Path) -> Lock | None:
 
 
 TOOLS = ("datamodel-code-generator", "ruff")
-SHAPING_FOLDERS = ("agent", "emit", "ir", "lint", "output", "plain", "source", "support")
+SHAPING_FOLDERS = (
+    "agent",
+    "contract",
+    "emit",
+    "ir",
+    "lint",
+    "output",
+    "plain",
+    "source",
+    "support",
+)
 
 
 def is_up_to_date(

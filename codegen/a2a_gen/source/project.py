@@ -51,7 +51,7 @@ def explain_invalid_package(package: str) -> str | None:
     return None
 
 
-ProjectKind: TypeAlias = Literal["contract", "agent", "models"]
+KindName: TypeAlias = Literal["contract", "agent", "models"]
 TomlValue: TypeAlias = (
     "bool | int | float | str | date | time | list[TomlValue] | dict[str, TomlValue]"
 )
@@ -82,7 +82,7 @@ class Project:
     """Paths of a project, and the package that is generated."""
 
     root: Path
-    kind: ProjectKind
+    kind: KindName
     config: Path
     schema: Path
     package: str
@@ -186,7 +186,7 @@ def _parse_schema_project(root: Path, config: Path, table: TomlValue | None) -> 
         )
     _refuse_unknown_keys(config, at, table, (*_KEYS, "compat"))
     schema = _resolve_inside(root, config, _get_text(config, at, table, "schema"))
-    kind: ProjectKind = (
+    kind: KindName = (
         "contract" if any((schema / name).is_file() for name in TABLE_FILES) else "models"
     )
     package = _get_text(config, at, table, "package")

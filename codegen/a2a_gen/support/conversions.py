@@ -78,9 +78,10 @@ def resource(name: str | None, template: tuple[str | None, ...]) -> tuple[str, .
     fits = len(pieces) >= len(template) and all(
         word in (None, piece) for piece, word in zip(pieces, template, strict=False)
     )
-    return tuple(
-        pieces[place] if fits else "" for place, word in enumerate(template) if word is None
-    )
+    places = [place for place, word in enumerate(template) if word is None]
+    if not fits:
+        return ("",) * len(places)
+    return tuple(pieces[place] for place in places)
 
 
 # --- data that must be an object ---

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final, NamedTuple
 
 from jsonschema_rs import ValidationError
@@ -109,7 +109,11 @@ class _Finder:
         if validator is None or validator.is_valid(value):
             return
         # An error holds a copy of the value, which may be large: its text is that of an empty one.
-        plain: object = {} if is_json_object(value) else [] if is_json_array(value) else value
+        plain: object = value
+        if is_json_object(value):
+            plain = {}
+        elif is_json_array(value):
+            plain = []
         for error in validator.iter_errors(_UNLIKELY if validator.is_valid(plain) else plain):
             if plain is value or isinstance(error.kind, Kind.Type | Kind.Constant | Kind.Enum):
                 yield _explain(error, path)
@@ -399,23 +403,23 @@ def _explain_union(
     """Explain a union by the mismatches of the branch that is meant, or by the values that its tag
     may have.
     """
-    meant = [
-        branch
-        for branch in branches
-        if not any(each.is_of_type and each.path == path for each in branch)
-    ]
-    tags = [
-        next((each for each in branch if each.expected and len(each.path) == len(path) + 1), None)
-        for branch in meant
-    ]
-    found = [tag for tag in tags if tag is not None]
-    if found and len(found) == len(tags) and len({tag.path for tag in found}) == 1:
-        expected = ", ".join(dict.fromkeys(text for tag in found for text in tag.expected))
-        yield Mismatch(found[0].path, f"the value is none of {expected}")
-        return
-    meant = [branch for branch, tag in zip(meant, tags, strict=True) if tag is None]
-    if len(meant) == 1:
-        yield from meant[0]
+    untagged: list[tuple[Mismatch, ...]] = []
+    tags: list[Mismatch] = []
+    for branch in branches:
+        # A branch for another kind of value is not meant.
+        if any(each.is_of_type and each.path == path for each in branch):
+            continue
+        members = (each for each in branch if len(each.path) == len(path) + 1)
+        tag = next((each for each in members if each.expected), None)
+        if tag is None:
+            untagged.append(branch)
+        else:
+            tags.append(tag)
+    if tags and not untagged and len({tag.path for tag in tags}) == 1:
+        words = dict.fromkeys(chain.from_iterable(tag.expected for tag in tags))
+        yield Mismatch(tags[0].path, f"the value is none of {', '.join(words)}")
+    elif len(untagged) == 1:
+        yield from untagged[0]
     else:
         yield Mismatch(path, text)
 

@@ -35,6 +35,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError, PydanticSerializationError, core_schema
 
+from .core_schemas import list_choices
 from .finite import is_finite, list_non_finite
 from .json_types import is_json_array, is_json_object
 from .schema_nodes import build_validator
@@ -178,14 +179,15 @@ class BranchSelector:
         plain = core_schema.no_info_wrap_validator_function(_refuse_conversion, union)
         if union["type"] != "union":  # one type is left beside null and branches without a type
             return plain
-        options = {
-            index: choice[0] if isinstance(choice, tuple) else choice
-            for index, choice in enumerate(union["choices"])
-        }
+        options = dict(enumerate(list_choices(union)))
         return core_schema.tagged_union_schema({**options, _PLAIN: plain}, self._select)
 
     def _select(self, value: object) -> int:
-        kind = "object" if is_json_object(value) else "array" if is_json_array(value) else ""
+        kind = ""
+        if is_json_object(value):
+            kind = "object"
+        elif is_json_array(value):
+            kind = "array"
         try:
             accepting = (
                 [

@@ -38,10 +38,13 @@ class SchemaMismatchError(ValueError):
 
     def prefix_fields(self, path: str) -> FieldErrors:
         """Prefix the field paths with the path of the value."""
-        return tuple(
-            (f"{path}{'' if not inner or inner.startswith('[') else '.'}{inner}", text)
-            for inner, text in self.fields
-        )
+        return tuple((_join_paths(path, inner), text) for inner, text in self.fields)
+
+
+def _join_paths(path: str, inner: str) -> str:
+    if not inner or inner.startswith("["):
+        return f"{path}{inner}"
+    return f"{path}.{inner}"
 
 
 class SchemaValidator:
@@ -250,17 +253,17 @@ def list_type_errors(error: ValidationError, document: object) -> list[tuple[Fie
         _follow_document(each["loc"], document): each
         for each in reversed(error.errors(include_url=False, include_context=False))
     }
-    outer = {steps[:length] for steps in found for length in range(len(steps))}
-    return [
-        (
-            steps,
-            f'the value is not of type "{_EXPECTED[each["type"]]}"'
-            if each["type"] in _EXPECTED
-            else each["msg"],
-        )
-        for steps, each in reversed(found.items())
-        if steps not in outer
-    ]
+    outer: set[FieldPath] = set()
+    for steps in found:
+        outer |= {steps[:length] for length in range(len(steps))}
+    listed: list[tuple[FieldPath, str]] = []
+    for steps, each in reversed(found.items()):
+        text = each["msg"]
+        if each["type"] in _EXPECTED:
+            text = f'the value is not of type "{_EXPECTED[each["type"]]}"'
+        if steps not in outer:
+            listed.append((steps, text))
+    return listed
 
 
 _UNEXPECTED = re.compile(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, GetCoreSchemaHandler
 from pydantic_core import core_schema
 
-from .core_schemas import CoreSchema, member_names, unwrap
+from .core_schemas import CoreSchema, list_choices, member_names, unwrap
 from .json_types import is_json_array, is_json_object
 
 
@@ -66,9 +66,7 @@ class UnionByMember:
     def _tagged(self, union: core_schema.CoreSchema) -> core_schema.CoreSchema:
         if union["type"] != "union":
             raise TypeError("UnionByMember: not a union of models")
-        branches = (
-            choice[0] if isinstance(choice, tuple) else choice for choice in union["choices"]
-        )
+        branches = list_choices(union)
         members = ", ".join(self.by)
         return core_schema.tagged_union_schema(
             dict(zip(self.by.values(), branches, strict=True)),
@@ -148,11 +146,8 @@ def _select_branch(
         if isinstance(word, str):
             return choices.get(word)
         return None
-    fitting = [
-        (required, choice)
-        for choice in choices.values()
-        if (required := _required(choice, definitions)) <= document.keys()
-    ]
+    needs = ((_required(choice, definitions), choice) for choice in choices.values())
+    fitting = [(required, choice) for required, choice in needs if required <= document.keys()]
     return max(fitting, key=lambda each: len(each[0]), default=(None, None))[1]
 
 

@@ -264,14 +264,13 @@ class ContainmentOracle:
         self._find_equal_definitions()
         if question not in self._proven:
             self._proven[question] = self._prove_definitions(question)
-        numbers = [
-            self._numbers[side].get(each[0]) if len(each) == 1 else None
-            for side, each in enumerate(schemas)
-        ]
-        if numbers[0] is not None and numbers[0] == numbers[1]:
-            if numbers[0] in self._proven[question]:
-                return Containment.YES
-            return Containment.UNKNOWN
+        old, new = schemas
+        if len(old) == len(new) == 1:
+            number = self._numbers[0].get(old[0])
+            # The assumption was about this very pair: nothing else will prove it.
+            if number is not None and number == self._numbers[1].get(new[0]):
+                is_proven = number in self._proven[question]
+                return Containment.YES if is_proven else Containment.UNKNOWN
         if self._is_proven(schemas, question, self._proven[question], set()):
             return Containment.YES
         return Containment.UNKNOWN
@@ -537,11 +536,13 @@ def count_names(tree: SchemaTree) -> Counter[str]:
     """Count how often members are named; one that the reader names more often than the sender may
     meet a new schema.
     """
-    schemas = (
-        schema for path in tree.documents for schema in iter_schemas(tree.documents[path].data)
-    )
-    tables = (schema.members.get("properties") for schema in schemas)
-    return Counter(name for table in tables if isinstance(table, dict) for name in table)
+    count = Counter[str]()
+    for document in tree.documents.values():
+        for schema in iter_schemas(document.data):
+            table = schema.members.get("properties")
+            if isinstance(table, dict):
+                count.update(table.keys())
+    return count
 
 
 def get_schemas(pair: NodePair) -> tuple[Schemas, Schemas]:

@@ -8,6 +8,7 @@ a tag, and no condition on other parts of the schema. Everything else needs the 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 
 from a2a_gen.diff.change import NodePair, SchemaChange
 from a2a_gen.diff.compare import SchemaComparison
@@ -66,33 +67,19 @@ def is_proven_by_rules(
 def _is_simple(node: SchemaNode, values: ValueSet) -> bool:
     if len(node.schemas) > 1 or node.expanded_unions or values.has_overlaps:
         return False
-    unions = [
-        keyword for schema in node.schemas for keyword in _UNIONS if keyword in schema.members
-    ]
-    if not unions:
-        return all(_has_simple_keywords(schema) for schema in node.schemas)
-    alternatives = list(values)
-    if any(
-        not is_annotation(keyword) and keyword not in _UNIONS
-        for schema in node.schemas
-        for keyword in schema.members
-    ):
+    keywords = set(chain.from_iterable(schema.members for schema in node.schemas))
+    if keywords.isdisjoint(_UNIONS):
+        return all(map(_has_simple_keywords, node.schemas))
+    if not all(is_annotation(keyword) or keyword in _UNIONS for keyword in keywords):
         return False
-    parts = [
-        schema
-        for each in alternatives
-        for schema in each.node.schemas
-        if each.node.schemas != node.schemas
-    ]
-    is_tagged = (
-        set(values.alternatives) == {"object"}
-        and find_tag(each.node for each in alternatives) is not None
-    )
-    return (
-        is_tagged
-        and all(_has_simple_keywords(schema) for schema in parts)
-        and all(len(each.node.schemas) == 1 for each in alternatives)
-    )
+    nodes = [each.node for each in values]
+    if set(values.alternatives) != {"object"} or find_tag(nodes) is None:
+        return False
+    for each in nodes:
+        is_part = each.schemas != node.schemas
+        if len(each.schemas) != 1 or (is_part and not _has_simple_keywords(each.schemas[0])):
+            return False
+    return True
 
 
 def _has_simple_keywords(schema: SchemaLocation) -> bool:

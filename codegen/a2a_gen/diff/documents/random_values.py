@@ -57,9 +57,7 @@ class RandomValues:
         self._random = Random(_SEED)  # noqa: S311 - the same values in every run
         self._hints: dict[tuple[str, int], ValueHints] = {}
         located = [(tree, tuple(schemas)) for tree, schemas in sides]
-        self._sides = [
-            (tree, [self._find_hints(each) for each in schemas]) for tree, schemas in located
-        ]
+        self._sides = [(tree, list(map(self._find_hints, schemas))) for tree, schemas in located]
         names, scalars = collect_pool(located)
         self._names = [*names, "other"]
         self._scalars: list[Json] = [*scalars, *_SMALL_VALUES]

@@ -161,7 +161,9 @@ def _parse_quantifier(pattern: str, position: int, extra: int) -> tuple[int, int
         lower, comma, upper = pattern[position + 1 : end].partition(",")
         minimum = int(lower)
         position = end + 1
-        maximum = int(upper) if upper else _MAX_LENGTH if comma else minimum
+        maximum = minimum
+        if comma:
+            maximum = int(upper) if upper else _MAX_LENGTH
     else:
         return 1, position
     if position < len(pattern) and pattern[position] == "?":

@@ -166,20 +166,10 @@ class Sampler:
                 yield document
         if other is None and depth:
             return
-        names = [
-            name
-            for name in (
-                *members.list_names(alternative.node),
-                *(members.list_names(other.node) if other else ()),
-            )
-            if name not in required
-        ]
-        hinted = [
-            name
-            for each in (alternative, other)
-            if each
-            for name in members.list_condition_names(each.node)
-        ]
+        nodes = [alternative.node, *([other.node] if other else [])]
+        declared = chain.from_iterable(map(members.list_names, nodes))
+        names = [name for name in declared if name not in required]
+        hinted = chain.from_iterable(map(members.list_condition_names, nodes))
         for name in dict.fromkeys((*names, *hinted, "other")):
             for value in islice(
                 self.generate(
@@ -274,9 +264,8 @@ def _list_border_sizes(kind: str, alternative: Alternative, other: Alternative |
             ]
     minimum = value_set.get_min_size(alternative.node, kind)
     maximum = value_set.get_max_size(alternative.node, kind)
-    sizes = dict.fromkeys(
-        [minimum, *(end + more for end in ends for more in (0, 1, -1)), minimum + 1, minimum + 2]
-    )
+    around = chain.from_iterable((end, end + 1, end - 1) for end in ends)
+    sizes = dict.fromkeys([minimum, *around, minimum + 1, minimum + 2])
     return [
         size
         for size in sizes
@@ -299,24 +288,16 @@ def _generate_strings(alternative: Alternative, other: Alternative | None) -> It
         yield "a" * size
         yield "é" * size
     if other is not None and other.kind == "string":
-        yield from (
-            text
-            for pattern in sorted(value_set.get_patterns(other.node))
-            for text in generate_matches(pattern)
-        )
+        for pattern in sorted(value_set.get_patterns(other.node)):
+            yield from generate_matches(pattern)
     yield from ("A", "0", "-", "a b", " ", "\n", "Zz9_/.", "YQ==", "_-")
 
 
 def _generate_numbers(alternative: Alternative, other: Alternative | None) -> Iterator[Json]:
     multiple = value_set.get_multiple(alternative.node)
-    multiples = [
-        each
-        for each in (
-            multiple,
-            value_set.get_multiple(other.node) if other and other.kind == "number" else None,
-        )
-        if each
-    ]
+    multiples = [multiple] if multiple else []
+    if other and other.kind == "number":
+        multiples += filter(None, [value_set.get_multiple(other.node)])
     ends = [Fraction(0)]
     for each in (alternative, other):
         if each is not None and each.kind == "number":

@@ -356,11 +356,10 @@ class WitnessFinder:
     def _wrap(self, value: Json, path: Sequence[ChildPair], accepting_side: int) -> Iterator[Json]:
         values: list[Json] = [value]
         for child in reversed(path):
-            values = [
-                outer
-                for inner in values
-                for outer in islice(self._wrap_once(child, inner, accepting_side), 6)
-            ][:_MAX_WRAPPED]
+            wrapped: list[Json] = []
+            for inner in values:
+                wrapped += islice(self._wrap_once(child, inner, accepting_side), 6)
+            values = wrapped[:_MAX_WRAPPED]
         yield from values
 
     def _wrap_once(self, child: ChildPair, inner: Json, accepting_side: int) -> Iterator[Json]:
@@ -418,7 +417,7 @@ def _has_value(document: Json, path: Sequence[ChildPair], expected: str) -> bool
     """Return true if the value at a path is still present."""
     values = [document]
     for child in path:
-        values = [inner for value in values for inner in _iter_inner(value, child.step)]
+        values = list(chain.from_iterable(_iter_inner(value, child.step) for value in values))
     return any(canonical.to_key(value) == expected for value in values)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 
+from a2a_gen.diff.documents.witness import Witness
 from a2a_gen.diff.finding import Finding
 from a2a_gen.diff.report import Report, render_verdict
 from a2a_gen.diff.rules.rule import ChangeLevel
@@ -46,14 +47,7 @@ def _finding_to_json(finding: Finding) -> dict[str, Json]:
         "users": _strings_to_json(finding.users),
         "fingerprint": finding.fingerprint,
         "breaks": _strings_to_json(_list_breaks(finding)),
-        "witnesses": [
-            {
-                "document": witness.document,
-                "definition": witness.definition,
-                "accepted_by": "old" if witness.is_newly_refused else "new",
-            }
-            for witness in finding.witnesses
-        ],
+        "witnesses": list(map(_witness_to_json, finding.witnesses)),
         "missing_witness": finding.missing_witness,
     }
 
@@ -73,3 +67,11 @@ def _place_to_json(place: Place) -> Json:
     if place.file:
         return {"file": place.file, "line": place.line, "pointer": place.pointer}
     return None
+
+
+def _witness_to_json(witness: Witness) -> Json:
+    return {
+        "document": witness.document,
+        "definition": witness.definition,
+        "accepted_by": "old" if witness.is_newly_refused else "new",
+    }

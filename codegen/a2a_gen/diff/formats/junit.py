@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from xml.sax.saxutils import escape, quoteattr
 
 from a2a_gen.diff.finding import Finding
@@ -58,18 +59,13 @@ def _render_case(finding: Finding) -> str:
     )
 
 
+_NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
 def _escape(text: str) -> str:
     return escape(_drop_unprintable(text))
 
 
 def _drop_unprintable(text: str) -> str:
     """Replace characters that XML cannot represent."""
-    return "".join(
-        character
-        if character in "\t\n\r"
-        or " " <= character <= "\ud7ff"
-        or "\ue000" <= character <= "\ufffd"
-        or character > "\uffff"
-        else "�"
-        for character in text
-    )
+    return _NO_XML.sub("�", text)

@@ -20,11 +20,9 @@ def render(report: Report) -> str:
     for finding in report.findings:
         groups.setdefault((finding.new.file, finding.definition), []).append(finding)
     for (file, definition), findings in groups.items():
-        lines += [
-            "",
-            f"{definition} ({file})",
-            *(line for finding in findings for line in _render_finding(finding)),
-        ]
+        lines += ["", f"{definition} ({file})"]
+        for finding in findings:
+            lines += _render_finding(finding)
     return "\n".join([*lines, "", render_counts(report.findings), ""])
 
 

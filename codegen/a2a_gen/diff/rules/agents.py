@@ -254,16 +254,19 @@ def _compare_security(
     """Compare security requirements: one of the alternatives suffices, so more alternatives are
     looser, and none is loosest.
     """
-    before, after = (
-        {canonical.to_key(each) for each in value}
-        if isinstance(value, list)
-        else {canonical.to_key(value)}
-        for value in (old or [], new or [])
-    )
+    before = _list_alternatives(old)
+    after = _list_alternatives(new)
     if before == after:
         return
     is_looser = not after or (bool(before) and before < after)
     yield _build_change(SECURITY_LOOSENED if is_looser else SECURITY_TIGHTENED, places, name=name)
+
+
+def _list_alternatives(security: Json) -> set[str]:
+    if not security:
+        return set()
+    listed = security if isinstance(security, list) else [security]
+    return {canonical.to_key(each) for each in listed}
 
 
 def _build_change(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
+from itertools import chain
 
 from a2a_gen.diff.change import RuleContext, SchemaChange
 from a2a_gen.diff.rules.properties import (
@@ -14,6 +15,7 @@ from a2a_gen.diff.rules.properties import (
 )
 from a2a_gen.diff.rules.rule import ITSELF, define_rule
 from a2a_gen.diff.tree import canonical, members
+from a2a_gen.diff.tree.member_names import as_list
 from a2a_gen.diff.tree.schema_node import SchemaNode
 from a2a_gen.source.json_text import Json
 
@@ -135,15 +137,17 @@ def _compare_number(context: RuleContext, name: str) -> Iterator[SchemaChange]:
         yield context.build_change(
             NUMBER_CHANGED, "properties", name, name=name, old=str(old), new=str(new)
         )
-    facts = [members.get_member_keyword(node, name, "x-proto") for node in context.nodes]
-    types = [_describe_proto(each if isinstance(each, dict) else {}) for each in facts]
+    types = [_describe_proto(node, name) for node in context.nodes]
     if old is not None and types[0] != types[1]:
         yield context.build_change(
             PROTO_TYPE_CHANGED, "properties", name, name=name, old=types[0], new=types[1]
         )
 
 
-def _describe_proto(facts: dict[str, Json]) -> str:
+def _describe_proto(node: SchemaNode, name: str) -> str:
+    facts = members.get_member_keyword(node, name, "x-proto")
+    if not isinstance(facts, dict):
+        facts = {}
     return f"{'optional ' if facts.get('optional') else ''}{facts.get('type') or 'what JSON tells'}"
 
 
@@ -174,9 +178,9 @@ def _get_read_default(node: SchemaNode, name: str) -> Json:
 
 
 def _compare_aliases(context: RuleContext, name: str) -> Iterator[SchemaChange]:
-    listed = (members.get_member_keyword(node, name, "x-a2a-aliases") for node in context.nodes)
     old, new = (
-        [str(each) for each in aliases] if isinstance(aliases, list) else [] for aliases in listed
+        list(map(str, as_list(members.get_member_keyword(node, name, "x-a2a-aliases"))))
+        for node in context.nodes
     )
     for alias in old:
         if alias not in new:
@@ -234,7 +238,7 @@ def _compare_reserved(context: RuleContext) -> Iterator[SchemaChange]:
 
 def _list_reserved(node: SchemaNode, keyword: str) -> list[Json]:
     listed = (value.get(keyword) for value in node.values("x-reserved") if isinstance(value, dict))
-    return [each for values in listed if isinstance(values, list) for each in values]
+    return list(chain.from_iterable(map(as_list, listed)))
 
 
 def _has_flag(node: SchemaNode, name: str, keyword: str) -> bool:

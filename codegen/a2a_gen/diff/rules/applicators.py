@@ -63,22 +63,18 @@ def compare_conditions(context: RuleContext) -> Iterator[SchemaChange]:
     for keyword in sorted(old.keys() | new.keys()):
         before = old.get(keyword, [])
         after = new.get(keyword, [])
-        removed = [
-            schema
-            for schema in before
-            if not any(context.is_same(schema, other) for other in after)
-        ]
-        added = [
-            schema
-            for schema in after
-            if not any(context.is_same(other, schema) for other in before)
-        ]
-        if not removed and not added:
+        is_removed = False
+        for schema in before:
+            is_removed |= not any(context.is_same(schema, other) for other in after)
+        is_added = False
+        for schema in after:
+            is_added |= not any(context.is_same(other, schema) for other in before)
+        if not is_removed and not is_added:
             continue
-        is_undecided = keyword not in _NARROWING or (removed and added)
-        yield context.build_change(
-            UNDECIDABLE if is_undecided else ADDED if added else REMOVED, keyword, name=keyword
-        )
+        found = ADDED if is_added else REMOVED
+        if keyword not in _NARROWING or (is_removed and is_added):
+            found = UNDECIDABLE
+        yield context.build_change(found, keyword, name=keyword)
 
 
 def build_undecided_union(pair: NodePair, name: str = _OVERLAP) -> SchemaChange:

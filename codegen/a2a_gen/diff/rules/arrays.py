@@ -33,10 +33,5 @@ def _iter_item_schemas(node: SchemaNode, index: int) -> Iterator[SchemaLocation]
 
 
 def _count_prefix_items(node: SchemaNode) -> int:
-    lists = [
-        value
-        for keyword in ("prefixItems", "items")
-        for value in node.values(keyword)
-        if isinstance(value, list)
-    ]
-    return max(map(len, lists), default=0)
+    values = (*node.values("prefixItems"), *node.values("items"))
+    return max((len(value) for value in values if isinstance(value, list)), default=0)

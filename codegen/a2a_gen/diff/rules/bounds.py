@@ -9,6 +9,7 @@ from a2a_gen.diff.change import RuleContext, SchemaChange
 from a2a_gen.diff.rules.rule import define_rule
 from a2a_gen.diff.rules.types import compare_integers
 from a2a_gen.diff.tree import value_set
+from a2a_gen.diff.tree.schema_node import SchemaNode
 
 TIGHTENED = define_rule(
     "A2A060 bound-tightened",
@@ -89,23 +90,28 @@ def compare_size(context: RuleContext) -> Iterator[SchemaChange]:
     minimum, maximum = value_set.SIZES[kind]
     old = context.old.node
     new = context.new.node
-    lower = [
-        (Fraction(size), False) if size else None
-        for size in (value_set.get_min_size(old, kind), value_set.get_min_size(new, kind))
-    ]
-    sizes = (value_set.get_max_size(old, kind), value_set.get_max_size(new, kind))
-    upper = [None if size is None else (Fraction(size), False) for size in sizes]
+    # A size is at least 0 anyway, so a minimum of 0 is none.
+    lower = [_make_bound(value_set.get_min_size(node, kind) or None) for node in (old, new)]
+    upper = [_make_bound(value_set.get_max_size(node, kind)) for node in (old, new)]
     yield from _compare_bound(context, minimum, lower[0], lower[1], is_minimum=True)
     yield from _compare_bound(context, maximum, upper[0], upper[1], is_minimum=False)
 
 
+def _make_bound(value: Fraction | int | None) -> tuple[Fraction, bool] | None:
+    if value is None:
+        return None
+    return Fraction(value), False
+
+
 def compare_unique(context: RuleContext) -> Iterator[SchemaChange]:
     """Compare ``uniqueItems``."""
-    old, new = (
-        any(value is True for value in node.values("uniqueItems")) for node in context.nodes
-    )
+    old, new = map(_has_unique_items, context.nodes)
     if old != new:
         yield context.build_change(UNIQUE_ON if new else UNIQUE_OFF, "uniqueItems")
+
+
+def _has_unique_items(node: SchemaNode) -> bool:
+    return any(value is True for value in node.values("uniqueItems"))
 
 
 def _compare_bound(
@@ -142,7 +148,6 @@ def _compare_multiple(
 ) -> Iterator[SchemaChange]:
     if old == new:
         return
-    before, after = (None if step is None else (step, False) for step in (old, new))
     if old is None or new is None:
         found = SET if old is None else LIFTED
     elif (new / old).denominator == 1:
@@ -152,7 +157,11 @@ def _compare_multiple(
     else:
         found = MULTIPLE_CHANGED
     yield context.build_change(
-        found, "multipleOf", name="multipleOf", old=_render_bound(before), new=_render_bound(after)
+        found,
+        "multipleOf",
+        name="multipleOf",
+        old=_render_bound(_make_bound(old)),
+        new=_render_bound(_make_bound(new)),
     )
 
 

@@ -80,10 +80,10 @@ def _is_relevant(context: RuleContext, old: SchemaNode | None, new: SchemaNode |
 
 def _compare_names(context: RuleContext) -> Iterator[ComparisonItem]:
     """Compare the schemas of names; a name is a string, whether its schema says so or not."""
-    found = [
-        [schema for each in node.schemas if (schema := each.descend("propertyNames"))]
-        for node in context.nodes
-    ]
+    found: list[list[SchemaLocation]] = []
+    for node in context.nodes:
+        schemas = (each.descend("propertyNames") for each in node.schemas)
+        found.append([each for each in schemas if each])
     if any(found):
         texts = [
             SchemaLocation(next(iter(tree.documents)), "?name", {"type": "string"})

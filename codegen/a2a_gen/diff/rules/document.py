@@ -42,7 +42,9 @@ def render_document() -> str:
 def _render_row(rule: ChangeRule) -> str:
     letters = " | ".join(rule.levels.letters.split())
     says = rule.message.replace("{", "*").replace("}", "*").replace("|", "\\|")
-    mirror = "itself" if rule.mirror == rule.id else f"`{rule.mirror}`" if rule.mirror else "none"
+    mirror = f"`{rule.mirror}`" if rule.mirror else "none"
+    if rule.mirror == rule.id:
+        mirror = "itself"
     return (
         f"| {rule.code} | `{rule.id}` | {rule.area} | {rule.effect.value} | {letters} | {says} | "
         f"{mirror} |"

@@ -122,12 +122,10 @@ def compare_tables(
     for before, after in _pair_rows(old.operations, new.operations):
         yield from _compare_operation(before, after, is_same)
     yield from _compare_rows(old.errors, new.errors, (ERROR_REMOVED, ERROR_ADDED))
-    yield from (
-        change for rows in _pair_rows(old.errors, new.errors) for change in _compare_error(*rows)
-    )
-    yield from (
-        change for rows in _pair_rows(old.states, new.states) for change in _compare_state(*rows)
-    )
+    for was, error in _pair_rows(old.errors, new.errors):
+        yield from _compare_error(was, error)
+    for earlier, state in _pair_rows(old.states, new.states):
+        yield from _compare_state(earlier, state)
 
 
 def _compare_operation(
@@ -223,10 +221,13 @@ def _compare_state(old: State, new: State) -> Iterator[SchemaChange]:
         ("accepts_messages", "open to messages"),
         ("cancelable", "cancelable"),
     ):
-        before, after = (fact in flags for flags in (_list_flags(old), _list_flags(new)))
-        if before != after:
-            texts = [label_text if each else f"not {label_text}" for each in (before, after)]
-            levels = None if before else ChangeLevels.parse("I W I")
+        before = fact in _list_flags(old)
+        if before != (fact in _list_flags(new)):
+            texts = (label_text, f"not {label_text}")
+            levels = None
+            if not before:
+                texts = (texts[1], texts[0])
+                levels = ChangeLevels.parse("I W I")
             yield _build_change(
                 STATE_CHANGED, old, new, name=new.name, old=texts[0], new=texts[1], levels=levels
             )

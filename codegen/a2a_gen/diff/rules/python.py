@@ -70,11 +70,10 @@ def compare_python(old: Contract, new: Contract) -> Iterator[SchemaChange]:
 
 
 def _index_types(contract: Contract) -> Mapping[tuple[str, str], TypeDefinition]:
-    return {
-        (family.dialect, type_.name): type_
-        for family in contract.families
-        for type_ in family.types
-    }
+    types: dict[tuple[str, str], TypeDefinition] = {}
+    for family in contract.families:
+        types |= {(family.dialect, type_.name): type_ for type_ in family.types}
+    return types
 
 
 def _compare_type(old: TypeDefinition, new: TypeDefinition) -> Iterator[SchemaChange]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from types import MappingProxyType
 
 from a2a_gen.diff.rules.agents import RULES as AGENTS
@@ -40,11 +41,6 @@ _FAMILIES = (
     PYTHON,
 )
 
-TABLE: Mapping[str, ChangeRule] = MappingProxyType(
-    {
-        rule.id: rule
-        for rule in sorted(
-            (each for family in _FAMILIES for each in family), key=lambda each: each.code
-        )
-    }
-)
+_BY_CODE = sorted(chain.from_iterable(_FAMILIES), key=lambda rule: rule.code)
+
+TABLE: Mapping[str, ChangeRule] = MappingProxyType({rule.id: rule for rule in _BY_CODE})

@@ -75,8 +75,5 @@ def compare_text(context: RuleContext) -> Iterator[SchemaChange]:
 
 
 def _get_keyword_texts(context: RuleContext, keyword: str) -> tuple[str, str]:
-    old, new = (
-        ", ".join(sorted({str(value) for value in node.values(keyword)})) or "none"
-        for node in context.nodes
-    )
-    return old, new
+    old, new = (sorted(set(map(str, node.values(keyword)))) for node in context.nodes)
+    return ", ".join(old) or "none", ", ".join(new) or "none"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, product
 from typing import TypeAlias
 
 from a2a_gen.diff.change import Focus, NodePair, SchemaChange, TextArguments
@@ -138,18 +138,15 @@ def _find_like(
     """Find alternatives that say mostly the same, the most alike first; two definitions of
     different names are different things.
     """
-    ends = [
-        {index: _list_features(side[index]) for index in indices}
-        for side, indices in ((old, left), (new, right))
-    ]
-    if len(ends[0]) * len(ends[1]) > _MAX_COMPARED:
+    if len(left) * len(right) > _MAX_COMPARED:
         return
-    scores = [
-        (_compute_likeness(one, two), index, other)
-        for index, one in ends[0].items()
-        for other, two in ends[1].items()
-        if one and two and not _are_other_definitions(old[index], new[other])
-    ]
+    old_features = {index: _list_features(old[index]) for index in left}
+    new_features = {index: _list_features(new[index]) for index in right}
+    scores: list[tuple[float, int, int]] = []
+    for index, other in product(old_features, new_features):
+        if not _are_other_definitions(old[index], new[other]):
+            score = _compute_likeness(old_features[index], new_features[other])
+            scores.append((score, index, other))
     for score, index, other in sorted(scores, key=lambda each: (-each[0], *each[1:])):
         if score >= _LIKE and index in left and other in right:
             yield index, other

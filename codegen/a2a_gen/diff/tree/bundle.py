@@ -21,6 +21,7 @@ import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from graphlib import CycleError, TopologicalSorter
+from itertools import chain
 from typing import TypeAlias
 from urllib.parse import quote
 
@@ -28,7 +29,13 @@ import jsonschema_rs
 
 from a2a_gen.diff.tree.member_names import MemberNames, as_list, as_table, descend, is_vacuous
 from a2a_gen.diff.tree.resources import find_address
-from a2a_gen.diff.tree.schema_node import SchemaLocation, SchemaNode, SchemaTree, is_annotation
+from a2a_gen.diff.tree.schema_node import (
+    SchemaLocation,
+    SchemaNode,
+    SchemaTree,
+    is_annotation,
+    list_kinds,
+)
 from a2a_gen.diff.tree.value_set import find_tag_values
 from a2a_gen.source.json_text import Json
 from a2a_gen.source.references import iter_schemas
@@ -102,9 +109,8 @@ class SchemaBundle:
         limit.
         """
         is_split = form is Form.SENT and len(schemas) > 1
-        parts: list[Json] = [
-            self._refer(schema, Form.BRANCH if is_split else form) for schema in schemas
-        ]
+        inner = Form.BRANCH if is_split else form
+        parts: list[Json] = [self._refer(schema, inner) for schema in schemas]
         root: dict[str, Json] = {"allOf": parts}
         if is_split and any(map(self._names.list_described, schemas)):
             root = _close(root, frozenset[str]().union(*map(self._names.list_mentioned, schemas)))
@@ -220,34 +226,32 @@ class SchemaBundle:
 
     def _write_keyword(self, schema: SchemaLocation, keyword: str, value: Json, form: Form) -> Json:
         child_form = Form.SENT if form is Form.BRANCH else form
-        if keyword in {"properties", "patternProperties", "dependentSchemas"} and isinstance(
-            value, dict
-        ):
-            inner = form if keyword == "dependentSchemas" else child_form
-            is_left_out = keyword == "properties" and self._member_names is not None
-            return {
-                name: True
-                if is_left_out and name not in (self._member_names or ())
-                else self._write(
-                    descend(schema, each), inner, is_child=keyword != "dependentSchemas"
-                )
-                for name, each in value.items()
-            }
-        inner = (
-            child_form
-            if keyword in _CHILD_KEYWORDS
-            else form
-            if keyword in _IN_PLACE_KEYWORDS
-            else Form.AS_WRITTEN
-        )
+        if isinstance(value, dict) and keyword == "dependentSchemas":
+            return {name: self._write(descend(schema, each), form) for name, each in value.items()}
+        if isinstance(value, dict) and keyword in {"properties", "patternProperties"}:
+            made: dict[str, Json] = {}
+            for name, each in value.items():
+                if keyword == "properties" and not self._is_wanted(name):
+                    made[name] = True
+                else:
+                    made[name] = self._write(descend(schema, each), child_form, is_child=True)
+            return made
+        is_child = keyword in _CHILD_KEYWORDS
+        inner = Form.AS_WRITTEN
+        if is_child:
+            inner = child_form
+        elif keyword in _IN_PLACE_KEYWORDS:
+            inner = form
         if keyword in _CHILD_KEYWORDS | _IN_PLACE_KEYWORDS | _TESTED_KEYWORDS:
             if isinstance(value, list):
                 return [
-                    self._write(descend(schema, each), inner, is_child=keyword in _CHILD_KEYWORDS)
-                    for each in value
+                    self._write(descend(schema, each), inner, is_child=is_child) for each in value
                 ]
-            return self._write(descend(schema, value), inner, is_child=keyword in _CHILD_KEYWORDS)
+            return self._write(descend(schema, value), inner, is_child=is_child)
         return value
+
+    def _is_wanted(self, name: str) -> bool:
+        return self._member_names is None or name in self._member_names
 
     def _write_union(
         self, schema: SchemaLocation, keyword: str, branches: list[Json], form: Form
@@ -270,9 +274,7 @@ class SchemaBundle:
 
     def _is_chosen(self, schema: SchemaLocation, members: dict[str, Json]) -> bool:
         """Return true if a sender cannot mix the members of several alternatives."""
-        branches = [
-            descend(schema, each) for keyword in _UNIONS for each in as_list(members.get(keyword))
-        ]
+        branches = _list_branches(schema, members)
         if self._mixed_names is not None and self._mixed_names.isdisjoint(
             self._names.list_described(schema) | self._names.list_mentioned(schema)
         ):
@@ -297,16 +299,19 @@ class SchemaBundle:
             return True
         nodes = [self._follow(each) for each in branches]
         types = [each.members.get("type") for each in nodes]
-        if all(isinstance(each, str) for each in types) and len(
-            {"number" if each == "integer" else str(each) for each in types}
-        ) == len(types):
-            return True
+        if all(isinstance(each, str) for each in types):
+            kinds = frozenset[str]().union(*map(list_kinds, types))
+            if len(kinds) == len(types):
+                return True
+        if any(each != "object" for each in types):
+            return False
         tags = [find_tag_values(SchemaNode((each,))) for each in nodes]
-        names = (name for name in (tags[0] if tags else {}) if all(name in each for each in tags))
-        values = ([value for each in tags for value in each[name]] for name in names)
-        return all(each == "object" for each in types) and any(
-            len(each) == len(set(each)) for each in values
-        )
+        for name in tags[0] if tags else ():
+            if all(name in each for each in tags):
+                values = list(chain.from_iterable(each[name] for each in tags))
+                if len(values) == len(set(values)):
+                    return True
+        return False
 
     def _follow(self, schema: SchemaLocation) -> SchemaLocation:
         for _ in range(8):
@@ -327,9 +332,7 @@ class SchemaBundle:
         own = SchemaLocation(schema.file, f"{schema.pointer}#own", rest)
         if self._names.list_described(own) or self._names.describes_others(own):
             return True
-        branches = [
-            descend(schema, each) for keyword in _UNIONS for each in as_list(members.get(keyword))
-        ]
+        branches = _list_branches(schema, members)
         return not all(
             self._names.list_mentioned(own)
             <= self._names.list_described(each) | self._names.list_mentioned(each)
@@ -406,6 +409,11 @@ def _close(members: dict[str, Json], mentioned: frozenset[str]) -> dict[str, Jso
         return members  # describes all members
     table = {**dict.fromkeys(sorted(mentioned), True), **as_table(members.get("properties"))}
     return {**members, **({"properties": table} if table else {}), "unevaluatedProperties": False}
+
+
+def _list_branches(schema: SchemaLocation, members: dict[str, Json]) -> list[SchemaLocation]:
+    branches = chain.from_iterable(as_list(members.get(keyword)) for keyword in _UNIONS)
+    return [descend(schema, each) for each in branches]
 
 
 def _is_listed(branch: Json) -> bool:

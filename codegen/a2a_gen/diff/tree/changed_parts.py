@@ -88,12 +88,11 @@ def _read_inner(schema: SchemaLocation) -> dict[str, SchemaLocation]:
 
 
 def _resolve_both(trees: Trees, part: Part) -> Part | None:
-    old, new = (
-        tree.resolve(each, reference)
-        if isinstance(reference := each.members.get("$ref"), str)
-        else None
-        for tree, each in zip(trees, part, strict=True)
-    )
-    if old is None or new is None:
-        return None
-    return (old, new)
+    ends: list[SchemaLocation] = []
+    for tree, each in zip(trees, part, strict=True):
+        reference = each.members.get("$ref")
+        target = tree.resolve(each, reference) if isinstance(reference, str) else None
+        if target is None:
+            return None
+        ends.append(target)
+    return (ends[0], ends[1])

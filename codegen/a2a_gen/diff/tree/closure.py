@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 from a2a_gen.diff.tree.schema_node import SchemaTree
 from a2a_gen.problems import ContractError, Problem
@@ -30,7 +31,7 @@ def select_reachable(
         if path not in seen and (path in documents or path in problems):
             seen.add(path)
             pending += _iter_referenced_files(tree, path) if path in documents else ()
-    wrong = [problem for path in sorted(seen & problems.keys()) for problem in problems[path]]
+    wrong = list(chain.from_iterable(problems[path] for path in sorted(seen & problems.keys())))
     if wrong:
         raise ContractError(wrong)
     return {path: document for path, document in documents.items() if path in seen}

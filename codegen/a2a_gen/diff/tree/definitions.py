@@ -69,8 +69,11 @@ def _pair_single_files(
     definitions: tuple[dict[Location, SchemaLocation], dict[Location, SchemaLocation]],
 ) -> list[tuple[SchemaLocation, SchemaLocation]]:
     """Pair the roots of two single files, whatever their names are."""
-    files = [[tree.entry] if tree.entry else list(tree.documents) for tree in trees]
-    roots = [(each[0], "") for each in files if len(each) == 1]
+    roots: list[Location] = []
+    for tree in trees:
+        files = [tree.entry] if tree.entry else list(tree.documents)
+        if len(files) == 1:
+            roots.append((files[0], ""))
     if len(roots) < len(trees) or not all(
         root in found for root, found in zip(roots, definitions, strict=True)
     ):
@@ -153,23 +156,21 @@ def _report_unpaired(
 
 
 def _find_referenced(tree: SchemaTree) -> frozenset[Location]:
-    references = (
-        each for path in tree.documents for each in tree.iter_references(tree.get_root(path))
-    )
-    return frozenset(
-        target.location
-        for schema, reference in references
-        if (target := tree.resolve(schema, reference)) is not None
-    )
+    found: set[Location] = set()
+    for path in tree.documents:
+        for schema, reference in tree.iter_references(tree.get_root(path)):
+            target = tree.resolve(schema, reference)
+            if target is not None:
+                found.add(target.location)
+    return frozenset(found)
 
 
 def _collect_docs(schema: SchemaLocation) -> list[tuple[str, str]]:
-    return [
-        (inner.pointer, repr(inner.members[keyword]))
-        for inner in iter_schemas(schema.data)
-        for keyword in _DOC_KEYWORDS
-        if keyword in inner.members
-    ]
+    docs: list[tuple[str, str]] = []
+    for inner in iter_schemas(schema.data):
+        said = [inner.members[each] for each in _DOC_KEYWORDS if each in inner.members]
+        docs += [(inner.pointer, repr(each)) for each in said]
+    return docs
 
 
 def _build_change(

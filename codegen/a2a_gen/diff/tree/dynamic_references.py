@@ -24,11 +24,11 @@ def follow_unique_anchors(documents: Mapping[str, Document]) -> Mapping[str, Doc
     """Write references by dynamic scope as ``$ref``; where an anchor is not unique, or a file has a
     ``$id`` inside, leave them.
     """
-    scoped = [
-        path
-        for path, document in documents.items()
-        if any(f'"{keyword}"' in json.dumps(document.data) for keyword in _KEYWORDS)
-    ]
+    scoped: list[str] = []
+    for path, document in documents.items():
+        text = json.dumps(document.data)
+        if any(f'"{keyword}"' in text for keyword in _KEYWORDS):
+            scoped.append(path)
     if not scoped or not _has_unique_anchors(documents):
         return documents
     return {**documents, **{path: _follow_anchors(documents[path]) for path in scoped}}

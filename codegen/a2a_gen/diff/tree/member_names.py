@@ -72,10 +72,8 @@ class MemberNames:
     def _iter_in_place(self, schema: SchemaLocation) -> Iterator[SchemaLocation]:
         for keyword, value in schema.members.items():
             if keyword in _IN_PLACE_KEYWORDS:
-                yield from (
-                    descend(schema, each)
-                    for each in (value if isinstance(value, list) else [value])
-                )
+                parts = value if isinstance(value, list) else [value]
+                yield from (descend(schema, each) for each in parts)
             elif keyword in {"dependentSchemas", "dependencies"} and isinstance(value, dict):
                 yield from (
                     descend(schema, each) for each in value.values() if isinstance(each, dict)

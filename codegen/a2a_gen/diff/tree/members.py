@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from a2a_gen.diff.documents.regex import is_match
+from a2a_gen.diff.tree.member_names import as_list
 from a2a_gen.diff.tree.schema_node import (
     IF_KEYWORDS,
     OPAQUE_KEYWORDS,
@@ -19,23 +21,16 @@ from a2a_gen.source.json_text import Json
 
 def list_names(node: SchemaNode) -> tuple[str, ...]:
     """List the named members, in order."""
-    found = (
-        name
-        for properties in node.values("properties")
-        if isinstance(properties, dict)
-        for name in properties
-    )
-    return tuple(dict.fromkeys(found))
+    found: dict[str, None] = {}
+    for properties in node.values("properties"):
+        if isinstance(properties, dict):
+            found |= dict.fromkeys(properties)
+    return tuple(found)
 
 
 def list_required(node: SchemaNode) -> frozenset[str]:
     """List the required members."""
-    return frozenset(
-        str(name)
-        for listed in node.values("required")
-        if isinstance(listed, list)
-        for name in listed
-    )
+    return frozenset(map(str, chain.from_iterable(map(as_list, node.values("required")))))
 
 
 def build_member_node(tree: SchemaTree, node: SchemaNode, name: str) -> SchemaNode:
@@ -61,7 +56,7 @@ def add_dependents(node: SchemaNode, names: set[str]) -> set[str]:
         name = pending.pop()
         for table in node.values("dependentRequired"):
             needed = table.get(name) if isinstance(table, dict) else None
-            more = {str(each) for each in (needed if isinstance(needed, list) else ())} - found
+            more = set(map(str, as_list(needed))) - found
             found |= more
             pending += more
     return found
@@ -69,18 +64,16 @@ def add_dependents(node: SchemaNode, names: set[str]) -> set[str]:
 
 def list_condition_names(node: SchemaNode) -> Iterator[str]:
     """List members that only conditions such as ``not`` or ``then`` mention."""
-    pending: list[Json] = [
-        {keyword: value}
-        for schema in node.schemas
-        for keyword, value in schema.members.items()
-        if keyword in OPAQUE_KEYWORDS or keyword in IF_KEYWORDS
-    ]
+    pending: list[Json] = []
+    for schema in node.schemas:
+        for keyword, value in schema.members.items():
+            if keyword in OPAQUE_KEYWORDS or keyword in IF_KEYWORDS:
+                pending.append({keyword: value})
     while pending:
         value = pending.pop()
         if isinstance(value, dict):
             pending += value.values()
-            listed = value.get("required")
-            yield from (str(name) for name in (listed if isinstance(listed, list) else ()))
+            yield from map(str, as_list(value.get("required")))
             for keyword in ("properties", "dependentRequired", "dependentSchemas", "dependencies"):
                 table = value.get(keyword)
                 yield from table if isinstance(table, dict) else ()

@@ -29,15 +29,12 @@ class ReferenceMap:
     def find_below(self, seed: NodePair) -> frozenset[NodePair]:
         """Find the definitions to which one refers, directly or not."""
         if seed not in self._below:
-            locations = (seed.old_location, seed.new_location)
-            found = (
-                self._by_location[side].get(each)
-                for side in (0, 1)
-                for each in find_reachable(self._links[side], locations[side])
-            )
-            self._below[seed] = frozenset(
-                each for each in found if each is not None and each != seed
-            )
+            found: set[NodePair | None] = set()
+            for side, location in enumerate((seed.old_location, seed.new_location)):
+                found |= set(
+                    map(self._by_location[side].get, find_reachable(self._links[side], location))
+                )
+            self._below[seed] = frozenset(each for each in found if each) - {seed}
         return self._below[seed]
 
     def find_roots(self, seed: NodePair) -> frozenset[NodePair]:
@@ -68,8 +65,9 @@ class ReferenceMap:
 
     def _is_part(self, seed: NodePair) -> bool:
         ends = zip(self._trees, (seed.old_location, seed.new_location), strict=True)
-        return all(
-            (file != tree.entry if tree.entry else False)
-            or (pointer and (file, "") in tree.definitions)
-            for tree, (file, pointer) in ends
-        )
+        for tree, (file, pointer) in ends:
+            is_elsewhere = bool(tree.entry) and file != tree.entry
+            is_below_root = bool(pointer) and (file, "") in tree.definitions
+            if not is_elsewhere and not is_below_root:
+                return False
+        return True

@@ -12,6 +12,7 @@ import posixpath
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from types import MappingProxyType
 from typing import TypeAlias
 from urllib.parse import unquote
@@ -127,11 +128,8 @@ class SchemaTree:
     @cached_property
     def definitions(self) -> Mapping[Location, SchemaLocation]:
         """Every named definition, and the root of every file that is a schema itself."""
-        return {
-            schema.location: schema
-            for path in self.documents
-            for schema in self._iter_definitions(path)
-        }
+        found = chain.from_iterable(map(self._iter_definitions, self.documents))
+        return {schema.location: schema for schema in found}
 
     def get_root(self, path: str) -> SchemaLocation:
         """Return the root schema of a file."""
@@ -284,6 +282,15 @@ OPAQUE_KEYWORDS = MappingProxyType(
 
 # Belong to ``if``, and have no effect without it.
 IF_KEYWORDS = ("if", "then", "else")
+
+
+def list_kinds(types: Json) -> frozenset[str]:
+    """List the kinds of value that a ``type`` allows; an integer is a number."""
+    listed = types if isinstance(types, list) else [types]
+    kinds = frozenset(map(str, listed))
+    if "integer" in kinds:
+        return kinds - {"integer"} | {"number"}
+    return kinds
 
 
 def is_annotation(keyword: str) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from a2a_gen.diff.documents.regex import generate_matches, is_match
 from a2a_gen.diff.documents.samples import SAMPLES_BY_FORMAT
-from a2a_gen.diff.tree.schema_node import SchemaLocation
+from a2a_gen.diff.tree.schema_node import SchemaLocation, list_kinds
 from a2a_gen.source.json_text import Json
 
 BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
@@ -88,13 +88,14 @@ class ValueHints:
     def build(cls, schema: SchemaLocation) -> ValueHints:
         """Read the hints of a schema."""
         given = schema.members
+        rest: dict[str, list[ValueHints]] = {}
+        for keyword in _REST:
+            below = _build_below(schema, keyword)
+            if below is not None:
+                rest[keyword] = [below]
         return cls(
             source=schema,
-            references=[
-                value
-                for keyword, value in given.items()
-                if keyword in _REFERENCES and isinstance(value, str)
-            ],
+            references=_list_references(given),
             in_place=[(keyword, value) for keyword, value in given.items() if keyword in _IN_PLACE],
             values=[*([given["const"]] if "const" in given else []), *_get_list(given, "enum")],
             types=_read_types(given),
@@ -106,22 +107,14 @@ class ValueHints:
             members=[*_get_table(given, "properties")],
             required=list(map(str, _get_list(given, "required"))),
             patterns=[*_get_table(given, "patternProperties")],
-            dependents={
-                name: list(map(str, listed))
-                for name, listed in _get_table(given, "dependentRequired").items()
-                if isinstance(listed, list)
-            },
+            dependents=_read_dependents(given),
             member_counts=_list_member_counts(given),
             names_schema=_build_below(schema, "propertyNames"),
             sizes=_list_sizes(given),
             contains=_build_below(schema, "contains"),
             texts=_list_texts(given),
             bounds=[*_iter_numbers(given, BOUNDS)],
-            rest={
-                keyword: [below]
-                for keyword in _REST
-                if (below := _build_below(schema, keyword)) is not None
-            },
+            rest=rest,
         )
 
     def list_member_schemas(self, name: str) -> list[ValueHints]:
@@ -185,11 +178,20 @@ def _get_list(given: dict[str, Json], keyword: str) -> list[Json]:
 def _read_types(given: dict[str, Json]) -> frozenset[str] | None:
     if "type" not in given:
         return None
-    value = given["type"]
-    return frozenset(
-        "number" if each == "integer" else str(each)
-        for each in (value if isinstance(value, list) else [value])
-    )
+    return list_kinds(given["type"])
+
+
+def _list_references(given: dict[str, Json]) -> list[str]:
+    values = (value for keyword, value in given.items() if keyword in _REFERENCES)
+    return [value for value in values if isinstance(value, str)]
+
+
+def _read_dependents(given: dict[str, Json]) -> dict[str, list[str]]:
+    dependents: dict[str, list[str]] = {}
+    for name, listed in _get_table(given, "dependentRequired").items():
+        if isinstance(listed, list):
+            dependents[name] = list(map(str, listed))
+    return dependents
 
 
 def _iter_numbers(given: dict[str, Json], keywords: Iterable[str]) -> Iterator[int | float]:
@@ -208,20 +210,15 @@ def _list_member_counts(given: dict[str, Json]) -> list[int]:
 
 def _list_sizes(given: dict[str, Json]) -> list[int]:
     """List sizes of arrays near the bounds."""
-    sizes = [
-        int(size) + more
-        for size in _iter_numbers(given, ("minItems", "maxItems"))
-        if size < _MAX_ITEMS
-        for more in (0, 1)
-    ]
-    return [
-        *sizes,
-        *(
-            size
-            for word in ("prefixItems", "items")
-            if (size := len(_get_list(given, word))) and size <= _MAX_ITEMS
-        ),
-    ]
+    sizes: list[int] = []
+    for bound in _iter_numbers(given, ("minItems", "maxItems")):
+        if bound < _MAX_ITEMS:
+            sizes += (int(bound), int(bound) + 1)
+    for word in ("prefixItems", "items"):
+        size = len(_get_list(given, word))
+        if 0 < size <= _MAX_ITEMS:
+            sizes.append(size)
+    return sizes
 
 
 def _list_texts(given: dict[str, Json]) -> list[str]:
@@ -230,7 +227,7 @@ def _list_texts(given: dict[str, Json]) -> list[str]:
     text_format = str(given.get("format"))
     texts = [*(generate_matches(pattern) if isinstance(pattern, str) else ())]
     texts += [SAMPLES_BY_FORMAT[text_format]] if text_format in SAMPLES_BY_FORMAT else []
-    sizes = [
-        int(size) for size in _iter_numbers(given, ("minLength", "maxLength")) if size < _MAX_TEXT
-    ]
-    return texts + ["a" * (size + more) for size in sizes for more in (0, 1)]
+    for size in _iter_numbers(given, ("minLength", "maxLength")):
+        if size < _MAX_TEXT:
+            texts += ("a" * int(size), "a" * (int(size) + 1))
+    return texts

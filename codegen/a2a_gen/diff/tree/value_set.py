@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations
+from itertools import chain, combinations
 
 from a2a_gen.diff.documents.regex import is_match
 from a2a_gen.diff.tree import canonical
@@ -24,6 +24,7 @@ from a2a_gen.diff.tree.schema_node import (
     build_node,
     find_only_branch,
     is_annotation,
+    list_kinds,
 )
 from a2a_gen.problems import GeneratorError
 from a2a_gen.source.json_text import Json
@@ -56,7 +57,8 @@ def to_fraction(value: Json) -> Fraction | None:
 
 
 def _iter_numbers(node: SchemaNode, keyword: str) -> Iterator[Fraction]:
-    return (number for value in node.values(keyword) if (number := to_fraction(value)) is not None)
+    numbers = map(to_fraction, node.values(keyword))
+    return (number for number in numbers if number is not None)
 
 
 def _iter_bounds(
@@ -95,12 +97,10 @@ def is_integer(node: SchemaNode) -> bool:
 def get_multiple(node: SchemaNode) -> Fraction | None:
     """Return the least common multiple of every ``multipleOf``; integers are multiples of 1."""
     steps = [each for each in _iter_numbers(node, "multipleOf") if each > 0]
-    types = [
-        set(map(str, value)) if isinstance(value, list) else {str(value)}
-        for value in node.values("type")
-    ]
-    if any("integer" in each and "number" not in each for each in types):
-        steps.append(Fraction(1))
+    for types in node.values("type"):
+        listed = types if isinstance(types, list) else [types]
+        if "integer" in listed and "number" not in listed:
+            steps.append(Fraction(1))
     if not steps:
         return None
     denominator = math.lcm(*(each.denominator for each in steps))
@@ -155,16 +155,8 @@ def is_within_bounds(node: SchemaNode, value: Json) -> bool:
             and (upper is None or exact < upper[0] or (exact == upper[0] and not upper[1]))
             and (multiple is None or (exact / multiple).denominator == 1)
         )
-    kind = (
-        "string"
-        if isinstance(value, str)
-        else "array"
-        if isinstance(value, list)
-        else "object"
-        if isinstance(value, dict)
-        else ""
-    )
-    if kind and isinstance(value, str | list | dict):
+    if isinstance(value, str | list | dict):
+        kind = get_kind(value)
         maximum = get_max_size(node, kind)
         if len(value) < get_min_size(node, kind) or (maximum is not None and len(value) > maximum):
             return False
@@ -203,11 +195,7 @@ class ValueSet:
     has_overlaps: bool = False
 
     def __iter__(self) -> Iterator[Alternative]:
-        return (
-            alternative
-            for alternatives in self.alternatives.values()
-            for alternative in alternatives
-        )
+        return chain.from_iterable(self.alternatives.values())
 
 
 def get_kind(value: Json) -> str:
@@ -224,12 +212,9 @@ def build_value_set(tree: SchemaTree, node: SchemaNode) -> ValueSet:
             if (values is None or values) and not is_empty(alternative, kind):
                 found.setdefault(kind, []).append(Alternative(kind, alternative, values))
     has_overlaps = _has_overlaps(tree, node)
-    alternatives = {
-        kind: tuple(found[kind]) if has_overlaps else _merge_alternatives(found[kind])
-        for kind in KINDS
-        if kind in found
-    }
-    return ValueSet(alternatives, has_overlaps)
+    # Where branches of a oneOf may overlap, each of them counts: two equal ones accept nothing.
+    merge = tuple if has_overlaps else _merge_alternatives
+    return ValueSet({kind: merge(found[kind]) for kind in KINDS if kind in found}, has_overlaps)
 
 
 def find_presence_groups(
@@ -326,11 +311,7 @@ def _list_kinds(alternative: SchemaNode) -> Iterable[str]:
         types = schema.members.get("type")
         if types is None:
             continue
-        allowed = {
-            "number" if each == "integer" else str(each)
-            for each in (types if isinstance(types, list) else [types])
-        }
-        kinds &= allowed
+        kinds &= list_kinds(types)
     return [kind for kind in KINDS if kind in kinds]
 
 
@@ -347,13 +328,11 @@ def _list_values(alternative: SchemaNode, kind: str) -> dict[str, Json] | None:
         if kind == "boolean":
             return {"false": False, "true": True}
         return None
-    keyed = [
-        {canonical.to_key(value): value for value in each if get_kind(value) == kind}
-        for each in lists
-    ]
-    common = {
-        name: value for name, value in keyed[0].items() if all(name in each for each in keyed[1:])
-    }
+    first, *others = lists
+    common = {canonical.to_key(value): value for value in first if get_kind(value) == kind}
+    for values in others:
+        for name in common.keys() - set(map(canonical.to_key, values)):
+            del common[name]
     return {name: value for name, value in common.items() if is_within_bounds(alternative, value)}
 
 
@@ -367,11 +346,9 @@ def _merge_alternatives(alternatives: list[Alternative]) -> tuple[Alternative, .
     listed = [alternative for alternative in alternatives if alternative.values is not None]
     others = [alternative for alternative in alternatives if alternative.values is None]
     if len(listed) > 1:
-        values = {
-            name: value
-            for alternative in listed
-            for name, value in (alternative.values or {}).items()
-        }
+        values: dict[str, Json] = {}
+        for alternative in listed:
+            values |= alternative.values or {}
         listed = [replace(listed[0], values=values)]
     return tuple(dict.fromkeys(others, None)) + tuple(listed)
 
@@ -402,9 +379,10 @@ def iter_tags(nodes: Iterable[SchemaNode]) -> Iterator[str]:
     """Yield the members whose values distinguish all nodes."""
     tags = [find_tag_values(node) for node in nodes]
     for name in tags[0] if tags else ():
-        values = [value for each in tags for value in each.get(name, (None, None))]
-        if None not in values and len(values) == len(set(values)):
-            yield name
+        if all(name in each for each in tags):
+            values = list(chain.from_iterable(each[name] for each in tags))
+            if len(values) == len(set(values)):
+                yield name
 
 
 def _is_disjoint_pair(one: SchemaNode, other: SchemaNode) -> bool:
@@ -427,26 +405,17 @@ def _has_disjoint_tags(one: SchemaNode, other: SchemaNode) -> bool:
 
 def find_tag_values(branch: SchemaNode) -> dict[str, tuple[str, ...]]:
     """Find required members with enumerated values, which distinguish alternatives."""
-    required = {
-        str(name)
-        for names in branch.values("required")
-        if isinstance(names, list)
-        for name in names
-    }
+    required: set[str] = set()
+    for names in branch.values("required"):
+        if isinstance(names, list):
+            required |= set(map(str, names))
     found: dict[str, tuple[str, ...]] = {}
     for properties in branch.values("properties"):
         for name, member in properties.items() if isinstance(properties, dict) else ():
-            if (
-                name in required
-                and isinstance(member, dict)
-                and ("const" in member or isinstance(member.get("enum"), list))
-            ):
-                listed = (
-                    member["enum"]
-                    if isinstance(member.get("enum"), list)
-                    else [member.get("const")]
-                )
-                found[name] = tuple(
-                    canonical.to_key(each) for each in (listed if isinstance(listed, list) else ())
-                )
+            if name in required and isinstance(member, dict):
+                enum = member.get("enum")
+                if isinstance(enum, list):
+                    found[name] = tuple(map(canonical.to_key, enum))
+                elif "const" in member:
+                    found[name] = (canonical.to_key(member["const"]),)
     return found

@@ -1,0 +1,1 @@
+"""Build the package of a contract: the schemas and tables of a protocol."""
