@@ -64,7 +64,7 @@ check: .venv/.installed ## lint, types, import directions, lines of code, and th
 	$(BIN)/mypy
 	$(BIN)/mypy tests/typing
 	$(BIN)/basedpyright
-	$(BIN)/python tests/style/code_lines.py
+	PYTHONPATH=tests $(BIN)/python tests/style/density.py
 	PYTHONPATH=tests $(BIN)/python tests/style/explorer_page.py --check
 	$(BIN)/python tests/conformance/requirements.py --check
 	@if git rev-parse --quiet --verify origin/main >/dev/null; then set -x; $(BIN)/a2a-gen check --against origin/main; else set -x; $(BIN)/a2a-gen check; fi
@@ -82,6 +82,7 @@ build: .venv/.installed ## regenerate generated/ from schema/, and the pages and
 	$(BIN)/a2a-gen build
 	PYTHONPATH=tests $(BIN)/python tests/style/settings_table.py
 	PYTHONPATH=tests $(BIN)/python tests/style/deployment_example.py
+	PYTHONPATH=tests $(BIN)/python tests/style/rooms_drawing.py
 	PYTHONPATH=tests $(BIN)/python tests/style/agent_pages.py
 	PYTHONPATH=tests $(BIN)/python tests/style/explorer_page.py
 

@@ -35,7 +35,6 @@ PACKAGES = (
     "a2a_runtime/service",
     "a2a_runtime/engine",
     "a2a_runtime/stores",
-    "a2a_runtime/streams",
     "a2a_runtime",
     "a2a_contract",
 )

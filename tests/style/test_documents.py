@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 from style.lifecycle_drawing import PAGE, page_with_drawing
+from style.rooms_drawing import PAGES as PAGES_WITH_ROOMS
+from style.rooms_drawing import page_with_rooms
 from style.source_files import ROOT
 
 from a2a_contract.config_schema import check_values
@@ -109,3 +111,13 @@ def test_the_life_of_a_task_is_drawn_from_its_table() -> None:
     """
     text = PAGE.read_text(encoding="utf-8")
     assert text == page_with_drawing(text)
+
+
+@pytest.mark.parametrize("page", PAGES_WITH_ROOMS, ids=lambda page: page.parent.name)
+def test_the_tables_of_rooms_are_made_from_the_contract_of_imports(page: Path) -> None:
+    """The order is that of the layers, the sentences are those of the packages.
+
+    `make build` updates them.
+    """
+    text = page.read_text(encoding="utf-8")
+    assert text == page_with_rooms(text)

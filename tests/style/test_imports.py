@@ -26,10 +26,10 @@ HEAVY = frozenset(
 """Packages that are loaded only where they are used: optional, or slow to import."""
 
 IMPORTS = {
-    "a2a_runtime": (2, frozenset[str]()),
-    "a2a_runtime.client": (29, frozenset({"httpx"})),
-    "a2a_runtime.plugin": (138, frozenset({"litestar"})),
-    "a2a_runtime.surface": (73, frozenset[str]()),
+    "a2a_runtime": (3, frozenset[str]()),
+    "a2a_runtime.client": (34, frozenset({"httpx"})),
+    "a2a_runtime.plugin": (147, frozenset({"litestar"})),
+    "a2a_runtime.surface": (76, frozenset[str]()),
 }
 """By module: the most modules of the runtime that importing it may load, and the heavy packages
 that it may load.

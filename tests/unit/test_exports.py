@@ -11,7 +11,14 @@ import a2a_runtime
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-OWN_NAMES = ("a2a_runtime.bridges", "a2a_runtime.testing", "a2a_runtime.features.simple_stores")
+OWN_NAMES = (
+    "a2a_runtime.features.apcore",
+    "a2a_runtime.features.mcp",
+    "a2a_runtime.features.pydantic_ai",
+    "a2a_runtime.features.remote_tools",
+    "a2a_runtime.features.simple_stores",
+    "a2a_runtime.testing",
+)
 """Packages for some users, some of whose names mean something else than at the top."""
 
 

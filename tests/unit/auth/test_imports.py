@@ -43,7 +43,7 @@ print(*sorted(name for name in sys.modules if name.startswith("a2a_runtime") or 
 
 
 def test_a_gate_loads_no_store() -> None:
-    """Importing the gate loads nine modules of the runtime and no database driver: authentication
+    """Importing the gate loads ten modules of the runtime and no database driver: authentication
     stands below the stores.
     """
     loaded = subprocess.run(
@@ -52,6 +52,7 @@ def test_a_gate_loads_no_store() -> None:
     auth = {f"a2a_runtime.auth{name}" for name in ("", ".authentication", ".gate", ".rate_limit")}
     assert set(loaded) == {
         "a2a_runtime",
+        "a2a_runtime.base",
         "a2a_runtime.base.caller",
         "a2a_runtime.base.clock",
         "a2a_runtime.base.counters",

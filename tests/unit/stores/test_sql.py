@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import a2a_runtime.stores
+from a2a_runtime.features import postgres
 from a2a_runtime.stores import sql
 
 TOY = """-- A head, which says what is in here.
@@ -55,15 +56,16 @@ def test_a_name_is_unique_among_the_files_of_a_package() -> None:
 @pytest.mark.parametrize("backend", ["sqlite", "postgres"])
 def test_every_section_is_used(backend: str) -> None:
     """No statement is left over; ``SqlStore`` and ``{section}`` use some of them."""
-    folder = Path(a2a_runtime.stores.__file__).parent
+    stores = Path(a2a_runtime.stores.__file__).parent
+    folders = {"sqlite": stores / "sqlite", "postgres": Path(postgres.__file__).parent}
+    folder = folders[backend]
     sections = {
         name: text
-        for path in (folder / backend).glob("*.sql")
+        for path in folder.glob("*.sql")
         for name, text in sql.parse(path.read_text(encoding="utf-8"), path.name).items()
     }
     code = "".join(
-        path.read_text(encoding="utf-8")
-        for path in (folder / "sql_store.py", *(folder / backend).glob("*.py"))
+        path.read_text(encoding="utf-8") for path in (stores / "sql_store.py", *folder.glob("*.py"))
     )
     used = {
         name
@@ -76,7 +78,7 @@ def test_every_section_is_used(backend: str) -> None:
     shared = set(
         re.findall(
             r"(?:_fetch|_execute|_fetch_configs|fetch)\(\s*\"(\w+)\"",
-            (folder / "sql_store.py").read_text(encoding="utf-8"),
+            (stores / "sql_store.py").read_text(encoding="utf-8"),
         )
     )
     assert shared - set(sections) == set()
