@@ -21,7 +21,10 @@ from .types.summary import (
 
 
 class ReportAgentService(ABC):
-    """Implements the skills. A streaming method is an async generator in the subclass: ``async def`` with ``yield``."""
+    """Implements the skills.
+
+    A streaming method is an async generator in the subclass: ``async def`` with ``yield``.
+    """
 
     @abstractmethod
     async def summarize(self, request: SummaryRequest, ctx: SkillContext) -> Summary:
