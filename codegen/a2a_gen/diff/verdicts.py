@@ -19,8 +19,9 @@ from dataclasses import dataclass, field, replace
 
 from a2a_gen.diff.change import ChildPair, NodePair, SchemaChange
 from a2a_gen.diff.compare import SchemaComparison
+from a2a_gen.diff.directions import DIRECTIONS, READING, DocumentDirection
+from a2a_gen.diff.documents.canonical_schemas import Containment
 from a2a_gen.diff.documents.containment import (
-    Containment,
     ContainmentOracle,
     ContainmentQuestion,
     get_ends,
@@ -28,9 +29,7 @@ from a2a_gen.diff.documents.containment import (
 from a2a_gen.diff.documents.proof import is_proven_by_rules
 from a2a_gen.diff.documents.witness import Witness, WitnessFinder
 from a2a_gen.diff.finding import (
-    READ_PROFILES,
     STRICT_PROFILES,
-    WRITE_PROFILES,
     Finding,
     compute_fingerprint,
     compute_level,
@@ -75,34 +74,6 @@ class ReachedPair:
     path: tuple[ChildPair, ...]
     roots: list[NodePair] = field(default_factory=list[NodePair])
     usages: set[Usage] = field(default_factory=set[Usage])
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentDirection:
-    """Documents of one side that go to the other: requests to the revision, or responses to readers
-    of the base.
-    """
-
-    usage: Usage
-    sender: int
-    profiles: frozenset[str]
-
-    def has_effect(self, change: SchemaChange) -> bool:
-        """Return true if a change claims to break documents in this direction."""
-        if self.sender == 0:
-            return change.effect.is_narrowing
-        return change.effect.is_widening
-
-    def get_level(self, levels: ChangeLevels) -> ChangeLevel:
-        """Return the level of this direction."""
-        if self.sender == 0:
-            return levels.read
-        return levels.write
-
-
-READING = DocumentDirection(Usage.READ, 0, READ_PROFILES)
-WRITING = DocumentDirection(Usage.WRITTEN, 1, WRITE_PROFILES)
-DIRECTIONS = (READING, WRITING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,14 +155,14 @@ class FindingBuilder:
                 else None
             )
             if witness is not None and can_rise:
-                levels = _with_level(levels, direction, ChangeLevel.ERROR)
+                levels = direction.with_level(levels, ChangeLevel.ERROR)
             if witness is None and can_rise and is_relevant:
                 witness = self._find_witness(change, reached, direction)
             if witness is not None:
                 witnesses.append(witness)
             elif _is_about_documents(change) and self._is_proven_empty(change, reached, direction):
                 empty += 1
-                levels = _with_level(levels, direction, ChangeLevel.INFO)
+                levels = direction.with_level(levels, ChangeLevel.INFO)
         if claimed and claimed == empty:
             return None
         self._note_effect(change, levels, reached)
@@ -465,14 +436,6 @@ class FindingBuilder:
                 return current
             seen.add(below)
             current = below
-
-
-def _with_level(
-    levels: ChangeLevels, direction: DocumentDirection, level: ChangeLevel
-) -> ChangeLevels:
-    if direction is READING:
-        return replace(levels, read=level)
-    return replace(levels, write=level)
 
 
 def _is_tolerated(change: SchemaChange) -> bool:

@@ -9,36 +9,30 @@ class, made of their views.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from itertools import chain
-from typing import TypeAlias
 
 from a2a_gen.agent.schemas import files as schemas
 from a2a_gen.agent.schemas.catalog import SchemaCatalog, pascal
-from a2a_gen.agent.schemas.files import Schema, SchemaRef
+from a2a_gen.agent.schemas.files import SchemaRef
 from a2a_gen.agent.types.branches import break_cycles, name_parts
 from a2a_gen.agent.types.combinations import MAX_COMBINATIONS, combine_branches
 from a2a_gen.agent.types.defaults import DefaultFinder
-from a2a_gen.agent.types.kinds import SCALAR_KINDS, KindFinder, make_constants
+from a2a_gen.agent.types.kinds import KindFinder
 from a2a_gen.agent.types.shapes import (
     AgentType,
     AliasType,
-    ArrayType,
     Definition,
     DefinitionRef,
     ExtraMembers,
-    MapType,
     ObjectType,
-    ProtocolRef,
     ScalarType,
-    TupleType,
     TypeIntersection,
     TypeMember,
-    UnionType,
     list_options,
     make_union,
 )
+from a2a_gen.agent.types.single import Places, SingleSchemas, get_type_of_kind, tell_type, with_type
 from a2a_gen.agent.types.value_checks import ValueChecker
 from a2a_gen.agent.types.views import (
     View,
@@ -54,34 +48,7 @@ from a2a_gen.agent.types.views import (
     views,
 )
 from a2a_gen.problems import Level, Problem
-from a2a_gen.source.json_text import Json, escape_key
-from a2a_gen.source.references import PROTOCOL_PREFIX
 
-_SCALARS: Mapping[str, ScalarType] = {
-    "null": ScalarType.NULL,
-    "boolean": ScalarType.BOOLEAN,
-    "integer": ScalarType.INTEGER,
-    "number": ScalarType.NUMBER,
-}
-_OTHERS: Mapping[str, AgentType] = {"string": ScalarType.STRING, "array": ArrayType(ScalarType.ANY)}
-_FORMATS: Mapping[str, ScalarType] = {
-    "date-time": ScalarType.MOMENT,
-    "date": ScalarType.DATE,
-    "time": ScalarType.TIME,
-    "duration": ScalarType.DURATION,
-    "uuid": ScalarType.UUID,
-    "byte": ScalarType.BASE64,
-    "binary": ScalarType.BINARY,
-}
-_ENCODINGS: Mapping[str, ScalarType] = {
-    "base64": ScalarType.BASE64,
-    "base64url": ScalarType.BASE64,
-    "base16": ScalarType.BASE16,
-}
-_KEYWORD_KINDS = {
-    **dict.fromkeys(("properties", "additionalProperties", "patternProperties"), "object"),
-    **dict.fromkeys(("items", "prefixItems"), "array"),
-}
 _ANNOTATIONS = frozenset(
     {
         "$comment",
@@ -96,9 +63,7 @@ _ANNOTATIONS = frozenset(
 )
 
 
-Places: TypeAlias = tuple[SchemaRef, ...]
 _MAX_CHAIN = 100
-_MAX_OPTIONAL_ITEMS = 8
 
 
 class TypeBuilder:
@@ -116,6 +81,7 @@ class TypeBuilder:
         self._value_checker = ValueChecker(catalogue)
         self._defaults = DefaultFinder(catalogue, self._value_checker, self._warn)
         self._kinds = KindFinder(catalogue)
+        self._single = SingleSchemas(catalogue, self._kinds, self._build_type, self._warn)
         self._intersect = TypeIntersection(self._definition).of
         self.warnings: dict[Problem, None] = {}
         for name, target in self._targets.items():
@@ -186,7 +152,7 @@ class TypeBuilder:
         if not said:
             return ScalarType.ANY
         if len(said) == 1 and isinstance(schema := said[0].schema, dict):
-            shape = self._sole_reference(said[0], schema, name, is_own=is_own)
+            shape = self._single.build(said[0], schema, name, is_own=is_own)
             if shape is not None:
                 return shape
         found = views(said, self._catalogue)
@@ -197,7 +163,7 @@ class TypeBuilder:
             return self._class(said, found, name, is_own=is_own, whole=whole)
         inner = said if len(said) > 1 else conjuncts(said[0])
         inner = (
-            [_with_type(each, kinds[0]) for each in inner] if kinds and len(kinds) == 1 else inner
+            [with_type(each, kinds[0]) for each in inner] if kinds and len(kinds) == 1 else inner
         )
         combined = combine_branches(inner, self._catalogue)
         if len(combined) > MAX_COMBINATIONS:
@@ -223,34 +189,7 @@ class TypeBuilder:
         for shape, sources in zip(shapes, combined, strict=True):
             places = tuple(dict.fromkeys(source.place for source in sources))
             branches += [(option, places) for option in list_options(shape)]
-        return self._finish_union(make_union(shapes), branches)
-
-    def _finish_union(
-        self, union: AgentType, branches: Iterable[tuple[AgentType, Places]]
-    ) -> AgentType:
-        """Add the schemas of its options to a union."""
-        if not isinstance(union, UnionType):
-            return union
-        listed = tuple(branches)
-        return replace(
-            union,
-            branches=listed,
-            is_open=any(self._is_open(shape, places) for shape, places in listed),
-        )
-
-    def _is_open(self, shape: AgentType, places: Places) -> bool:
-        """Check that a schema also accepts texts, numbers or booleans, of which its type is not."""
-        sources = [ViewSource(self._catalogue.library.value(place), place) for place in places]
-        is_of_parts = (
-            isinstance(shape, DefinitionRef | MapType | ArrayType | TupleType)
-            or shape is ScalarType.OBJECT
-        )
-        if not is_of_parts:
-            return False
-        for kind in SCALAR_KINDS:
-            if all(self._kinds.may_accept(each, kind) for each in sources):
-                return True
-        return False
+        return self._single.finish_union(make_union(shapes), branches)
 
     def _class(
         self,
@@ -270,13 +209,9 @@ class TypeBuilder:
                 said[0],
                 "A2A-K07",
                 "properties without a type: values other than objects are valid too",
-                _cure("object"),
+                tell_type("object"),
             )
-        others = [
-            _SCALARS.get(kind, _OTHERS.get(kind, ScalarType.ANY))
-            for kind in kinds or ()
-            if kind != "object"
-        ]
+        others = [get_type_of_kind(kind) for kind in kinds or () if kind != "object"]
         is_whole = is_own and not others
         # A nested reference to the schema itself is the class that is being built.
         key = tuple(
@@ -290,150 +225,6 @@ class TypeBuilder:
         if isinstance(shape, DefinitionRef):
             self.places.setdefault(shape.name, whole)
         return make_union([shape, *others])
-
-    # --- one schema alone ---
-
-    def _sole_reference(
-        self, source: ViewSource, schema: Schema, name: str, *, is_own: bool
-    ) -> AgentType | None:
-        """Build a type from the schema's own keywords; ``None`` when the schema has to be combined
-        with others.
-        """
-        text = schemas.reference(schema)
-        rest = {key: value for key, value in schema.items() if key not in schemas.REFERENCES}
-        if text is not None:
-            if schemas.is_about_types(rest):
-                return None
-            return self._build_reference(source, text)
-        if "const" in schema or "enum" in schema:
-            return make_constants(
-                [schema["const"]] if "const" in schema else schemas.items(schema, "enum")
-            )
-        branches: list[ViewSource] = []
-        for keyword in ("oneOf", "anyOf"):
-            for index, each in enumerate(schemas.items(schema, keyword)):
-                branches.append(source.part(f"/{keyword}/{index}", each))
-        if any(schemas.is_about_types(branch.schema) for branch in branches):
-            return self._union(source, schema, branches, name)
-        if "allOf" in schema and any(map(schemas.is_about_types, schemas.items(schema, "allOf"))):
-            return None
-        return self._build_by_type(source, schema, name, is_own=is_own)
-
-    def _build_reference(self, source: ViewSource, text: str) -> AgentType:
-        target = self._catalogue.follow(source.place, text)
-        if target is None:
-            return ScalarType.ANY
-        if target.file.startswith(PROTOCOL_PREFIX):
-            return ProtocolRef(
-                f"a2a_contract.{target.file.removeprefix(PROTOCOL_PREFIX)}."
-                f"{target.pointer.rpartition('/')[2]}"
-            )
-        return DefinitionRef(self._catalogue.names[target])
-
-    def _union(
-        self, source: ViewSource, schema: Schema, branches: Sequence[ViewSource], name: str
-    ) -> AgentType | None:
-        rest: Json = {key: value for key, value in schema.items() if key not in {"oneOf", "anyOf"}}
-        others = views([ViewSource(rest, source.place)], self._catalogue)
-        if any(view.schema.get("properties") for view in others) or (
-            "oneOf" in schema and "anyOf" in schema
-        ):
-            return None
-        common = schema.get("type")
-        typed = [_with_type(branch, common) for branch in branches]
-        titles = [pascal(schemas.text(branch.schema, "title")) for branch in branches]
-        shapes = [
-            self._build_type([each], f"{name}{title or f'Option{index}'}")
-            for index, (each, title) in enumerate(zip(typed, titles, strict=True), 1)
-        ]
-        return self._finish_union(make_union(shapes), _find_branches(shapes, typed))
-
-    def _build_by_type(
-        self, source: ViewSource, schema: Schema, name: str, *, is_own: bool
-    ) -> AgentType | None:
-        said = schema.get("type")
-        if isinstance(said, list):
-            names = [each for each in said if isinstance(each, str)]
-            is_object = is_own and len([each for each in names if each != "null"]) == 1
-            inner = f"{name}Value" if is_object else name  # the whole takes the name itself
-            return make_union(
-                [
-                    self._build_type([ViewSource({**schema, "type": each}, source.place)], inner)
-                    for each in names
-                ]
-            )
-        if said is None and (inferred := _infer_kind(schema)):
-            keyword, kind = inferred
-            self._warn(
-                source,
-                "A2A-K07",
-                f"{keyword} without a type: values other than {kind}s are valid too",
-                _cure(kind),
-            )
-            said = kind
-        match said:
-            case "object":
-                return self._object(source, schema, name)
-            case "array":
-                return self._array(source, schema, name)
-            case "string":
-                encoding = _ENCODINGS.get(
-                    schemas.text(schema, "contentEncoding").lower(), ScalarType.STRING
-                )
-                return _FORMATS.get(schemas.text(schema, "format"), encoding)
-            case str(word):
-                return _SCALARS.get(word, ScalarType.ANY)
-            case _:
-                return None
-
-    def _object(self, source: ViewSource, schema: Schema, name: str) -> AgentType | None:
-        found = views([source], self._catalogue)
-        if any(view.schema.get("properties") for view in found):
-            return None
-        values = [
-            source.part(f"/patternProperties/{escape_key(key)}", each)
-            for key, each in schemas.members(schema, "patternProperties").items()
-        ]
-        others = schema.get("additionalProperties")
-        if isinstance(others, dict) or (not values and others is None):
-            values.append(source.part("/additionalProperties", others))
-        elif others is not False:
-            return ScalarType.OBJECT
-        shape = make_union([self._build_type([each], f"{name}Value") for each in values])
-        if shape is ScalarType.ANY:
-            return ScalarType.OBJECT
-        return MapType(shape)
-
-    def _array(self, source: ViewSource, schema: Schema, name: str) -> AgentType:
-        listed = schema.get("prefixItems", schema.get("items"))
-        keyword = "prefixItems" if "prefixItems" in schema else "items"
-        if not isinstance(listed, list):
-            items = schema.get("items")
-            if isinstance(items, dict):
-                return ArrayType(self._build_type([source.part("/items", items)], f"{name}Item"))
-            return ArrayType(ScalarType.ANY)
-        shapes = [
-            self._build_type([source.part(f"/{keyword}/{index}", each)], f"{name}Item{index + 1}")
-            for index, each in enumerate(listed)
-        ]
-        rest = schema.get("items" if keyword == "prefixItems" else "additionalItems", True)
-        least = _get_bound(schema, "minItems")
-        most = _get_bound(schema, "maxItems")
-        if rest is False or (most is not None and most <= len(listed)):
-            shapes = shapes[:most]
-            more = None
-        else:
-            more = self._build_type([source.part("/items", rest)], f"{name}Rest")
-        optional = max(len(shapes) - (least or 0), 0)
-        has_types = any(each is not ScalarType.ANY for each in (*shapes, more or ScalarType.ANY))
-        if (
-            shapes
-            and has_types
-            and optional <= _MAX_OPTIONAL_ITEMS
-            and (more is not None or (least or 0) <= len(shapes))
-        ):
-            return TupleType(tuple(shapes), optional, more)
-        return ArrayType(make_union(shapes if more is None else [*shapes, more]))
 
     # --- objects ---
 
@@ -485,49 +276,6 @@ class TypeBuilder:
             None if is_required else self._defaults.find(shape, sure or maybe),
             accepts_null,
         )
-
-
-def _find_branches(
-    shapes: Sequence[AgentType], sources: Sequence[ViewSource]
-) -> Iterator[tuple[AgentType, tuple[SchemaRef, ...]]]:
-    for shape, source in zip(shapes, sources, strict=True):
-        if isinstance(shape, UnionType):
-            yield from shape.branches or ((each, (source.place,)) for each in shape.options)
-        else:
-            yield shape, (source.place,)
-
-
-def _get_bound(schema: Schema, keyword: str) -> int | None:
-    value = schema.get(keyword)
-    return value if isinstance(value, int) else None
-
-
-def _with_type(branch: ViewSource, common: Json) -> ViewSource:
-    """Add the type beside the union to a branch that has none."""
-    schema = branch.schema
-    if (
-        not isinstance(schema, dict)
-        or common is None
-        or "type" in schema
-        or schemas.reference(schema)
-        or "enum" in schema
-        or "const" in schema
-    ):
-        return branch
-    return ViewSource({**schema, "type": common}, branch.place)
-
-
-def _infer_kind(schema: Schema) -> tuple[str, str] | None:
-    """Infer the type that the author of a schema without a type meant, from a keyword that says
-    nothing of other types.
-    """
-    return next(
-        ((keyword, kind) for keyword, kind in _KEYWORD_KINDS.items() if keyword in schema), None
-    )
-
-
-def _cure(kind: str) -> str:
-    return f'add "type": "{kind}"'
 
 
 def _explain_any(

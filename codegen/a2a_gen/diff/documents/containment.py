@@ -25,25 +25,25 @@ its documented tolerance.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
-from typing import TypeAlias
 
 import jsonschema_rs
 
 from a2a_gen.diff.change import NodePair
-from a2a_gen.diff.compare import NOT_MONOTONE, SchemaEquality
-from a2a_gen.diff.documents.regex import PATTERN_OPTIONS
+from a2a_gen.diff.documents.canonical_schemas import (
+    CanonicalSchemas,
+    Containment,
+    Schemas,
+    decide_covers,
+)
+from a2a_gen.diff.equality import NOT_MONOTONE, SchemaEquality
 from a2a_gen.diff.tree import canonical
-from a2a_gen.diff.tree.bundle import BundleTooLargeError, Form, SchemaBundle, build_scoped
+from a2a_gen.diff.tree.bundle import Form
 from a2a_gen.diff.tree.schema_node import SchemaLocation, SchemaTree, is_annotation
 from a2a_gen.source.json_text import Json, parse
 from a2a_gen.source.references import iter_schemas
 
-_MAX_SCHEMAS = 40
-_MAX_BRANCHES = 400
 _OF_PARTS = frozenset(
     """
     additionalProperties const enum format items maxItems maxLength maxProperties minItems
@@ -53,16 +53,6 @@ _OF_PARTS = frozenset(
 """Keywords that do not depend on each other, but for the names that ``properties`` takes out of
 ``additionalProperties``.
 """
-
-Schemas: TypeAlias = tuple[SchemaLocation, ...]
-
-
-class Containment(Enum):
-    """Answer of the oracle."""
-
-    YES = "yes"
-    NO = "no"
-    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +97,6 @@ class ContainmentOracle:
         self._trees = trees
         self._equality = equality
         self._monotone: dict[tuple[int, SchemaLocation], bool] = {}
-        self._targets: dict[tuple[int, SchemaLocation], frozenset[SchemaLocation]] = {}
         self._definitions = [
             _Definition(ends, equality.is_same(*ends))
             for ends in map(get_ends, pairs)
@@ -119,17 +108,11 @@ class ContainmentOracle:
         )
         for each in self._definitions:
             each.parts = self._find_parts(each, equality)
-        counts = [count_names(tree) for tree in trees]
-        self._mixed_names = (
-            frozenset((counts[1] - counts[0]).keys()),
-            frozenset((counts[0] - counts[1]).keys()),
-        )
-        self._has_scopes = any(tree.has_scopes for tree in trees)
+        self._canonical = CanonicalSchemas(trees)
         self._has_found_equal = False
         self._assumed: dict[ContainmentQuestion, frozenset[int]] = {}
         self._proven: dict[ContainmentQuestion, frozenset[int]] = {}
         self._answers: dict[tuple[ContainmentQuestion, Schemas, Schemas], Containment] = {}
-        self._canonical: dict[tuple[int, Form, Schemas], jsonschema_rs.CanonicalSchema | None] = {}
 
     def _find_parts(
         self, definition: _Definition, equality: SchemaEquality
@@ -167,7 +150,7 @@ class ContainmentOracle:
     def _decide(
         self, schemas: tuple[Schemas, Schemas], question: ContainmentQuestion
     ) -> Containment:
-        if self._has_scopes:
+        if self._canonical.has_scopes:
             return self._decide_whole(schemas, replace(question, is_strict=True))
         for each in dict.fromkeys((replace(question, is_strict=True), question)):
             if self._decide_with_atoms(schemas, each) is Containment.YES:
@@ -193,7 +176,7 @@ class ContainmentOracle:
         ends = self._canonicalize_ends(schemas, question)
         if ends is None:
             return Containment.UNKNOWN
-        return _covers(ends[1], ends[0])
+        return decide_covers(ends[1], ends[0])
 
     def _canonicalize_ends(
         self, schemas: tuple[Schemas, Schemas], question: ContainmentQuestion
@@ -201,62 +184,13 @@ class ContainmentOracle:
         """Canonicalize the schemas of the sender and of the reader."""
         sender = question.sender
         reader = 1 - question.sender
-        sent = self._canonicalize(sender, schemas[sender], question.forms[0])
-        taken = (
-            None if sent is None else self._canonicalize(reader, schemas[reader], question.forms[1])
-        )
-        if sent is None or taken is None:
+        sent = self._canonical.get(sender, schemas[sender], question.forms[0])
+        if sent is None:
+            return None
+        taken = self._canonical.get(reader, schemas[reader], question.forms[1])
+        if taken is None:
             return None
         return (sent, taken)
-
-    def _canonicalize(
-        self, side: int, schemas: Schemas, form: Form
-    ) -> jsonschema_rs.CanonicalSchema | None:
-        key = (side, form, schemas)
-        if (
-            key not in self._canonical
-            and not self._has_scopes
-            and self._is_too_large(side, schemas)
-        ):
-            self._canonical[key] = None
-        elif key not in self._canonical and self._has_scopes:
-            self._canonical[key] = canonicalize_scoped(self._trees[side], schemas)
-        elif key not in self._canonical:
-            self._canonical[key] = canonicalize(
-                SchemaBundle(
-                    self._trees[side],
-                    mixed_names=self._mixed_names[side],
-                    limit=_MAX_SCHEMAS,
-                    max_branches=_MAX_BRANCHES,
-                ),
-                schemas,
-                form,
-            )
-        return self._canonical[key]
-
-    def _is_too_large(self, side: int, schemas: Schemas) -> bool:
-        """Return true if schemas refer to more schemas than a bundle may hold; counting them takes
-        less than writing them.
-        """
-        pending = list(schemas)
-        seen = set(schemas)
-        while pending and len(seen) <= _MAX_SCHEMAS:
-            below = self._find_targets(side, pending.pop()) - seen
-            seen |= below
-            pending += below
-        return len(seen) > _MAX_SCHEMAS
-
-    def _find_targets(self, side: int, schema: SchemaLocation) -> frozenset[SchemaLocation]:
-        """Find the schemas to which one refers directly; definitions inside it refer for
-        themselves.
-        """
-        if (side, schema) not in self._targets:
-            found = (
-                self._trees[side].resolve(*each)
-                for each in self._trees[side].iter_references(schema, has_definitions=False)
-            )
-            self._targets[side, schema] = frozenset(each for each in found if each is not None)
-        return self._targets[side, schema]
 
     def _decide_with_atoms(
         self, schemas: tuple[Schemas, Schemas], question: ContainmentQuestion
@@ -367,7 +301,9 @@ class ContainmentOracle:
             if not self._monotone[side, schema]:
                 return False
             below = {
-                each for each in self._find_targets(side, schema) if each not in self._numbers[side]
+                each
+                for each in self._canonical.find_targets(side, schema)
+                if each not in self._numbers[side]
             } - seen
             seen |= below
             pending += below
@@ -405,18 +341,11 @@ class ContainmentOracle:
                 is_sender = side == question.sender and not (is_monotone and index in proven)
                 return self._name_atoms(index, is_sender, position, question, proven)
 
-            bundle = SchemaBundle(
-                self._trees[side],
-                mixed_names=self._mixed_names[side],
-                find_atoms=find_atoms,
-                limit=_MAX_SCHEMAS,
-                max_branches=_MAX_BRANCHES,
-            )
-            made = canonicalize(bundle, schemas[side], form)
+            made = self._canonical.make_with_atoms(side, schemas[side], form, find_atoms)
             if made is None:
                 return False
             ends.append(made)
-        return _covers(ends[1], ends[0]) is Containment.YES
+        return decide_covers(ends[1], ends[0]) is Containment.YES
 
     def _is_proven_by_parts(
         self,
@@ -532,19 +461,6 @@ class ContainmentOracle:
         return names
 
 
-def count_names(tree: SchemaTree) -> Counter[str]:
-    """Count how often members are named; one that the reader names more often than the sender may
-    meet a new schema.
-    """
-    count = Counter[str]()
-    for document in tree.documents.values():
-        for schema in iter_schemas(document.data):
-            table = schema.members.get("properties")
-            if isinstance(table, dict):
-                count.update(table.keys())
-    return count
-
-
 def get_schemas(pair: NodePair) -> tuple[Schemas, Schemas]:
     """Return the schemas of a pair; a definition is one schema, although its node may have
     several.
@@ -566,55 +482,3 @@ def get_ends(pair: NodePair) -> tuple[SchemaLocation, SchemaLocation] | None:
     ):
         return None
     return old, new
-
-
-def canonicalize(
-    bundle: SchemaBundle, schemas: Schemas, form: Form
-) -> jsonschema_rs.CanonicalSchema | None:
-    """Canonicalize schemas; ``None`` if they are too large, recursive (which some keywords make
-    endless), or not supported.
-    """
-    try:
-        schema = bundle.build_with_atoms(schemas, form)
-        if bundle.is_recursive:
-            return None
-        return jsonschema_rs.canonicalize(
-            schema, validate_formats=True, pattern_options=PATTERN_OPTIONS, offline=True
-        )
-    except (
-        BundleTooLargeError,
-        RecursionError,
-        ValueError,
-        jsonschema_rs.ReferencingError,
-        jsonschema_rs.ValidationError,
-    ):
-        return None
-
-
-def canonicalize_scoped(tree: SchemaTree, schemas: Schemas) -> jsonschema_rs.CanonicalSchema | None:
-    """Canonicalize schemas of a tree whose references depend on scopes."""
-    try:
-        schema, registry = build_scoped(tree, schemas)
-        return jsonschema_rs.canonicalize(
-            schema,
-            registry=registry,
-            validate_formats=True,
-            pattern_options=PATTERN_OPTIONS,
-            offline=True,
-        )
-    except (
-        RecursionError,
-        ValueError,
-        jsonschema_rs.ReferencingError,
-        jsonschema_rs.ValidationError,
-    ):
-        return None
-
-
-def _covers(
-    larger: jsonschema_rs.CanonicalSchema, smaller: jsonschema_rs.CanonicalSchema
-) -> Containment:
-    try:
-        return Containment(str(larger.covers(smaller)))
-    except ValueError:
-        return Containment.UNKNOWN

@@ -19,7 +19,8 @@ import jsonschema_rs
 
 from a2a_gen.diff.change import ChildPair, NodePair, SchemaChange, Step
 from a2a_gen.diff.compare import SchemaComparison
-from a2a_gen.diff.documents.containment import Schemas, get_schemas
+from a2a_gen.diff.documents.canonical_schemas import Schemas
+from a2a_gen.diff.documents.containment import get_schemas
 from a2a_gen.diff.documents.pool import generate_pool
 from a2a_gen.diff.documents.random_values import RandomValues
 from a2a_gen.diff.documents.regex import PATTERN_OPTIONS, generate_matches
