@@ -46,7 +46,8 @@ def _find_package_up_to_date() -> str:
             old, project.options, project.root, list_inputs(project, old.inputs)
         )
     except (GeneratorError, OSError):
-        return ""  # the command reports the problem
+        # The command reports the problem, with its place.
+        return ""
     if is_up_to_date:
         return project.package
     return ""

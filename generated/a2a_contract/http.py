@@ -131,7 +131,8 @@ def _object(body: bytes, model: type[WireModel]) -> dict[str, object]:
         said = None
     if isinstance(said, dict):
         return said
-    model.model_validate_json(body)  # raises the standard error of Pydantic
+    # This raises the standard error of Pydantic.
+    model.model_validate_json(body)
     raise TypeError("a body that is no object was read as one")
 
 

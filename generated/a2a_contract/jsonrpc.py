@@ -187,7 +187,8 @@ class JsonRpcParser:
             return None
         for binding in self.methods[str(call["method"])]:
             if (mended := binding.mend(params)) is not None:
-                with suppress(InvalidCallError):  # other errors are reported for the original call
+                # Other errors are reported for the original call.
+                with suppress(InvalidCallError):
                     return self.parse(to_json(call | {"params": mended}))
         return None
 
@@ -206,7 +207,8 @@ class JsonRpcParser:
         mended = supply_tags(
             binding.request.__pydantic_core_schema__, _drop_unreadable(params, error)
         )
-        with suppress(InvalidCallError):  # other errors are reported for the original call
+        # Other errors are reported for the original call.
+        with suppress(InvalidCallError):
             if mended != params:
                 return self.parse(to_json(call | {"params": mended}))
             return None

@@ -99,7 +99,8 @@ class Oneof(WireModel):
             raise PydanticCustomError(
                 "oneof", "Exactly one of {members} must be there", {"members": names}
             )
-        object.__setattr__(self, null, JSON_NULL)  # the model is frozen
+        # The model is frozen for everybody else.
+        object.__setattr__(self, null, JSON_NULL)
 
 
 # --- values that are a model, JSON, or both ---

@@ -111,7 +111,8 @@ def read_message(codec: Codec, message: object) -> bytes:
     document = codec.read(message)
     try:
         return to_json(document)
-    except PydanticSerializationError:  # an ``Unreadable``
+    except PydanticSerializationError:
+        # The value holds an ``Unreadable``.
         raise UnreadableError(tuple(_find_unreadable(document, ""))) from None
 
 

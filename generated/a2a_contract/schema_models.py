@@ -178,7 +178,8 @@ class BranchSelector:
 
     def _tagged(self, union: core_schema.CoreSchema) -> core_schema.CoreSchema:
         plain = core_schema.no_info_wrap_validator_function(_refuse_conversion, union)
-        if union["type"] != "union":  # one type is left beside null and branches without a type
+        # Only one type is left beside null and branches without a type.
+        if union["type"] != "union":
             return plain
         options = dict(enumerate(list_choices(union)))
         return core_schema.tagged_union_schema({**options, _PLAIN: plain}, self._select)
@@ -199,9 +200,8 @@ class BranchSelector:
                 if kind
                 else []
             )
-        except (
-            ValueError
-        ):  # models in a list, when it is written or made in Python: validators know JSON only
+        except ValueError:
+            # A list that is written, or made in Python, may hold models: validators know JSON only.
             return _PLAIN
         if not accepting:
             return _PLAIN

@@ -16,7 +16,8 @@ from .json_types import is_json_array, is_json_object
 
 ROOT: Final = "urn:a2a-gen:root"
 """The address of a document that is asked about, whatever its own ``$id`` is."""
-_MAX_VALIDATORS: Final = 16  # each holds everything that its schema reaches
+# Each holds everything that its schema reaches.
+_MAX_VALIDATORS: Final = 16
 _OLD: Final = ("draft-06", "draft-07")
 _CONDITIONS: Final = frozenset({"if", "then", "else"})
 _LATER: Final = frozenset(
@@ -192,7 +193,8 @@ class SchemaDocuments:
         except (
             ValueError,
             jsonschema_rs.ReferencingError,
-        ):  # the validator of the whole has refused the value: it decides
+        ):
+            # The validator of the whole has refused the value, and it decides.
             return lambda _: True
 
     def is_valid(self, node: SchemaPlace, value: object) -> bool:

@@ -193,7 +193,8 @@ class _QuoteRemover(ast.NodeTransformer):
         return node
 
 
-_BASES: Final = "model_bases"  # stands for the module of base classes until the generator is done
+# It stands for the module of base classes until the generator of models is done.
+_BASES: Final = "model_bases"
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,7 +317,8 @@ def _generate(
 
 
 def _module(body: str, files: list[str], command: str, bases: ModelBases) -> bytes:
-    if "DefaultValue(" in body:  # the templates write these names
+    # The templates write these names, which the generator of models does not import.
+    if "DefaultValue(" in body:
         body = f"from pydantic import Field\nfrom {_BASES} import DefaultValue\n{body.lstrip()}"
     annotations = [name for name in ("BranchSelector", "RestItems") if f"{name}(" in body]
     if annotations:

@@ -115,7 +115,8 @@ def _load_own(name: str) -> object:
 def _is_installed(module: str) -> bool:
     try:
         return find_spec(module) is not None
-    except ValueError:  # a program has set it to None in sys.modules
+    except ValueError:
+        # A program has set the module to None in sys.modules.
         return False
 
 

@@ -57,9 +57,8 @@ def command(host: str, port: int) -> None:
         )
     _check_address_free(host, port)
     server = ServerProcess(project, host, port)
-    signal.signal(
-        signal.SIGTERM, signal.default_int_handler
-    )  # also stops the server, which must not outlive this process
+    # This signal stops the server too, which must not outlive this process.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         _watch(project, server)
     except KeyboardInterrupt:
@@ -152,9 +151,9 @@ def _watch(project: Project, server: ServerProcess) -> None:
         if has_changed:
             is_fine = _build(project)
             read = _read_mtimes(_list_inputs(project, is_fine=is_fine))
-            inputs = {
-                file: seen.get(file, stamp) for file, stamp in read.items()
-            }  # mtimes from before the build read them
+            # These are the times from before the build read the files: a change during the build
+            # counts.
+            inputs = {file: seen.get(file, stamp) for file, stamp in read.items()}
         is_built = has_changed and is_fine
         code_now = _read_mtimes(_walk_files(project.root, _CODE_SUFFIXES))
         if is_built or code_now != code:

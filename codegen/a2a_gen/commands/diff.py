@@ -140,7 +140,8 @@ def _read_compat() -> Compat:
     try:
         return find_project(Path.cwd()).compat
     except ProjectError:
-        return Compat()  # two folders, or an explicit baseline, need no project
+        # Two folders, or an explicit baseline, need no project.
+        return Compat()
 
 
 def find_schema_folder() -> Path:

@@ -108,7 +108,8 @@ class SchemaEquality:
         try:
             return self._is_equal_json(left.data, right.data, (left, right), pairs)
         except RecursionError:
-            return False  # deeply nested schemas are compared step by step
+            # Deeply nested schemas are compared step by step instead.
+            return False
 
     def _is_equal_json(
         self,

@@ -28,14 +28,17 @@ def drop_redundant(changes: Iterable[SchemaChange]) -> Iterator[SchemaChange]:
     has_new_tag = any(change.rule is TAG_CHANGED for change in all_changes)
     for change in all_changes:
         if change.rule in _BRANCH_RULES and has_new_tag:
-            continue  # the new discriminator changes every alternative
+            # The new discriminator changes every alternative.
+            continue
         if change.rule in _GROUP_RULES and _get_name(change) in _collect_names(
             all_changes, _GROUP_RULES[change.rule]
         ):
-            continue  # reported by the group
+            # The group reports it.
+            continue
         is_removal = change.rule in REMOVALS or change.rule is NOT_RESERVED
         if is_removal and _get_name(change) in sunset:
-            continue  # reported by the sunset rule
+            # The sunset rule reports it.
+            continue
         if (
             change.rule is NOT_RESERVED
             and _get_name(change) in removed

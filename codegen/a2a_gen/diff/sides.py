@@ -174,7 +174,8 @@ def _read_file(path: Path) -> bytes | None:
     try:
         return path.read_bytes()
     except OSError:
-        return None  # reported as a dangling reference, with its place
+        # It is reported as a dangling reference, with its place.
+        return None
 
 
 def _add_neighbours(

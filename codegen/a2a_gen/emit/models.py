@@ -222,7 +222,8 @@ def _declared_names(node: ast.stmt) -> Iterator[tuple[str, tuple[str, ...]]]:
         case ast.Assign():
             yield _target(node), ()
         case _:
-            return  # imports and docstrings
+            # These are imports and docstrings.
+            return
 
 
 def _target(node: ast.stmt) -> str:

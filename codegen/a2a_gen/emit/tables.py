@@ -21,7 +21,8 @@ from a2a_gen.ir.model import (
 )
 from a2a_gen.ir.names import field_name
 
-_PATTERN = re.compile(r"=[^{}]*\}")  # of `{name=tasks/*}`: the client fills in the whole name
+# The client fills in the whole name of `{name=tasks/*}`, so its pattern goes.
+_PATTERN = re.compile(r"=[^{}]*\}")
 
 
 def emit(contract: Contract) -> dict[str, bytes]:

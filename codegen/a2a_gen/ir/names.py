@@ -27,9 +27,8 @@ from a2a_gen.ir.model import (
 _NON_WORD = re.compile(r"\W")
 _WORD_BEGINS = re.compile(r"([^_])([A-Z][a-z]+)")
 _CAPITAL_FOLLOWS = re.compile(r"([a-z0-9])([A-Z])")
-_DEVICE = re.compile(
-    r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE
-)  # names that Windows reserves for devices
+# Windows reserves these names for devices.
+_DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)
 _MAX_LENGTH = 60
 
 # Attributes that every Pydantic model has.
@@ -112,7 +111,8 @@ def skill_method(skill: str) -> str:
 def skill_constant(method: str) -> str:
     """Name the entry of a skill, or of its question, in the table of skills."""
     name = method.upper().rstrip("_")
-    return "TEXT_" if name == "TEXT" else name  # the name of the plain-text payload there
+    # The module of skills calls its payload of plain text so.
+    return "TEXT_" if name == "TEXT" else name
 
 
 def skill_methods(skills: Iterable[str]) -> Mapping[str, str]:

@@ -32,8 +32,10 @@ class Primitive(StrEnum):
     NULL = "null"
     BYTES = "bytes"
     TIMESTAMP = "timestamp"
-    OBJECT = "object"  # any JSON object
-    ANY = "any"  # any JSON value, null included
+    # Any JSON object.
+    OBJECT = "object"
+    # Any JSON value, null included.
+    ANY = "any"
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,9 +42,8 @@ class PublishPlan:
 
 def make_plan(root: Path, files: Mapping[str, bytes], known: Mapping[str, str]) -> PublishPlan:
     """Compare the files of a build with the disk and with the hashes of the last build."""
-    on_disk = {
-        path: _read_content(root / path) for path in {*files, *filter(is_inside, known)}
-    }  # a lock may have been merged by hand
+    # A lock may have been merged by hand, so its paths are not trusted.
+    on_disk = {path: _read_content(root / path) for path in {*files, *filter(is_inside, known)}}
     write = {
         path: on_disk[path] for path, content in sorted(files.items()) if on_disk[path] != content
     }

@@ -63,7 +63,8 @@ def _link(source: Path, target: Path) -> None:
 
 def is_inside(path: str) -> bool:
     """Return true if a path stays in the folder that it is relative to, on every system."""
-    steps = PureWindowsPath(path)  # handles drives and both slashes
+    # Windows has drives and both slashes; its rules cover those of all other systems.
+    steps = PureWindowsPath(path)
     return (
         not PurePosixPath(path).is_absolute()
         and not steps.anchor

@@ -33,9 +33,8 @@ _NO_INDEX = -1
 
 def iter_positions(text: str) -> Iterator[tuple[str, int]]:
     """Yield the JSON pointer of every value with its offset, in the order of the text."""
-    containers: list[
-        tuple[str, int]
-    ] = []  # pointer of each open container, and the index of its current item
+    # The pointer of each open container, and the index of its current item.
+    containers: list[tuple[str, int]] = []
     pointer = ""
     at_key = False
     for token in _TOKEN.finditer(text):

@@ -14,7 +14,8 @@ from a2a_gen.source.documents import JSON_SUFFIX, Document, decode_text
 from a2a_gen.source.json_text import parse
 
 _SKIPPED_FOLDERS = frozenset({"examples", "node_modules"})
-_YAML = (".yaml", ".yml")  # a contract is JSON; schemas of skills may also be YAML
+# A contract is JSON; schemas of skills may also be YAML.
+_YAML = (".yaml", ".yml")
 _PROJECT_FILES = frozenset({"a2a.toml"})
 
 

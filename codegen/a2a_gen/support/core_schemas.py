@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
-CoreSchema: TypeAlias = Mapping[str, Any]  # dozens of forms without a common type
+# Pydantic has dozens of forms, without a common type.
+CoreSchema: TypeAlias = Mapping[str, Any]
 
 NO_SCHEMA: Final[CoreSchema] = {}
 

@@ -22,8 +22,10 @@ from .json_types import is_json_array, is_json_object
 from .schema_nodes import SchemaDocuments, SchemaPlace, has_own_address
 
 MAX_LOOKS: Final = 10_000
-_MAX_DEPTH: Final = 40  # of steps below the value; Python ends at a thousand nested calls
-_LONG: Final = 100  # parts, from which on a validator looks for the wrong ones
+# Steps below the value; Python ends at a thousand nested calls, and a step takes several.
+_MAX_DEPTH: Final = 40
+# From so many parts on, a validator looks for the wrong ones first.
+_LONG: Final = 100
 _MAX_NAMES: Final = 20
 _MISMATCH: Final = "the value does not match its schema"
 _UNLIKELY: Final = "\0"
@@ -45,7 +47,8 @@ def list_mismatches(documents: SchemaDocuments, value: object) -> list[Mismatch]
     finder = _Finder(documents)
     try:
         found = finder.find(documents.root, value, ())
-    except RecursionError:  # a long chain of references
+    except RecursionError:
+        # A long chain of references ends here.
         found = ()
     return [*found] or [Mismatch((), _MISMATCH)]
 
@@ -65,7 +68,8 @@ class _Finder:
         if key not in self._found:
             if len(self._found) >= MAX_LOOKS:
                 return ()
-            self._found[key] = ()  # a schema that leads back to itself says nothing more
+            # A schema that leads back to itself says nothing more.
+            self._found[key] = ()
             self._found[key] = tuple(
                 islice(self._iter_mismatches(node, value, path), MAX_LISTED_FIELDS)
             )

@@ -69,7 +69,8 @@ def meets_requirements(request: WireModel, demands: Iterable[Requirement]) -> bo
             for name in wanted.known:
                 if values[name] is not None and not values[name].is_known:
                     return False
-    except (AttributeError, KeyError):  # a list, a map, or a model of a union
+    except (AttributeError, KeyError):
+        # It is a list, a map, or a model of a union, which the slow way knows.
         return False
     return True
 

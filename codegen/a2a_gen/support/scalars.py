@@ -37,7 +37,8 @@ from .json_types import is_json_array, is_json_object
 
 # Peers that write ProtoJSON may quote numbers. Pydantic does everything without a call of Python; a
 # boolean is no number.
-_LARGEST: Final = 10**4300  # Python does not parse integers with more digits
+# Python does not parse integers with more digits.
+_LARGEST: Final = 10**4300
 _TEXT: Final = core_schema.str_schema(strict=True)
 _FLOAT: Final = core_schema.float_schema(strict=True, allow_inf_nan=False)
 

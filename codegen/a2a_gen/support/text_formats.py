@@ -108,7 +108,8 @@ class TextFormat:
 
     def _write(self, value: object) -> object:
         if not isinstance(value, self._type):
-            return value  # another option of a union writes it
+            # Another option of the union writes it.
+            return value
         return (value.source_text if isinstance(value, _Text) else "") or self._render(value)
 
 

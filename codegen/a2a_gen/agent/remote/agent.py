@@ -126,7 +126,8 @@ def _fetch_once(url: str, http: httpx.Client) -> httpx.Response:
 def _url(text: str) -> httpx.URL:
     try:
         url = httpx.URL(text)
-        _ = url.host  # the port is parsed only here, and the host may be invalid
+        # httpx parses the port and the host only when they are read, and either may be invalid.
+        _ = url.host
     except (httpx.InvalidURL, ValueError):
         raise _explain_invalid_url(text) from None
     return url

@@ -35,7 +35,8 @@ _TAKEN = frozenset(
     TYPE_CHECKING TimeText True TypeAlias TypeAliasType Union UuidText
     """.split()  # noqa: SIM905 - a list would take ten lines
 )
-_POINTER = "/~!$&'()*+,;=:@"  # what a fragment of a URI holds as it is
+# A fragment of a URI holds these characters as they are.
+_POINTER = "/~!$&'()*+,;=:@"
 _WORD = re.compile(r"[A-Za-z0-9]+")
 
 
@@ -146,11 +147,11 @@ def bundle(root: SchemaRef, catalogue: SchemaCatalog, identifier: str) -> bytes:
         "$id": own if "://" in own or own.startswith("urn:") else identifier,
     }
     body: dict[str, Json] = schema if isinstance(schema, dict) else {"allOf": [schema]}
-    if (
-        root in catalogue.names and root.pointer and "title" not in body
-    ):  # readers of this document alone use the same type name
+    # Readers of this document alone use the same name of a type.
+    if root in catalogue.names and root.pointer and "title" not in body:
         body = {"title": catalogue.names[root], **body}
-    if "$ref" in body:  # drafts before 2019-09 ignore keywords beside $ref
+    # Drafts before 2019-09 ignore keywords beside $ref, so it gets a schema of its own.
+    if "$ref" in body:
         body = {"allOf": [body]}
     if definitions:
         body = {**body, holder: dict(sorted(definitions.items()))}
@@ -206,7 +207,8 @@ def bundle_together(
     definitions = document[holder] if isinstance(document, dict) else None
     if not isinstance(definitions, dict):
         raise TypeError(f"{addresses[0][0]}: no definitions")
-    name = f"combined{len(definitions)}"  # types begin with a capital
+    # Names of types begin with a capital, so this one is free.
+    name = f"combined{len(definitions)}"
     definitions[name] = {"allOf": references}
     return f"{addresses[0][0]}#/{holder}/{name}"
 

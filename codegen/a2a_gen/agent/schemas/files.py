@@ -235,9 +235,8 @@ class Library:
                 "correct the reference, or add the $anchor",
             )
             return None
-        if (
-            len(set(found)) > 1
-        ):  # which one is meant depends on nested $ids, or on the path that a validator takes
+        # The one that is meant depends on nested $ids, or on the path that a validator takes.
+        if len(set(found)) > 1:
             listed = ", ".join(f"#{pointer}" for pointer in sorted(set(found)))
             self._problem(
                 place,

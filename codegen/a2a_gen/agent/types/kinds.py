@@ -80,7 +80,8 @@ class KindFinder:
         if target is None:
             return True
         if (target, kind) not in self._known:
-            self._known[target, kind] = True  # a schema that leads back to itself restricts nothing
+            # A schema that leads back to itself restricts nothing.
+            self._known[target, kind] = True
             found = ViewSource(self._catalogue.library.value(target), target)
             self._known[target, kind] = self.may_accept(found, kind)
         return self._known[target, kind]

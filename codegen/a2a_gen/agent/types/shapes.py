@@ -270,7 +270,8 @@ class TypeIntersection:
         )
         definition = self._resolve(reference.name) if isinstance(reference, DefinitionRef) else None
         if isinstance(definition, AliasType) and (reference, plain) not in self._open:
-            self._open.add((reference, plain))  # an alias may lead back to itself
+            # An alias may lead back to itself.
+            self._open.add((reference, plain))
             found = self._both(definition.shape, plain)
             self._open.remove((reference, plain))
             if found == definition.shape:

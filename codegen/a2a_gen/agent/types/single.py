@@ -136,7 +136,8 @@ class SingleSchemas:
         if isinstance(said, list):
             names = [each for each in said if isinstance(each, str)]
             is_object = is_own and len([each for each in names if each != "null"]) == 1
-            inner = f"{name}Value" if is_object else name  # the whole takes the name itself
+            # The whole takes the name itself.
+            inner = f"{name}Value" if is_object else name
             return make_union(
                 [
                     self._build([ViewSource({**schema, "type": each}, source.place)], inner)

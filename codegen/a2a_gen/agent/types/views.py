@@ -120,7 +120,8 @@ def _views(
 
 
 _ALWAYS = (True, None)
-_MAX_VIEWS = 5_000  # nested alternatives double with each level
+# Nested alternatives double the number with each level.
+_MAX_VIEWS = 5_000
 
 
 # --- schemas that all apply ---

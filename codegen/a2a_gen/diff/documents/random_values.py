@@ -71,7 +71,8 @@ class RandomValues:
             yield self._disturb(value) if self._happens(0.25) else value
 
     def _find_hints(self, schema: SchemaLocation) -> ValueHints:
-        key = (schema.file, id(schema.data))  # the trees keep their data
+        # The trees keep their data, so no other schema gets this id.
+        key = (schema.file, id(schema.data))
         if key not in self._hints:
             self._hints[key] = ValueHints.build(schema)
         return self._hints[key]

@@ -183,9 +183,8 @@ class WitnessFinder:
         witness = self._build_witness(chosen, root, is_newly_refused=is_newly_refused)
         if witness is None or witness.definition or root.new_location[0] == change.new[0]:
             return witness
-        return replace(
-            witness, definition=root.new_location[0]
-        )  # the change is shown in another file
+        # The change is shown in another file.
+        return replace(witness, definition=root.new_location[0])
 
     def find_difference(
         self, pair: NodePair, difference: Json, *, is_newly_refused: bool

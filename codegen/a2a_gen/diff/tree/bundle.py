@@ -215,7 +215,8 @@ class SchemaBundle:
                 and keyword in {"additionalProperties", "unevaluatedProperties"}
                 and is_vacuous(value)
             ):
-                continue  # names no member, as if absent
+                # It names no member, so it is as good as absent.
+                continue
             elif form is Form.LENIENT and keyword in {"required", "enum"}:
                 made |= _relax(keyword, value, schema)
             else:
@@ -406,7 +407,8 @@ def _quote(name: str) -> str:
 def _close(members: dict[str, Json], mentioned: frozenset[str]) -> dict[str, Json]:
     """Refuse all members that a schema neither describes nor mentions."""
     if not members.keys().isdisjoint({"unevaluatedProperties", "additionalProperties"}):
-        return members  # describes all members
+        # It describes all members already.
+        return members
     table = {**dict.fromkeys(sorted(mentioned), True), **as_table(members.get("properties"))}
     return {**members, **({"properties": table} if table else {}), "unevaluatedProperties": False}
 
@@ -436,7 +438,8 @@ def _relax(keyword: str, value: Json, schema: SchemaLocation) -> dict[str, Json]
 def _iter_constraints(members: dict[str, Json], *, is_old: bool) -> Iterator[tuple[str, Json]]:
     """Iterate over the keywords that constrain values, in the form of draft 2020-12."""
     if is_old and isinstance(members.get("$ref"), str):
-        yield "$ref", members["$ref"]  # keywords beside it are ignored
+        # Old drafts ignore the keywords beside it.
+        yield "$ref", members["$ref"]
         return
     for keyword, value in members.items():
         if keyword == "items" and isinstance(value, list):

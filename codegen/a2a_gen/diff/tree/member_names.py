@@ -26,9 +26,8 @@ class MemberNames:
         """List the members of ``properties``."""
         known = self._described.get(schema)
         if known is None:
-            self._described[schema] = (
-                frozenset()
-            )  # a schema that consists of itself describes nothing
+            # A schema that consists of itself describes nothing.
+            self._described[schema] = frozenset()
             own = frozenset(as_table(schema.members.get("properties")))
             known = self._described[schema] = own.union(
                 *map(self.list_described, self._iter_in_place(schema))

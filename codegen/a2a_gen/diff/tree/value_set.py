@@ -296,7 +296,8 @@ def _expand_union(
             continue
         inner = build_node(tree, [branch])
         if schema in inner.schemas:
-            continue  # a union that is its own branch adds no value
+            # A union that is its own branch adds no value.
+            continue
         schemas = tuple(sorted({*others, *inner.schemas}, key=lambda each: each.location))
         yield SchemaNode(
             schemas,

@@ -59,7 +59,8 @@ def emit(contract: Contract) -> dict[str, bytes]:
         **{f"protobuf/{file.path}": write_file(file) for file in released},
     }
     for file in files:
-        if file not in released:  # its messages have the names of those that it extends
+        # Its messages have the names of those that it extends, so one pool cannot hold both.
+        if file not in released:
             folder = f"protobuf/{file.dialect.name}"
             emitted |= {
                 f"{folder}/descriptors.pb": encode_files([file]),
@@ -314,7 +315,8 @@ class _MessagePrinter:
     def _writes(self) -> Iterator[str]:
         for field in self.message.fields:
             ours = f"ours.get({literal(field.wire)})"
-            if field.type.name == "google.protobuf.Value":  # its null is a value
+            # The null of a Value is a value.
+            if field.type.name == "google.protobuf.Value":
                 yield f"if {literal(field.wire)} in ours:"
                 yield from self._append(field, f"ours[{literal(field.wire)}]")
             elif field.is_map:
