@@ -7,7 +7,7 @@ from typing import Any
 
 from browser.explorer import Explorer
 from browser.servers import Agency, serve_command
-from integration.explorer.documents import (
+from integration.features.explorer.documents import (
     CARD_PATH,
     KEYS_PATH,
     build_full_card,

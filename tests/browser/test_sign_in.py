@@ -6,8 +6,8 @@ import pytest
 from browser.explorer import Explorer
 from browser.servers import serve_command, serve_surfaces
 from browser.show_agent import build_show_agent
-from integration.explorer.documents import build_card, serve_documents
-from integration.explorer.issuer import (
+from integration.features.explorer.documents import build_card, serve_documents
+from integration.features.explorer.issuer import (
     ACCESS_TOKEN,
     DISCOVERY,
     Issuer,

@@ -33,7 +33,7 @@ from a2a_runtime.testing.skill_source import FunctionSource
 
 say = partial(print, flush=True)
 LEASE = 0.8
-SERVER = Path(__file__).parents[1] / "integration/bridges/mcp/stdio_server.py"
+SERVER = Path(__file__).parents[1] / "integration/features/mcp/stdio_server.py"
 
 
 def source_of(file: Path, *, returns: bool) -> FunctionSource:

@@ -1,5 +1,5 @@
-"""A contract that is as small as a contract can be and holds one of everything, to change one thing
-in.
+"""Fixtures of the unit tests: asyncio as the backend, and a small contract to change one thing in,
+which holds one of everything.
 """
 
 import copy
@@ -291,6 +291,12 @@ TREE: Mapping[str, object] = {
 
 Edits = Mapping[str, object]
 Small = Callable[[Edits], Mapping[str, Document]]
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """Run asynchronous tests on asyncio, as the runtime does."""
+    return "asyncio"
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ import anyio
 import httpx
 import pytest
 from conformance.security.guarded_apps import ISSUER, WORD, build_gate
-from integration.explorer.explorer_page import ExplorerPage
+from integration.features.explorer.explorer_page import ExplorerPage
+from integration.features.grpc.calls import build_send, serve_agent
 from integration.outcome_agent import build_test_agent, echo, serve_on_socket
-from integration.rpc.calls import build_send, serve_agent
 
 from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime.agent import Agent, Capabilities

@@ -10,10 +10,10 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import pytest
+from integration.features.grpc.calls import CallClient, CallError, build_send
 from integration.grpc_overlay import find_free_address
 from integration.host_app import build_saying_agent
 from integration.outcome_agent import serve_on_socket
-from integration.rpc.calls import CallClient, CallError, build_send
 from litestar import Litestar
 from litestar.exceptions import ImproperlyConfiguredException
 

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
-
 from a2a_runtime.auth.authentication import Credentials
 
 BuildCredentials = Callable[..., Credentials]
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    """Run asynchronous tests on asyncio."""
-    return "asyncio"
 
 
 def build_credentials(

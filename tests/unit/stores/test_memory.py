@@ -36,12 +36,6 @@ from a2a_runtime.testing.store_contract.case import (
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    """Run on asyncio, as the runtime does."""
-    return "asyncio"
-
-
 def small_store(clock: FakeClock | None = None) -> MemoryStore:
     """Create a store for three tasks and one finished log."""
     return MemoryStore(

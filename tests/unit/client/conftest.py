@@ -1,9 +1,0 @@
-"""Fixtures of the client tests."""
-
-import pytest
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    """Run on asyncio."""
-    return "asyncio"
