@@ -48,8 +48,8 @@ class BackgroundTasks:
                         function,
                         interval_seconds,
                     )
-                # the driver of a database may lose a cancellation that comes together with its
-                # answer
+                # The driver of a database may lose a cancellation that comes together with its
+                # answer.
                 if self._is_stopping:
                     return
                 await self._clock.sleep(interval_seconds)

@@ -69,7 +69,8 @@ class DeferredWriter(TaskWriter):
         """Refuse the writes: the task could not be created."""
         if not self._created.done():
             self._created.set_exception(error)
-            self._created.exception()  # there may be no write that waits for it
+            # There may be no write that waits for it. Then asyncio would log a lost exception.
+            self._created.exception()
 
     async def _commit(
         self, change: TaskChange, *, by_handler: bool = True, unless_working: bool = False

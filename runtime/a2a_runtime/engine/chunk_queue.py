@@ -40,7 +40,8 @@ class ChunkQueue:
 
     async def put(self, write: ChunkWrite) -> None:
         """Add a chunk as soon as there is room."""
-        async with self._turn:  # concurrent writers add in the order of their calls
+        # Concurrent writers add in the order of their calls.
+        async with self._turn:
             while len(self._waiting) >= MAX_CHUNKS or (
                 self._waiting and self._size_bytes >= MAX_BYTES
             ):
@@ -66,7 +67,8 @@ class ChunkQueue:
 
     async def _wait_for_commit(self) -> None:
         self._raise_failure()
-        await asyncio.wait((self._start(),))  # it goes on when the handler is cancelled
+        # A plain `await` would cancel the commit with the handler.
+        await asyncio.wait((self._start(),))
 
     def _start(self) -> asyncio.Task[None]:
         if self._committing is None:

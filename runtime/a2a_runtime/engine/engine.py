@@ -323,7 +323,8 @@ class Engine:
                 created.set_exception(error)
         finally:
             self.runner.claims.end_creation(number)
-            created.cancel()  # a no-op, unless the engine is closed meanwhile
+            # Nearly always a no-op; if the engine is closed meanwhile, it ends the wait of the caller.
+            created.cancel()
 
     def _launch(
         self,

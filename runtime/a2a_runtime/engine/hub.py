@@ -161,6 +161,7 @@ class EventBuffer:
         async with self._read_lock:
             if not self.is_stale:
                 return
+            # This comes first: what is committed during the read makes the buffer stale again.
             self.is_stale = False
             has_more = True
             try:
@@ -172,6 +173,7 @@ class EventBuffer:
                 self.is_over = True
                 self._wake()
                 raise
+            # After an error, or a full page, there is more to read.
             finally:
                 self.is_stale |= has_more
             self.append(page)
@@ -364,6 +366,8 @@ class EventHub:
         self, key: str, cursor: int, mark: int, *, is_current: bool = False
     ) -> EventBuffer:
         buffer = self._buffers.get(key)
+        # The log no longer has what the readers of a buffer need that is over. They end with an
+        # error; a new reader begins anew.
         if buffer is None or buffer.is_over:
             buffer = EventBuffer(
                 key,
@@ -381,6 +385,7 @@ class EventHub:
 
     def _release_buffer(self, key: str, buffer: EventBuffer) -> None:
         buffer.reader_count -= 1
+        # A buffer that was over may have a successor, which stays.
         if not buffer.reader_count and self._buffers.get(key) is buffer:
             del self._buffers[key]
 

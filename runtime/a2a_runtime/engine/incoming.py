@@ -71,7 +71,8 @@ def find_incoming(history: Sequence[Message]) -> Iterator[Message]:
     """Find the messages of a history that were sent to the running task: all but the first one, the
     questions and their answers.
     """
-    is_answer = True  # the first message is the request, which the handler has as ``ctx.message``
+    # The first message is the request, which the handler has as ``ctx.message``.
+    is_answer = True
     for message in history:
         if is_answer:
             is_answer = False

@@ -110,7 +110,8 @@ class RequestInfo(Struct, frozen=True, gc=False):
             or self.caller
             or self.origin
         )
-        if self.metadata:  # handlers may change it, and later runs get what the client has sent
+        # Handlers may change the metadata, and later runs get what the client has sent.
+        if self.metadata:
             return ReplayRecord(RecordKind.REQUEST, "", self.to_json())
         if is_empty:
             return None

@@ -262,7 +262,8 @@ class TaskRun:
         except TaskSuspended:
             self.end = "suspended"
             request_log.debug("task suspended: %s, skill %s", self.context.task_id, self.skill.id)
-            with suppress(StoreUnavailableError):  # a process that looks for orphans ends the task
+            # Otherwise a process that looks for orphans ends the task.
+            with suppress(StoreUnavailableError):
                 await self.writer.apply_pending_cancel()
         except RunStopped:
             self.end = "replaced"
@@ -270,7 +271,8 @@ class TaskRun:
         except StoreUnavailableError:
             if (outcome := self._stop_outcome()) is not None and outcome.state is not None:
                 await self._apply_outcome(outcome)
-            else:  # the renewal of the lease finds the claim, as soon as the store is back
+            # The renewal of the lease finds the claim, as soon as the store is back.
+            else:
                 log.warning(
                     (
                         "task handed over: %s, skill %s, because the store was unavailable for "
@@ -324,7 +326,8 @@ class TaskRun:
         finally:
             self._phase = RunPhase.ENDING
             if self._begun is not None:
-                self._begun.result.cancel()  # a no-op, unless it was stopped before it was awaited
+                # This does nothing, unless the run was stopped before it awaited the handler.
+                self._begun.result.cancel()
         if self.stop_reason is not None:
             outcome = self._stop_outcome(outcome) or outcome
         return outcome or RunOutcome(None)
@@ -411,7 +414,8 @@ class TaskRun:
 
     async def _apply_outcome(self, outcome: RunOutcome, *, by_handler: bool = True) -> None:
         if by_handler and self._is_abandoned:
-            return  # the end is written already, without what the handler has done since
+            # The end is written already, without what the handler has done since.
+            return
         try:
             if outcome.failures:
                 await self.writer.mark_working()

@@ -195,8 +195,8 @@ class InProcessRunner:
         await self._wait_for_runs(self._settings.cancel_grace)
         for key in tuple(self._running):
             self._abandon(key)
-        # without the store they stay unwritten: the lease expires, and other processes claim these
-        # tasks
+        # Without the store their ends stay unwritten: the lease expires, and other processes claim
+        # these tasks.
         if self._finishing:
             await asyncio.wait(self._finishing.values(), timeout=self._settings.cancel_grace + 1)
         await self._background.stop()
@@ -264,6 +264,7 @@ class InProcessRunner:
             return
         if self._is_closing or key in self._resuming:
             return
+        # Between the claim and the run, the comparison of claims must not release the task.
         self._resuming.add(key)
         try:
             claimed = await self._store.claim(key, self.process)
@@ -428,7 +429,8 @@ class InProcessRunner:
         """Renew the lease once for many notifications, some of them echoes of this process."""
         await self._clock.sleep(_NOTIFICATION_DELAY_SECONDS)
         self._is_renewal_pending = False
-        with suppress(StoreUnavailableError):  # the next renewal applies the cancellations
+        # The next renewal applies the cancellations.
+        with suppress(StoreUnavailableError):
             await self._renew_lease()
 
     async def _claim_orphans(self) -> None:
@@ -437,7 +439,8 @@ class InProcessRunner:
             return
         self._is_claiming = True
         try:
-            with suppress(StoreUnavailableError):  # the next scan finds them
+            # The next scan finds them.
+            with suppress(StoreUnavailableError):
                 await self._claim_all_orphans()
         finally:
             self._is_claiming = False

@@ -305,6 +305,7 @@ class TaskWriter:
         unconfirmed = self._unconfirmed
         if unconfirmed is not None and unconfirmed.original == change:
             return unconfirmed
+        # A write that is still unconfirmed keeps its number: it is settled before this one is sent.
         number = self._confirmed_writes + (1 if unconfirmed is None else 2)
         numbered = replace(change, process=self.stored.process, number=number)
         if self._usage is not None:
@@ -315,6 +316,7 @@ class TaskWriter:
         """Send a write to the store, and apply and publish it if the store has it, from now or from
         an earlier attempt.
         """
+        # This comes before the call: the handler may be stopped while the store is at work.
         self._unconfirmed = write
         try:
             result = await self._store.update_task(self.stored.scope, self.stored.key, write.change)
@@ -355,6 +357,7 @@ class TaskWriter:
                 earlier = self._unconfirmed
                 if earlier is not None and earlier is not write:
                     await self._settle(earlier)
+                    # The earlier write may have ended the run.
                     self._check_open(by_handler=by_handler)
                 await self._send(write)
             except StoreUnavailableError:
@@ -375,6 +378,7 @@ class TaskWriter:
             result = await self._store.update_task(self.stored.scope, self.stored.key, nothing)
         except (FencedError, TaskNotFoundError, TaskStateError) as error:
             raise self._close(error) from error
+        # Nothing is written under a number that the store has.
         was_committed = not result.is_new
         self._confirm(earlier if was_committed else NumberedWrite(nothing, nothing, None), result)
 

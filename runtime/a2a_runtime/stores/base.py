@@ -102,17 +102,14 @@ class StoreOptions:
     wire_id_reuse_seconds: float = 300.0  # from the end of the task that has the id
     max_tasks: int = 100_000  # tasks in a memory store, and conversations that outlive theirs
     max_bytes: int = 1_000_000_000  # of content in a memory store
-    caller_share: float = (
-        0.25  # of these tasks and bytes that the unfinished tasks of one caller may take
-    )
+    # The share of these tasks and bytes that the unfinished tasks of one caller may take.
+    caller_share: float = 0.25
     max_finished_logs: int = 1_000  # logs of finished tasks in a memory store
     max_finished_log_bytes: int = 32_000_000  # of all these logs; one is kept in any case
-    sqlite_synchronous: str = (
-        "full"  # or "normal": a commit of a SQLite file does not wait for the disk
-    )
-    direct_address: str | None = (
-        None  # of the Postgres server itself, where the address of the store is that of a pooler
-    )
+    # With "normal", a commit of a SQLite file does not wait for the disk.
+    sqlite_synchronous: str = "full"
+    # The address of the Postgres server itself, where the store has the address of a pooler.
+    direct_address: str | None = None
     fail_point: FailPoint = no_fault  # called at named points of a write, for fault tests
 
     def cutoff_millis(self, age_seconds: float | None) -> int:
@@ -435,12 +432,11 @@ class Store(
     """Sum of all roles."""
 
     is_durable: bool  # acknowledged writes survive the death of the process
-    # a task whose process is gone is run again, by another one or by the next start; otherwise it
-    # fails
+    # A task whose process is gone is run again, by another one or by the next start; otherwise it
+    # fails.
     runs_again: bool
-    accepts_task_ids: (
-        bool  # new tasks may come with their ids; otherwise the store generates them all
-    )
+    # New tasks may come with their ids; otherwise the store generates them all.
+    accepts_task_ids: bool
 
     def notifier(self) -> Notifier | None:
         """Create a notifier between the processes that share this store; ``None`` if only one

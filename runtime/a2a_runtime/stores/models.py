@@ -59,9 +59,8 @@ class NewTask(Struct, frozen=True, gc=False):
     process: str | None = None  # set: claimed by this process from the start, in epoch 1
     push_config: TaskPushNotificationConfig | None = None
     record: ReplayRecord | None = None  # found by every run
-    hidden_skills: Sequence[
-        str
-    ] = ()  # that its caller may not use: its handler reads nothing of theirs
+    # Skills that its caller may not use: its handler reads nothing of theirs.
+    hidden_skills: Sequence[str] = ()
     max_open: int | None = None  # set: refused if the scope has as many tasks that have not ended
     deferral: Deferral | None = None  # workers run it; then it has no process
     limit_key: str = ""  # whose it is for the limits of a memory store; empty: of its scope

@@ -179,7 +179,8 @@ async def await_job(
         if not result.done():
             polling.result()
             raise JobCanceledError
-        async with reporting:  # a report that is being written comes before the end
+        # A report that is being written comes before the end.
+        async with reporting:
             polling.cancel()
         # A handle may report its cancellation by an exception of its own.
         if result.exception() is not None and (await poll_job(job)).is_canceled:

@@ -79,6 +79,7 @@ class PostgresNotifier:
             own = connection.get_server_pid()
 
             def on_notify(_: object, pid: int, __: str, payload: object) -> None:
+                # The readers of this process have the event already.
                 if pid != own:
                     _dispatch(str(payload), listener)
 
@@ -86,6 +87,7 @@ class PostgresNotifier:
             connection.add_termination_listener(lambda _: self._wake_up.set())
             self._outages.on_success()
             self.is_connected = True
+            # Nobody has listened to notifications until now.
             listener.on_reconnect()
             while not connection.is_closed():
                 await self._wait()
@@ -111,6 +113,7 @@ class PostgresNotifier:
         """Send the pending keys; without any, check the connection, because a half-open one reports
         no error.
         """
+        # Keys that come during the sending are collected apart. After an error, both are pending.
         unsent = self._pending
         self._pending = set[str]()
         try:

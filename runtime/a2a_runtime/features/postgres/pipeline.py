@@ -143,6 +143,7 @@ class StatementPipeline:
             else:
                 others.append(call)
         self._queue = others
+        # A caller that was cancelled while it waited is left out.
         return [call for call in batch if not call.future.done()]
 
     async def _run_batch(self, calls: Sequence[_QueuedStatement]) -> None:

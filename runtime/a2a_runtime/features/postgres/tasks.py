@@ -48,7 +48,8 @@ _FIRST_PAGE = pagination.TaskPosition(1 << 62, str(UUID(int=(1 << 128) - 1)))  #
 _PLAIN_INSERT = 19
 _PLAIN_UPDATE = 21
 """Numbers of the arguments of the statements for what is plain."""
-_MAX_ATTEMPTS = 16  # of a write that no rule forbids, but that did not see all rows when it began
+_MAX_ATTEMPTS = 16
+"""Attempts of a write that no rule forbids, but that did not see all rows when it began."""
 
 
 class WriteStamp(NamedTuple):
@@ -314,7 +315,8 @@ class PostgresTasks(PostgresBase):
         try:
             if not change.metadata:
                 values = to_update_arguments(key, names.scope, planned, events, stamp, None)
-                if change.deferral is not None:  # seldom enough for a round trip of its own
+                # This is rare enough for a round trip of its own.
+                if change.deferral is not None:
                     return _row_if_changed(
                         await self._pool.fetchrow(SQL["update_deferred_task"], *values)
                     )
@@ -330,7 +332,8 @@ class PostgresTasks(PostgresBase):
                         )
                     )
                     if row is not None:
-                        return row  # else it has webhooks, or a rule forbids the change
+                        return row
+                    # The task has webhooks, or a rule forbids the change.
                     self._cache_names(key, names._replace(has_webhooks=True))
                 return _row_if_changed(await self._updates.fetchrow(SQL["update_task"], *values))
             async with self._pool.transaction() as connection:
@@ -344,7 +347,7 @@ class PostgresTasks(PostgresBase):
                     statement = SQL["update_deferred_task"]
                 return _row_if_changed(await connection.fetchrow(statement, *values))
         except asyncpg.UniqueViolationError:
-            # a concurrent change has inserted the same idempotency key, or the job of the task
+            # A concurrent change has inserted the same idempotency key, or the job of the task.
             return None
 
     async def list_tasks(self, scope: TaskScope, query: TaskQuery) -> TaskPage:

@@ -459,7 +459,7 @@ class SimpleTasks(MemoryStore):
             if isinstance(error, _VALUE_ERRORS) and any(
                 getattr(each, "page_token", None) for each in args
             ):
-                # it went through the hands of a client
+                # The token went through the hands of a client.
                 raise pagination.invalid_token_error() from error
             converted = to_store_error(error, f"{self._codec.name}.{name}")
             if isinstance(converted, StoreUnavailableError):

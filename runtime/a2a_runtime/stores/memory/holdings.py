@@ -54,19 +54,16 @@ class Holding:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        # bytes of tasks and conversations, and for each of them as many as a task has on average in
-        # a full store
+        # Bytes of tasks and conversations, and for each of them as many as a task has on average in
+        # a full store.
         self.weight = 0
         self.task_count = 0
         self.open_bytes = self.open_count = 0
         # In the order in which they ended, some deleted since then.
         self.ended: deque[MemoryTask] = deque()
         self.conversations: dict[ConversationKey, None] = {}  # the least recently used one first
-        self.lower = self.upper = (
-            # of the level: the next weights that are not in it are below the one, and the other
-            # itself
-            0
-        )
+        # Of the level: the next weights that are not in it are below the one, and the other itself.
+        self.lower = self.upper = 0
         self.bucket: dict[str, Holding] | None = None
         self.has_warned = False
 

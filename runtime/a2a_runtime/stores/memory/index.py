@@ -249,9 +249,8 @@ class ScopeIndex:
     def __init__(self, scope: TaskScope) -> None:
         self.scope = scope
         self.by_wire_id: dict[str, MemoryTask] = {}
-        self.by_context: dict[
-            str, MemoryTask | list[MemoryTask]
-        ] = {}  # oldest first; most conversations have one task, and a list takes 88 bytes
+        # Oldest first. Most conversations have one task, and a list takes 88 bytes.
+        self.by_context: dict[str, MemoryTask | list[MemoryTask]] = {}
         self.by_state: defaultdict[State, Timeline] = defaultdict(Timeline)
 
     def count(self, state: State | None) -> int:

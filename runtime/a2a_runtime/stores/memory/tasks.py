@@ -249,7 +249,8 @@ class MemoryTasks(MemoryBase):
         growth = content.size_bytes + content.log_bytes - before
         if task.state in lifecycle.TERMINAL:
             growth += task.pack()
-            if is_listed:  # last of all: it may drop this log at once, and the content with it
+            # This comes last: it may drop this log at once, and the content with it.
+            if is_listed:
                 self._index.keep_log(task)
         return growth
 

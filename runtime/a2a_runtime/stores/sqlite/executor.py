@@ -145,6 +145,7 @@ class ConnectionThread:
                 if len(calls) == _MAX_BATCH_CALLS:
                     return calls
                 call = self._calls.get_nowait()
+        # The end was found behind these calls: the next batch finds it again.
         if call is None and calls:
             self._calls.put(None)
         if call is None and not calls:
@@ -153,6 +154,7 @@ class ConnectionThread:
 
     @staticmethod
     def _resolve(calls: Sequence[QueuedCall]) -> None:
+        # One callback for each event loop, not one for each call.
         for loop in {call.future.get_loop() for call in calls}:
             with contextlib.suppress(RuntimeError):  # the loop is closed, and its callers are gone
                 loop.call_soon_threadsafe(
@@ -160,6 +162,8 @@ class ConnectionThread:
                 )
 
     def _commit_batch(self, calls: Sequence[QueuedCall]) -> None:
+        # A call that writes and then fails is rare. It makes the others run again, each in a
+        # savepoint.
         if not self._try_commit(calls, self._run_plain):
             self._try_commit(calls, self._run_in_savepoint)
 
@@ -213,6 +217,7 @@ class ConnectionThread:
                 self._run_call(call)
             except sqlite3.Error as error:
                 call.error = to_unavailable_error(self._path, error)
+            # A reader has nothing to commit: this only ends its snapshot.
             finally:
                 self._roll_back()
 

@@ -206,7 +206,8 @@ def _insert_rows(
             SQL["add_chunk"],
             (*chunk, key, row.artifact_id, place, row.chunk.facts, row.chunk.parts),
         )
-        if row.replaces and version > changes.FIRST_CHANGE_VERSION:  # before, there is none
+        # The first change of a task finds no chunks.
+        if row.replaces and version > changes.FIRST_CHANGE_VERSION:
             db.execute(SQL["drop_older_chunks"], chunk)
     if rows.messages:
         db.executemany(

@@ -107,4 +107,5 @@ class ToolCall:
         self._task.cancel()
         await asyncio.wait([self._task])
         if not self._task.cancelled():
-            self._task.exception()  # there may be nothing else that looks at it
+            # There may be nothing else that looks at the exception.
+            self._task.exception()

@@ -247,7 +247,8 @@ class McpConnection:
         for pause in chain(_PAUSES, repeat(_PAUSES[-1])):
             try:
                 async with client.listen(tools_list_changed=True) as changes:
-                    self._on_change()  # there is no replay of what was before
+                    # A subscription does not repeat what was before.
+                    self._on_change()
                     async for _ in changes:
                         self._on_change()
             except (MCPError, SubscriptionLost) as error:

@@ -263,7 +263,8 @@ class ToolRun:
             raise
 
     def _may_repeat(self, error: Exception) -> bool:
-        if isinstance(error, NotConnectedError):  # the server has not seen the call
+        # The server has not seen this call.
+        if isinstance(error, NotConnectedError):
             return error.__cause__ is not None
         return self._skill.is_restartable and _find_break(error) is not None
 
