@@ -323,7 +323,7 @@ class Engine:
                 created.set_exception(error)
         finally:
             self.runner.claims.end_creation(number)
-            # Nearly always a no-op; if the engine is closed meanwhile, it ends the wait of the caller.
+            # Mostly a no-op; if the engine is closed meanwhile, it ends the wait of the caller.
             created.cancel()
 
     def _launch(
