@@ -107,11 +107,12 @@ async def _disconnect(task: asyncio.Task[None], disconnected: asyncio.Event) -> 
 
 def copy_target(request: httpx.Request, path: str) -> MutableMapping[str, Any]:
     """Build the members of a scope that name the target of a request."""
+    raw_path = request.url.raw_path.split(b"?")[0]
+    if path != request.url.path:
+        raw_path = path.encode()
     return {
         "method": request.method,
         "path": path,
-        "raw_path": path.encode()
-        if path != request.url.path
-        else request.url.raw_path.split(b"?")[0],
+        "raw_path": raw_path,
         "query_string": request.url.query,
     }

@@ -111,7 +111,8 @@ class RemoteTools(SkillClient):
 
         Schemas are read from the agent itself; ``refresh`` reads all of it again.
         """
-        return [each.tool for each in (await self._load_tools(refresh=refresh)).values()]
+        tools = await self._load_tools(refresh=refresh)
+        return [each.tool for each in tools.values()]
 
     async def call(
         self, name: str, arguments: Mapping[str, object], **options: Unpack[CallOptions]
@@ -152,10 +153,8 @@ class RemoteTools(SkillClient):
     async def _load_tools(self, *, refresh: bool = False) -> Mapping[str, CheckedTool]:
         if self._tools is None or refresh:
             card = await self.untyped.get_card(refresh=refresh)
-            tools = {
-                each.tool.name: each
-                for each in [await self._to_tool(card, skill) for skill in card.skills]
-            }
+            found = [await self._to_tool(card, skill) for skill in card.skills]
+            tools = {each.tool.name: each for each in found}
             if len(tools) < len(card.skills):
                 raise ValueError(
                     f"{card.name}: two skills have names that are one as tools; call the "
@@ -168,9 +167,8 @@ class RemoteTools(SkillClient):
         schema = await self._fetch_schema(card, skill.id)
         name = _NAME_CHARACTERS.sub("_", skill.id)[:_MAX_NAME_LENGTH]
         description = clean_text(skill.description or skill.name)
-        return build_tool(
-            name, description, skill.id, None if schema is None else clean_schema(schema)
-        )
+        cleaned = None if schema is None else clean_schema(schema)
+        return build_tool(name, description, skill.id, cleaned)
 
     async def _fetch_schema(self, card: AgentCard, skill_id: str) -> JsonObject | None:
         params = find_params(card, SKILL_SCHEMAS)
@@ -222,9 +220,8 @@ def build_tool(
 ) -> CheckedTool:
     """Build a tool of a skill; without a schema its input is plain text."""
     tool = RemoteTool(name, description, _build_parameters(schema), skill_id, schema)
-    return CheckedTool(
-        tool, SchemaValidator(tool.parameters), None if schema is None else SchemaValidator(schema)
-    )
+    output = None if schema is None else SchemaValidator(schema)
+    return CheckedTool(tool, SchemaValidator(tool.parameters), output)
 
 
 def wrap_schema(schema: JsonObject, name: str) -> JsonObject:
@@ -273,9 +270,8 @@ def _build_part(checked: CheckedTool, arguments: Mapping[str, object]) -> Part:
     if checked.input is None:
         return Part(text=str(arguments[TEXT_PARAMETER]))
     is_wrapped = tool.parameters is not tool.input_schema
-    return wrap_payload(
-        arguments[INPUT_PARAMETER] if is_wrapped else dict(arguments), checked.input
-    )
+    value = arguments[INPUT_PARAMETER] if is_wrapped else dict(arguments)
+    return wrap_payload(value, checked.input)
 
 
 def build_result(answer: Task | Message) -> RemoteResult:
@@ -283,15 +279,16 @@ def build_result(answer: Task | Message) -> RemoteResult:
     if isinstance(answer, Task) and not is_completed(answer):
         raise build_error(answer)
     contents = [answer] if isinstance(answer, Message) else _list_contents(answer)
-    parts = [part for content in contents for part in content.parts]
+    parts: list[Part] = []
+    for content in contents:
+        parts += content.parts
     files = [
         RemoteFile(part.filename, part.media_type, part.raw, part.url)
         for part in parts
         if part.raw is not None or part.url is not None
     ]
-    data: list[Any] = [
-        None if part.data is JSON_NULL else part.data for part in parts if part.data is not None
-    ]
+    found = [part.data for part in parts if part.data is not None]
+    data: list[Any] = [None if each is JSON_NULL else each for each in found]
     text = "".join(map(join_texts, contents))
     if not data:
         return RemoteResult(text, files, answer)

@@ -108,12 +108,7 @@ class ForeignAuthenticator:
         found: object = describe() if callable(describe) else None
         if not is_json_object(found) or not found:
             return {SCHEME: _BEARER}
-        return {
-            name: each
-            if isinstance(each, SecurityScheme)
-            else SecurityScheme.model_validate(read_security_scheme(_SCHEMES.validate_python(each)))
-            for name, each in found.items()
-        }
+        return {name: _to_scheme(each) for name, each in found.items()}
 
 
 def build_gate(auth: Any) -> Gate | None:
@@ -137,6 +132,12 @@ def _adapt(authenticator: object) -> authentication.Authenticator:
     )
 
 
+def _to_scheme(given: object) -> SecurityScheme:
+    if isinstance(given, SecurityScheme):
+        return given
+    return SecurityScheme.model_validate(read_security_scheme(_SCHEMES.validate_python(given)))
+
+
 def _build_keys(
     key: str | bytes | Mapping[str, Any] | None,
     issuer: str,
@@ -145,23 +146,22 @@ def _build_keys(
 ) -> tuple[KeyResolver, tuple[str, ...]]:
     """Build the keys with the algorithms that they are for."""
     if key is None:
-        return (
-            OidcKeys(issuer) if jwks_url is None else JwksKeys(jwks_url)
-        ), algorithms or DEFAULT_ALGORITHMS
+        keys = OidcKeys(issuer) if jwks_url is None else JwksKeys(jwks_url)
+        return keys, algorithms or DEFAULT_ALGORITHMS
     if isinstance(key, Mapping):
         listed = key.get("keys", [key])
         return keys_from_jwks(listed), algorithms or DEFAULT_ALGORITHMS
     text = key.decode("latin-1") if isinstance(key, bytes) else key
     if "-----BEGIN" in text:
         names = algorithms or ("RS256",)
-        return KeySet(pair for name in names for pair in keys_from_pem(key, name)), names
+        return sum((keys_from_pem(key, name) for name in names), KeySet()), names
     names = algorithms or ("HS256",)
     if unknown := set(names) - SECRET_ALGORITHMS:
         raise ValueError(
             "JWTAuthenticator: key: a secret does not sign with "
             f"{', '.join(sorted(unknown))}; pass a public key as PEM"
         )
-    return KeySet(pair for name in names for pair in keys_from_secret(key, name)), names
+    return sum((keys_from_secret(key, name) for name in names), KeySet()), names
 
 
 async def _await_identity(found: Awaitable[Any]) -> authentication.Identity | None:

@@ -225,13 +225,11 @@ def _find_pending() -> Generator[None]:
         if getattr(error, "code", None) != errors.APPROVAL_PENDING:
             raise
         details = getattr(error, "details", None)
-        approval_id = getattr(error, "approval_id", None) or (
-            details.get("approval_id") if is_json_object(details) else None
-        )
-        pending = PendingApproval(
-            None if approval_id is None else str(approval_id),
-            str(getattr(error, "reason", None) or ""),
-        )
+        approval_id = getattr(error, "approval_id", None)
+        if not approval_id:
+            approval_id = details.get("approval_id") if is_json_object(details) else None
+        text = None if approval_id is None else str(approval_id)
+        pending = PendingApproval(text, str(getattr(error, "reason", None) or ""))
         raise ApprovalNeededError(pending) from error
 
 
@@ -242,9 +240,11 @@ def build_identity(caller: Caller) -> Any:
     if not caller.is_authenticated:
         return None
     kind = caller.claims.get("type")
+    if not isinstance(kind, str) or not kind:
+        kind = "user"
     return apcore.Identity(
         id=caller.subject,
-        type=kind if isinstance(kind, str) and kind else "user",
+        type=kind,
         roles=tuple(sorted(caller.roles)),
         attrs=dict(caller.claims),
     )
@@ -283,7 +283,9 @@ class _PreflightError(Exception):
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
-        self.code, self.message, self.cause = code, message, InternalError()
+        self.code = code
+        self.message = message
+        self.cause = InternalError()
 
 
 def _to_executor(target: Any, timeout_seconds: float) -> Any:

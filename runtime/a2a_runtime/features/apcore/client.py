@@ -189,9 +189,10 @@ def _build_options(skill_id: str | None, metadata: Mapping[str, object] | None) 
     """Build the options of a message; its skill is in the metadata of the request, where agents of
     apcore look for it.
     """
-    return SendOptions(
-        metadata={**(metadata or {}), **({} if skill_id is None else {"skillId": skill_id})} or None
-    )
+    members = {**(metadata or {})}
+    if skill_id is not None:
+        members["skillId"] = skill_id
+    return SendOptions(metadata=members or None)
 
 
 def _to_content(message: MessageContent) -> runtime_client.Content:
@@ -200,18 +201,19 @@ def _to_content(message: MessageContent) -> runtime_client.Content:
     if not isinstance(message, Mapping) or "parts" not in message:
         return message
     given: dict[str, Any] = dict(message)
-    parts = [
-        {("kind" if name == "type" else name): value for name, value in dict(part).items()}
-        for part in given["parts"]
-    ]
     document = {
         "kind": "message",
         "role": "user",
         "messageId": "",
         **given,
-        "parts": list(map(_nest_file, parts)),
+        "parts": [_nest_file(_rename_type(dict(part))) for part in given["parts"]],
     }
     return v1_0.Message.model_validate(read_message(_MESSAGE.validate_python(document)))
+
+
+def _rename_type(part: dict[str, Any]) -> dict[str, Any]:
+    """Call the member ``type`` of a part ``kind``, in its place."""
+    return {("kind" if name == "type" else name): value for name, value in part.items()}
 
 
 def _nest_file(part: dict[str, Any]) -> dict[str, Any]:
@@ -251,6 +253,9 @@ def _to_updates(event: object) -> list[Updates]:
             status = v1_0.TaskStatusUpdateEvent(
                 task_id=event.id, context_id=context_id, status=event.status
             )
-            return [update for each in (*artifacts, status) for update in _to_updates(each)]
+            updates: list[Updates] = []
+            for each in (*artifacts, status):
+                updates += _to_updates(each)
+            return updates
         case _:
             return []

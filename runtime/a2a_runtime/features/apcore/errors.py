@@ -131,9 +131,8 @@ def to_protocol_error(
     if code not in {DENIED, _EXECUTE, *_FIXED_TEXTS} or (code == _EXECUTE and cause is not None):
         log.error("module failed: %s", module_id, exc_info=cause or error)
         return InternalError(details={_TYPE: _INTERNAL_TYPE})
-    log.warning(
-        "module %s: %s: %s", "denied" if code == DENIED else "failed", module_id, _printable(text)
-    )
+    end = "denied" if code == DENIED else "failed"
+    log.warning("module %s: %s: %s", end, module_id, _printable(text))
     if code == DENIED:
         return build_denied_error()
     return InternalError(

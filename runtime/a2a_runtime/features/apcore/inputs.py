@@ -56,7 +56,8 @@ class InputReader:
             raise InvalidParamsError(NO_PARTS, fields=(("message.parts", NO_PARTS),))
         for index, part in enumerate(parts):
             if part.data is not None:
-                return SelectedPart(index, None if part.data is JSON_NULL else part.data)
+                value = None if part.data is JSON_NULL else part.data
+                return SelectedPart(index, value)
             if part.text is not None and self._takes_text:
                 return SelectedPart(index, self._read_text(part.text, index))
             if part.text is None and self._file_property is not None:

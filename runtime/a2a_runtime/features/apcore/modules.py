@@ -145,7 +145,9 @@ def _build_card_members(definition: Any) -> JsonObject:
         for each in listed
     ]:
         own["examples"] = examples
-    return {
-        **({} if examples else {"examples": []}),
-        **({"extensions": {"apcore": own}} if own else {}),
-    }
+    members: dict[str, object] = {}
+    if not examples:
+        members["examples"] = []
+    if own:
+        members["extensions"] = {"apcore": own}
+    return members

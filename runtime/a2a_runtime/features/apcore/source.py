@@ -140,7 +140,8 @@ class ApcoreSource(SkillSource):
 
     def summarize(self, skills: int) -> str:
         """Describe an agent by the number of its modules."""
-        return f"apcore agent with {skills} {'skill' if skills == 1 else 'skills'}"
+        noun = "skill" if skills == 1 else "skills"
+        return f"apcore agent with {skills} {noun}"
 
     def _is_protected(self, found: RegisteredModule) -> bool:
         return found.requires_approval or not self._caller.is_allowed(
@@ -211,6 +212,7 @@ class ApcoreSource(SkillSource):
         # asserted for the types: made by describe
         assert isinstance(skill.parse, InputReader), "a skill of this source"  # noqa: S101
         selected = skill.parse.select(message.parts)
+        history = await self._read_history(message, context)
         data: dict[str, object] = {
             "task_id": context.task_id,
             "context_id": context.context_id,
@@ -220,9 +222,7 @@ class ApcoreSource(SkillSource):
                 for index, part in enumerate(message.parts)
                 if index != selected.position
             ],
-            "history": [
-                write_message(each.to_dict()) for each in await self._read_history(message, context)
-            ],
+            "history": [write_message(each.to_dict()) for each in history],
             "metadata": dict(context.request.metadata),
         }
         return ModuleCall(

@@ -277,9 +277,9 @@ def _build_error(
 
 
 def _encode(event: PageEvent) -> bytes:
-    head = f"event: {event.kind}\n" + (
-        f"id: {event.cursor}\n" if event.cursor and event.cursor.isprintable() else ""
-    )
+    head = f"event: {event.kind}\n"
+    if event.cursor and event.cursor.isprintable():
+        head += f"id: {event.cursor}\n"
     return b"%bdata: %b\n\n" % (head.encode(), to_ascii_json(to_json(event.data)))
 
 

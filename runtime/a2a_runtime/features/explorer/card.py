@@ -100,9 +100,8 @@ def _list_findings(reading: CardReading, document: object) -> Iterator[dict[str,
     ]
     unknown = [[*_list_unknown(document, "AgentCard", each.name)] for each in versions]
     titles = " or ".join(each.title for each in versions)
-    for number, path in enumerate(
-        path for path in unknown[0] if all(path in others for others in unknown)
-    ):
+    in_all = set(unknown[0]).intersection(*unknown[1:])
+    for number, path in enumerate(path for path in unknown[0] if path in in_all):
         if number == _MAX_UNKNOWN:
             yield _find("", "more unknown members are not listed", INFO)
             return

@@ -9,6 +9,7 @@ Each has the HTTP status of its kind, so that the page and tools of browsers see
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from inspect import cleandoc
 
@@ -90,30 +91,33 @@ def explain_error(
     error: A2AError | A2AClientError, masker: Masker
 ) -> tuple[int, dict[str, object]]:
     """Return the status of an error, and its explanation."""
-    refusal = error if isinstance(error, A2AError) else None
     kind = next((each for each in type(error).__mro__ if each in ERRORS), None)
     row = None if kind is None else ERRORS[kind]
     default = next(
         (status for kind, status in _STATUSES if isinstance(error, kind)), HTTPStatus.BAD_GATEWAY
     )
+    message = str(error)
+    fields: Sequence[tuple[str, str]] = ()
+    details: Mapping[str, str] = {}
+    if isinstance(error, A2AError):
+        message = error.message
+        fields = error.fields
+        details = error.details
+    section = None
+    if kind is not None and not isinstance(error, ForeignRequestError):
+        section = SECTIONS.get(kind)
     explained: dict[str, object] = {
         "code": None if row is None else row.code,
         "name": type(error).__name__,
-        "message": masker.mask_text(str(error) if refusal is None else refusal.message),
+        "message": masker.mask_text(message),
         "description": cleandoc(type(error).__doc__ or ""),
-        "fields": [
-            {"path": path, "text": masker.mask_text(text)}
-            for path, text in (refusal.fields if refusal else ())
-        ],
-        "details": {name: masker.mask_text(text) for name, text in refusal.details.items()}
-        if refusal
-        else {},
-        "section": None
-        if kind is None or isinstance(error, ForeignRequestError)
-        else SECTIONS.get(kind),
+        "fields": [{"path": path, "text": masker.mask_text(text)} for path, text in fields],
+        "details": {name: masker.mask_text(text) for name, text in details.items()},
+        "section": section,
         "cure": next((text for kind, text in _CURES if isinstance(error, kind)), _suggest(error)),
     }
-    return int(default if row is None else row.http), explained
+    status = default if row is None else row.http
+    return int(status), explained
 
 
 def _suggest(error: A2AError | A2AClientError) -> str:

@@ -246,12 +246,10 @@ def _merge_headers(
     by its name.
     """
     names = {name for name, _ in given}
-    cookies = [
-        key
-        for name, value in given
-        if name == _COOKIE
-        for key, _ in split_cookies(value.decode("latin-1"))
-    ]
+    cookies: list[str] = []
+    for name, value in given:
+        if name == _COOKIE:
+            cookies += [key for key, _ in split_cookies(value.decode("latin-1"))]
     merged = list(given)
     for name, value in own:
         if name == _COOKIE:

@@ -77,7 +77,9 @@ async def send_page(request: HttpRequest) -> None:
     # its other members have open types
     path: bytes = request.scope.get("raw_path", b"/")  # pyright: ignore[reportUnknownMemberType]
     if not path.endswith(b"/"):
-        location = path.rpartition(b"/")[2] + b"/" + (b"?" + query if query else b"")
+        location = path.rpartition(b"/")[2] + b"/"
+        if query:
+            location += b"?" + query
         await send_empty_response(
             request, 307, [(b"location", location), (b"cache-control", b"no-store")]
         )

@@ -20,9 +20,11 @@ def describe_security(card: AgentCard) -> list[dict[str, object]]:
     required = [requirement.schemes or {} for requirement in card.security_requirements or ()]
     described: list[dict[str, object]] = []
     for name, scheme in (card.security_schemes or {}).items():
-        scopes = sorted(
-            {scope for each in required if name in each for scope in each[name].list_ or ()}
-        )
+        found: set[str] = set()
+        for each in required:
+            if name in each:
+                found.update(each[name].list_ or ())
+        scopes = sorted(found)
         is_required = any(name in each for each in required)
         described.append(
             {"name": name, "required": is_required, "scopes": scopes, **describe_scheme(scheme)}
@@ -55,8 +57,10 @@ def describe_scheme(scheme: SecurityScheme) -> dict[str, object]:
             "url": oidc.open_id_connect_url,
             "flows": ["authorizationCode"],
         }
-    tls = scheme.mtls_security_scheme
-    return {"kind": MUTUAL_TLS, "text": (tls.description if tls else None) or ""}
+    text = ""
+    if (tls := scheme.mtls_security_scheme) is not None:
+        text = tls.description or ""
+    return {"kind": MUTUAL_TLS, "text": text}
 
 
 def _list_flows(oauth: OAuth2SecurityScheme) -> list[str]:

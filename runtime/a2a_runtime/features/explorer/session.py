@@ -65,13 +65,18 @@ class ListedInterface:
     def to_dict(self) -> dict[str, object]:
         """Return the members as JSON."""
         usable = self.usable
+        url = self.listed.url
+        binding: str = self.listed.protocol_binding
+        dialect = self.listed.protocol_version
+        if usable:
+            url = usable.url
+            binding = usable.transport.value
+            dialect = usable.dialect.version or usable.dialect.name
         return {
             "id": self.id,
-            "url": usable.url if usable else self.listed.url,
-            "binding": usable.transport.value if usable else self.listed.protocol_binding,
-            "dialect": (usable.dialect.version or usable.dialect.name)
-            if usable
-            else self.listed.protocol_version,
+            "url": url,
+            "binding": binding,
+            "dialect": dialect,
             "tenant": self.listed.tenant or None,
             "usable": usable is not None,
             "reason": self.reason,
@@ -156,19 +161,18 @@ class AgentSession:
     def choose_interface(self, resolved: ResolvedCard, interface_id: str | None) -> ListedInterface:
         """Choose an interface by its id, by default the first one that can be used."""
         listed = self.list_interfaces(resolved)
-        found = [
-            each
-            for each in listed
-            if (each.usable is not None if interface_id is None else each.id == interface_id)
-        ]
+        if interface_id is None:
+            found = [each for each in listed if each.usable is not None]
+        else:
+            found = [each for each in listed if each.id == interface_id]
         if not found:
-            problem = (
-                f"interface {interface_id!r}: not on the card"
-                if interface_id
-                else "no interface of the card can be used"
-            )
+            problem = "no interface of the card can be used"
+            if interface_id:
+                problem = f"interface {interface_id!r}: not on the card"
             reasons = "; ".join(each.reason for each in listed if each.reason)
-            raise NoInterfaceError(f"{problem}{f' ({reasons})' if reasons else ''}")
+            if reasons:
+                problem = f"{problem} ({reasons})"
+            raise NoInterfaceError(problem)
         if found[0].usable is None:
             raise NoInterfaceError(found[0].reason)
         return found[0]

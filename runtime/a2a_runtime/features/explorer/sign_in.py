@@ -63,12 +63,9 @@ class SignInRequest:
     def parse(cls, document: object, *, needs_code: bool = False) -> SignInRequest:
         """Parse it; raise ``InvalidParamsError`` with every member that is missing."""
         given = document if is_json_object(document) else {}
-        required = (
-            "scheme",
-            "clientId",
-            "redirectUri",
-            *(("code", "verifier") if needs_code else ()),
-        )
+        required = ["scheme", "clientId", "redirectUri"]
+        if needs_code:
+            required += ("code", "verifier")
         texts = {
             name: _read_text(given, name)
             for name in ("scheme", "clientId", "redirectUri", "code", "verifier", "clientSecret")
@@ -112,8 +109,9 @@ async def build_sign_in(
         "state": state,
         "code_challenge": challenge,
         "code_challenge_method": "S256",
-        **({"scope": " ".join(scopes)} if scopes else {}),
     }
+    if scopes:
+        query["scope"] = " ".join(scopes)
     parts = urlsplit(issuer.authorization_url)
     url = urlunsplit(parts._replace(query=urlencode([*parse_qsl(parts.query), *query.items()])))
     return {"authorizationUrl": url, "state": state, "verifier": verifier}
@@ -145,11 +143,8 @@ async def exchange_code(
         or not token.isascii()
         or not token.isprintable()
     ):
-        reasons = [
-            text
-            for name in ("error", "error_description")
-            if isinstance(text := answer.get(name), str)
-        ]
+        given = (answer.get("error"), answer.get("error_description"))
+        reasons = [text for text in given if isinstance(text, str)]
         raise TokenError(
             f"{urlsplit(issuer.token_url).hostname}: no token "
             f"({': '.join(reasons) or response.status_code})"
@@ -174,13 +169,10 @@ async def _find_issuer(session: AgentSession, card: AgentCard, name: str) -> Iss
         raise InvalidParamsError(
             fields=(("scheme", f"the card has no scheme {name!r}; it has {known}"),)
         )
-    scopes = tuple(
-        dict.fromkeys(
-            scope
-            for each in card.security_requirements or ()
-            for scope in ((each.schemes or {}).get(name, _NO_SCOPES).list_ or ())
-        )
-    )
+    required: list[str] = []
+    for each in card.security_requirements or ():
+        required += (each.schemes or {}).get(name, _NO_SCOPES).list_ or ()
+    scopes = tuple(dict.fromkeys(required))
     found = _read_flow(scheme, scopes) or await _discover(session, scheme, scopes)
     if found is None:
         raise InvalidParamsError(

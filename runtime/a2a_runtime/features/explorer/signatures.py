@@ -51,11 +51,9 @@ async def describe_signatures(
             {"keyId": "", "algorithm": "", "status": UNKNOWN_KEY, "text": text}
             for _ in listed[:_MAX_SIGNATURES]
         ]
-    trusted = (
-        build_card_verifier(session.agent.options.card_keys)
-        if session.agent.options.card_keys
-        else None
-    )
+    trusted = None
+    if session.agent.options.card_keys:
+        trusted = build_card_verifier(session.agent.options.card_keys)
     key_sets: dict[str, KeySet | None] = {}
     described: list[dict[str, str]] = []
     for signature in listed[:_MAX_SIGNATURES]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from shlex import quote
 from urllib.parse import urlencode
 
@@ -70,9 +71,8 @@ async def build_snippets(
         raise InvalidCardError(reading.problem)
     request = parse_request(operation, document.get("request", {}))
     interface_id = document.get("interface")
-    _, chosen = session.connect(
-        reading.resolved, interface_id if isinstance(interface_id, str) else None
-    )
+    wanted = interface_id if isinstance(interface_id, str) else None
+    _, chosen = session.connect(reading.resolved, wanted)
     addresses = {
         (each.usable.dialect.name, each.usable.transport): each.usable
         for each in reversed(session.list_interfaces(reading.resolved))
@@ -109,8 +109,10 @@ def _build_curl(code: CodeRequest) -> Iterator[Snippet]:
     except A2AError:
         return
     words = ["curl", "--silent", "--show-error"]
-    words += ["--no-buffer"] if code.operation.streams else []
-    words += ["--request", outgoing.method] if outgoing.method != "GET" else []
+    if code.operation.streams:
+        words.append("--no-buffer")
+    if outgoing.method != "GET":
+        words += ("--request", outgoing.method)
     lines = [" ".join(words)]
     lines += [
         f"--header {quote(f'{name}: {value}')}" for name, value in _list_headers(code, outgoing)
@@ -119,7 +121,9 @@ def _build_curl(code: CodeRequest) -> Iterator[Snippet]:
     if outgoing.body is not None:
         lines.append(f"--data {quote(_indent(outgoing.body))}")
     query = [*outgoing.query, *code.placeholders.query]
-    url = outgoing.url + (f"?{urlencode(query, safe='$')}" if query else "")
+    url = outgoing.url
+    if query:
+        url = f"{url}?{urlencode(query, safe='$')}"
     lines.append(f'"{url}"' if code.placeholders.query else quote(url))
     yield Snippet("curl", "curl", "bash", " \\\n  ".join(lines))
 
@@ -143,7 +147,7 @@ def _build_raw(
     """Build the JSON of every dialect and binding that has the operation, first those of the
     card.
     """
-    ways = [(dialect, binding) for dialect in DIALECTS.values() for binding in _BINDINGS]
+    ways = product(DIALECTS.values(), _BINDINGS)
     for dialect, binding in sorted(ways, key=lambda way: (way[0].name, way[1]) not in addresses):
         interface = addresses.get((dialect.name, binding)) or _build_example(dialect, binding)
         if interface is None:
@@ -153,15 +157,14 @@ def _build_raw(
         except A2AError:
             # the dialect has no such operation, or cannot express the request
             continue
-        title = (
-            f"{_name_binding(binding)} "
-            f"{dialect.version or dialect.name}{'' if dialect.form_of is None else ' (ProtoJSON)'}"
-        )
+        form = "" if dialect.form_of is None else " (ProtoJSON)"
+        title = f"{_name_binding(binding)} {dialect.version or dialect.name}{form}"
         note = "" if (dialect.name, binding) in addresses else ", not on the card"
+        language = "json" if binding is JSONRPC else "http"
         yield Snippet(
             f"{binding.value.lower()}-{dialect.name}",
             title + note,
-            "json" if binding is JSONRPC else "http",
+            language,
             _write_raw(outgoing, binding),
         )
 
@@ -180,7 +183,8 @@ def _write_raw(outgoing: OutgoingRequest, binding: TransportProtocol) -> str:
     if binding is JSONRPC:
         return body
     query = f"?{urlencode(outgoing.query)}" if outgoing.query else ""
-    return f"{outgoing.method} {outgoing.url}{query}" + (f"\n\n{body}" if body else "")
+    head = f"{outgoing.method} {outgoing.url}{query}"
+    return f"{head}\n\n{body}" if body else head
 
 
 def _with_tenant(request: WireModel, interface: Interface) -> WireModel:

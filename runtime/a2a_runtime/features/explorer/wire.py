@@ -49,11 +49,9 @@ class Masker:
         values = sorted(
             {each for each in secrets if len(each) >= _MIN_SECRET_CHARACTERS}, key=len, reverse=True
         )
-        spellings = [
-            re.escape(each)
-            for value in values
-            for each in dict.fromkeys((value, quote(value, safe="")))
-        ]
+        spellings: list[str] = []
+        for value in values:
+            spellings += map(re.escape, dict.fromkeys((value, quote(value, safe=""))))
         self._values = re.compile("|".join(spellings)) if spellings else None
         self._names = frozenset(name.lower() for name in names)
 
@@ -78,7 +76,7 @@ class Masker:
         if name.lower() not in self._names and not _SECRET_HEADER.search(name):
             return self.mask_text(value)
         scheme = _SCHEME.match(value)
-        return f"{scheme.group() if scheme else ''}{MASK}"
+        return scheme.group() + MASK if scheme else MASK
 
 
 @dataclass(slots=True)

@@ -34,6 +34,7 @@ any_of = ["staff", "jobs", ["people", "machines"]]
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
@@ -85,15 +86,12 @@ def build_gates(
         except ValueError as error:
             problems.append(ConfigProblem(("auth", name), str(error)))
     for name, any_of in any_of_tables.items():
-        if unknown := [
-            part for group in _list_groups(any_of) for part in group if part not in tables
-        ]:
+        parts = chain.from_iterable(_list_groups(any_of))
+        if unknown := [part for part in parts if part not in tables]:
             fix = f"use {', '.join(tables)}" if tables else "add one with a kind"
-            text = (
-                "a platform in front, which has no credentials"
-                if set(unknown) <= set(platforms)
-                else "not an entry with a kind"
-            )
+            text = "not an entry with a kind"
+            if set(unknown) <= set(platforms):
+                text = "a platform in front, which has no credentials"
             problems.append(
                 ConfigProblem(("auth", name, "any_of"), f"{', '.join(unknown)} is {text}; {fix}")
             )
@@ -119,7 +117,7 @@ def _build_any_of_gate(
     require: list[SchemeRequirement] = [
         {part: tables[part].scopes or () for part in group} for group in groups
     ]
-    parts = dict.fromkeys(part for group in groups for part in group)
+    parts = dict.fromkeys(chain.from_iterable(groups))
     anonymous: list[SchemeRequirement] = [{}] if table.anonymous else []
     return AuthGate(
         *(authenticators[part] for part in parts),
@@ -130,7 +128,11 @@ def _build_any_of_gate(
 
 def _list_groups(table: AnyOfTable) -> Sequence[Sequence[str]]:
     """List the alternatives, each a list of entries that are required together."""
-    return [[each] if isinstance(each, str) else each for each in table.any_of]
+    return [_to_group(each) for each in table.any_of]
+
+
+def _to_group(entry: str | Sequence[str]) -> Sequence[str]:
+    return [entry] if isinstance(entry, str) else entry
 
 
 def _build_authenticator(
@@ -158,14 +160,12 @@ def _build_authenticator(
             }
             return BasicAuthenticator(users, scheme=name, failed_attempts=_build_limiter(table))
         case MutualTlsTable():
-            callers = (
-                None
-                if table.callers is None
-                else {
+            callers = None
+            if table.callers is not None:
+                callers = {
                     subject: _build_identity(caller, table)
                     for subject, caller in table.callers.items()
                 }
-            )
             verified = table.verified_header, table.verified_value
             proxies = table.trusted_proxies or ()
             return MtlsAuthenticator(
@@ -190,11 +190,9 @@ def _build_identity(subject: str, table: SchemeTable) -> Identity:
 def _build_limiter(table: ApiKeysTable | BasicTable) -> FailedAttemptLimiter:
     if table.failed_attempts is False:
         return FailedAttemptLimiter(None, None)
-    limits = (
-        table.failed_attempts
-        if isinstance(table.failed_attempts, FailedAttemptsTable)
-        else FailedAttemptsTable()
-    )
+    limits = table.failed_attempts
+    if not isinstance(limits, FailedAttemptsTable):
+        limits = FailedAttemptsTable()
     return FailedAttemptLimiter(
         RateLimit(limits.per_name, limits.seconds), RateLimit(limits.per_address, limits.seconds)
     )

@@ -23,9 +23,10 @@ class ConfigProblem(NamedTuple):
 
     def __str__(self) -> str:
         """Return path and text, without the line."""
-        name = "".join(
-            f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.path
-        ).removeprefix(".")
+        name = ""
+        for step in self.path:
+            name += f"[{step}]" if isinstance(step, int) else f".{step}"
+        name = name.removeprefix(".")
         if name:
             return f"{name}: {self.text}"
         return self.text

@@ -113,17 +113,14 @@ def load_project(folder: Path, environment: Mapping[str, str]) -> ProjectConfig:
         except ValueError as error:
             raise ProjectConfigError(f"environment: {error}") from error
         gates = build_gates(file.auth or {}, path.parent, environment)
-        agent = (
-            _build_typed_agent(file, path.parent)
-            if file.service or _has_schemas(file)
-            else _build_agent(file, path.parent)
-        )
+        if file.service or _has_schemas(file):
+            agent = _build_typed_agent(file, path.parent)
+        else:
+            agent = _build_agent(file, path.parent)
         surfaces = surfaces_from_tables(agent, file, gates)
-        return ProjectConfig(
-            surfaces if file.grpc is None else attach_grpc(surfaces, file.grpc, path.parent),
-            settings,
-            mesh,
-        )
+        if file.grpc is not None:
+            surfaces = attach_grpc(surfaces, file.grpc, path.parent)
+        return ProjectConfig(surfaces, settings, mesh)
 
 
 def read_store_setting(folder: Path) -> str | None:
@@ -229,11 +226,10 @@ def _build_typed_agent(file: ProjectFile, folder: Path) -> Agent:
         report_at(("service",), HandlerMismatchError),
         report_at(("skills",), ImportFromStringError),
     ):
-        agent: object = (
-            generated.make_agent(_import_service(file.service)())
-            if file.service
-            else generated.make_agent()
-        )
+        if file.service:
+            agent: object = generated.make_agent(_import_service(file.service)())
+        else:
+            agent = generated.make_agent()
     if not isinstance(agent, Agent):
         raise ConfigError(
             [
@@ -313,12 +309,13 @@ def _describe_agent(table: AgentTable, capabilities: CapabilitiesTable) -> Agent
         for name, value in table
         if name in {"input_modes", "output_modes"} and value
     }
+    provider = None
+    if table.provider:
+        provider = AgentProvider.model_validate(table.provider.model_dump())
     return Agent(
         **same,
         **modes,
-        provider=AgentProvider.model_validate(table.provider.model_dump())
-        if table.provider
-        else None,
+        provider=provider,
         capabilities=Capabilities(
             streaming=capabilities.streaming,
             push_notifications=capabilities.push_notifications,

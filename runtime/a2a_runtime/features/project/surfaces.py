@@ -142,15 +142,11 @@ def build_surfaces(
 
 def find_project_file(*folders: Path) -> Path | None:
     """Find the project file in one of some folders, or above it."""
-    return next(
-        (
-            each / PROJECT_FILE
-            for folder in folders
-            for each in (folder, *folder.parents)
-            if (each / PROJECT_FILE).is_file()
-        ),
-        None,
-    )
+    for folder in folders:
+        for each in (folder, *folder.parents):
+            if (each / PROJECT_FILE).is_file():
+                return each / PROJECT_FILE
+    return None
 
 
 def _load_gates(module_path: Path) -> Mapping[str, Gate]:
@@ -192,14 +188,12 @@ def _find_gate(name: str | None, gates: Mapping[str, Gate]) -> Gate | None:
 
 
 def _build_rate_limiter(table: RatesTable | None) -> RateLimiter | None:
-    limits = (
-        {
+    limits = {}
+    if table:
+        limits = {
             name: RateLimit(each.requests, each.seconds)
             for name, each in (table.operations or {}).items()
         }
-        if table
-        else {}
-    )
     if table and limits:
         return RateLimiter(limits, shared=table.shared)
     return None

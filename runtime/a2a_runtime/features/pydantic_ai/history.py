@@ -68,17 +68,12 @@ def _select_histories(state: Mapping[str, object]) -> Mapping[str, Any]:
 
 def trim_history(messages: Sequence[ModelMessage], limits: HistoryLimits) -> Sequence[ModelMessage]:
     """Keep the last turns within the limits, with the system prompt of the first message."""
-    starts = [
-        index
-        for index, each in enumerate(messages)
-        if any(isinstance(part, UserPromptPart) for part in each.parts)
-    ]
-    system = (
-        [part for part in messages[0].parts if isinstance(part, SystemPromptPart)]
-        if messages
-        else []
-    )
-    for start in starts[-limits.turns :] if limits.turns else []:
+    starts = [index for index, each in enumerate(messages) if _has_user_prompt(each)]
+    system = []
+    if messages:
+        system = [part for part in messages[0].parts if isinstance(part, SystemPromptPart)]
+    last = starts[-limits.turns :] if limits.turns else []
+    for start in last:
         kept = [*messages[start:]]
         first = kept[0]
         if start and system and isinstance(first, ModelRequest):
@@ -86,3 +81,7 @@ def trim_history(messages: Sequence[ModelMessage], limits: HistoryLimits) -> Seq
         if len(ModelMessagesTypeAdapter.dump_json(kept)) <= limits.size_bytes:
             return kept
     return []
+
+
+def _has_user_prompt(message: ModelMessage) -> bool:
+    return any(isinstance(part, UserPromptPart) for part in message.parts)

@@ -118,9 +118,8 @@ def from_pydantic_ai(
         asks=can_ask,
         **options,
     )
-    return PydanticAISource(
-        agent, descriptor, deps, history, [*outputs, DeferredToolRequests] if can_ask else None
-    )
+    all_outputs = [*outputs, DeferredToolRequests] if can_ask else None
+    return PydanticAISource(agent, descriptor, deps, history, all_outputs)
 
 
 def _list_output_types(agent: PydanticAgent) -> list[Any]:

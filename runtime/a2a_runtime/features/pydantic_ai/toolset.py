@@ -69,6 +69,7 @@ class A2AToolset(AbstractToolset[Any]):
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
         """List the skills on the card."""
         del ctx
+        tools = await self._remote.list_tools()
         return {
             tool.name: ToolsetTool(
                 toolset=self,
@@ -80,7 +81,7 @@ class A2AToolset(AbstractToolset[Any]):
                 max_retries=1,
                 args_validator=_ANY_OBJECT,
             )
-            for tool in await self._remote.list_tools()
+            for tool in tools
         }
 
     async def call_tool(

@@ -69,10 +69,8 @@ class PendingCall:
         text = self.metadata.get(QUESTION)
         if isinstance(text, str):
             return text
-        return (
-            f"{'Approve' if self.needs_approval else 'Give the result of'} "
-            f"{self.tool}({to_json(self.arguments).decode()})"
-        )
+        verb = "Approve" if self.needs_approval else "Give the result of"
+        return f"{verb} {self.tool}({to_json(self.arguments).decode()})"
 
     @property
     def schema(self) -> JsonObject:
@@ -108,17 +106,18 @@ def to_turn(result: AgentRunResult[Any]) -> Turn:
         return Turn(messages, output=to_json_value(result.output))
     requests = result.output
     groups = ((requests.approvals, True), (requests.calls, False))
-    pending = [
-        PendingCall(
-            call.tool_call_id,
-            call.tool_name,
-            call.args_as_dict(),
-            needs_approval,
-            requests.metadata.get(call.tool_call_id, {}),
-        )
-        for calls, needs_approval in groups
-        for call in calls
-    ]
+    pending: list[PendingCall] = []
+    for calls, needs_approval in groups:
+        pending += [
+            PendingCall(
+                call.tool_call_id,
+                call.tool_name,
+                call.args_as_dict(),
+                needs_approval,
+                requests.metadata.get(call.tool_call_id, {}),
+            )
+            for call in calls
+        ]
     return Turn(messages, pending)
 
 

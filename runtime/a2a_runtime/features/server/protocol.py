@@ -108,9 +108,10 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._start_deadline()
         if len(self.connections) > self.max_connections:
             oldest = next(iter(self._waiting))
-            oldest._give_way(  # noqa: SLF001 - of this class
-                HTTPStatus.SERVICE_UNAVAILABLE if oldest is self else HTTPStatus.REQUEST_TIMEOUT
-            )
+            status = HTTPStatus.REQUEST_TIMEOUT
+            if oldest is self:
+                status = HTTPStatus.SERVICE_UNAVAILABLE
+            oldest._give_way(status)  # noqa: SLF001 - of this class
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
@@ -283,11 +284,9 @@ def _describe_tls(transport: asyncio.Transport) -> dict[str, object] | None:
     connection: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
     if connection is None:
         return None
-    encoded = (
-        connection.getpeercert(binary_form=True)
-        if connection.context.verify_mode is not ssl.CERT_NONE
-        else None
-    )
+    encoded = None
+    if connection.context.verify_mode is not ssl.CERT_NONE:
+        encoded = connection.getpeercert(binary_form=True)
     if encoded is None:
         return {"client_cert_name": None}
     # an extra, imported only here, needed only for client certificates

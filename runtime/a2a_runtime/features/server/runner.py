@@ -116,7 +116,8 @@ def run_server(
             if message["type"] == "lifespan.startup.failed":
                 # Litestar sends this while it handles the error
                 failures.append(sys.exc_info()[1])
-                message = {**message, "message": "" if failures[0] else message["message"]}
+                if failures[0]:
+                    message = {**message, "message": ""}
             await super().send(message)
 
     config.lifespan_class = Lifespan
