@@ -357,6 +357,9 @@ class Agent:
             runs_on=options.get("runs_on"),
             worker=_build_worker_options(skill_id, options),
         )
+        if not isinstance(asks, bool):
+            asks = is_asking
+        own_schema = None if contract is None else contract.input_schema
         return SkillDefinition(
             run,
             name=options.get("name", skill_id),
@@ -367,10 +370,8 @@ class Agent:
             output_modes=tuple(options.get("output_modes", ())),
             security_requirements=tuple(map(to_security_requirement, options.get("require", ()))),
             only_extended=options.get("only_extended", False),
-            input_schema=options.get(
-                "input_schema", None if contract is None else contract.input_schema
-            ),
-            asks=asks if isinstance(asks, bool) else is_asking,
+            input_schema=options.get("input_schema", own_schema),
+            asks=asks,
             contract=contract,
             is_default=options.get("default", False),
             can_merge=options.get("can_merge", False),

@@ -236,12 +236,11 @@ class BasicAuthenticator:
         self, headers: Mapping[str, str], name: str, password: str, fingerprint: bytes
     ) -> Identity:
         user = self._users.get(name)
+        password_hash = self._dummy_hash if user is None else user.password_hash
         async with self._slots:
             # inside of the slots: attempts that wait here count the failures of those before them
             self._failed_attempts.check(headers, name, fingerprint)
-            is_correct = await asyncio.to_thread(
-                _is_password_of, password, self._dummy_hash if user is None else user.password_hash
-            )
+            is_correct = await asyncio.to_thread(_is_password_of, password, password_hash)
             if user is None or not is_correct:
                 self._failed_attempts.record_failure(headers, name, fingerprint)
                 raise InvalidCredentialsError("The user name or password is wrong")

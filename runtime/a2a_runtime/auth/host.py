@@ -63,16 +63,18 @@ def host_user(
                 f"host_user: {type(user).__name__} has no {names}; name the member or claim "
                 "that identifies it: host_user('…')"
             )
+        token = ""
+        if keep_token:
+            token = parse_authorization(connection, "bearer") or ""
+        values = {name: _find((name,), sources) for name in claims}
         return Identity(
             str(found),
             str(_find((tenant,), sources) or ""),
             _to_names(_find((scopes,), sources)),
             _to_names(_find((roles,), sources)),
-            claims={
-                name: value for name in claims if (value := _find((name,), sources)) is not None
-            },
+            claims={name: value for name, value in values.items() if value is not None},
             expires_at=_to_seconds(_find(("exp",), sources[1:])),
-            token=(parse_authorization(connection, "bearer") or "") if keep_token else "",
+            token=token,
         )
 
     return identify

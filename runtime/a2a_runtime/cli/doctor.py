@@ -97,8 +97,9 @@ async def _diagnose(name: str, urls: tuple[str, ...], *, is_offline: bool) -> li
         findings += check_callers(plugin)
         findings += check_keys(plugin, folder)
     findings += [each async for each in _check_store(plugin, folder)]
-    for surface in plugin.surfaces if plugin else ():
-        findings += check_configured_url(surface)
+    if plugin:
+        for surface in plugin.surfaces:
+            findings += check_configured_url(surface)
     if not is_offline:
         findings += [each async for each in _check_addresses(plugin, urls)]
     return findings

@@ -155,7 +155,8 @@ def load_app(name: str) -> Any:  # noqa: ANN401 - any object that a command can 
     """Import an app by its name, or raise the error of a configuration that cannot be used."""
     sys.path.insert(0, str(Path.cwd()))
     try:
-        return import_from_string(name if ":" in name else f"{name}:app")
+        full_name = name if ":" in name else f"{name}:app"
+        return import_from_string(full_name)
     except ImportFromStringError as error:
         raise InvalidConfigurationError(
             f"{error}; name an app as module:attribute, e.g. hello:app for app in hello.py"

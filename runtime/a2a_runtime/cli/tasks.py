@@ -98,14 +98,14 @@ def list_tasks(
         if not as_json:
             print_line(_align(_COLUMNS))
         async with target.open() as client:
-            moment = since.replace(tzinfo=UTC) if since else None
-            async for task in client.list(
+            found = client.list(
                 context_id=context_id,
                 state=_STATES[state] if state else None,
-                since=moment,
+                since=since.replace(tzinfo=UTC) if since else None,
                 page_size=min(limit, 100),
-            ):
-                print_json(task) if as_json else click.echo(_describe_task(task))
+            )
+            async for task in found:
+                _print_task(task, as_json=as_json)
                 left -= 1
                 if not left:
                     break
@@ -151,7 +151,7 @@ def cancel(target: Target, task_id: str, *, as_json: bool) -> None:
     async def cancel_task() -> None:
         async with target.open() as client:
             task = await client.cancel(task_id)
-        print_json(task) if as_json else click.echo(_describe_task(task))
+        _print_task(task, as_json=as_json)
 
     run(cancel_task())
 
@@ -204,6 +204,13 @@ async def _follow_running(
             f"task {to_safe_line(task_id)}: still runs after {target.timeout} s; raise --timeout"
         ) from error
     return await client.get(task_id)
+
+
+def _print_task(task: Task, *, as_json: bool) -> None:
+    if as_json:
+        print_json(task)
+    else:
+        click.echo(_describe_task(task))
 
 
 def _describe_task(task: Task) -> str:

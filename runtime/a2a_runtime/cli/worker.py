@@ -97,7 +97,8 @@ def find_plugin(name: str, app: object) -> A2APlugin:
         return A2APlugin(Surface(app), Surface(app, path=AGENT_PATH))
     mounted = (getattr(route, "app", None) for route in getattr(app, "routes", ()))
     for each in (app, *mounted):
-        for plugin in each.plugins if isinstance(each, Litestar) else ():
+        plugins = each.plugins if isinstance(each, Litestar) else ()
+        for plugin in plugins:
             if isinstance(plugin, A2APlugin):
                 return plugin
     raise InvalidConfigurationError(

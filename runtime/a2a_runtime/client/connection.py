@@ -451,7 +451,9 @@ class AgentConnection(ClientConnection):
                 self._resolved_card is not None
                 and find_params(self._resolved_card.card, IDEMPOTENCY) is not None
             )
-        return get_retry_safety(operation, idempotency_key if idempotent else None)
+        if not idempotent:
+            idempotency_key = None
+        return get_retry_safety(operation, idempotency_key)
 
     async def _fetch(
         self,

@@ -129,7 +129,9 @@ class ResponseError(A2AClientError):
     """The response is not one of this protocol; check that the URL is that of an agent."""
 
     def __init__(self, message: str, excerpt: str = "") -> None:
-        super().__init__(f"{message}: {excerpt!r}" if excerpt else message)
+        if excerpt:
+            message = f"{message}: {excerpt!r}"
+        super().__init__(message)
         self.excerpt = excerpt
 
 
@@ -188,7 +190,8 @@ def _build_reasons() -> Mapping[str, type[A2AError]]:
     for error, row in ERRORS.items():
         name = to_snake(error.__name__).upper()
         found.update({name: error, name.removesuffix("_ERROR"): error})
-        found.update({row.reason: error} if row.reason else {})
+        if row.reason:
+            found[row.reason] = error
     return found
 
 
@@ -280,7 +283,8 @@ def _parse_details(data: object) -> tuple[dict[str, str], tuple[tuple[str, str],
     details: dict[str, str] = {}
     fields: list[tuple[str, str]] = []
     reason: str | None = None
-    for each in data if is_json_array(data) else [data]:
+    listed = data if is_json_array(data) else [data]
+    for each in listed:
         if not is_json_object(each):
             if each is not None:
                 details["data"] = _to_text(each)

@@ -40,11 +40,14 @@ class Interface:
 
 def interface_from_pin(url: str, pin: Pin) -> Interface:
     """Build the interface at a known URL."""
-    transport = pin.transport or (GRPC if urlsplit(url).scheme in (PLAIN, TLS) else None)
+    transport = pin.transport
+    if not transport and urlsplit(url).scheme in (PLAIN, TLS):
+        transport = GRPC
     dialect = CANONICAL
     if pin.dialect:
         dialect = DIALECTS.get(pin.dialect) or _find_by_version(pin.dialect, transport)
-    transport = transport or (JSONRPC if dialect.jsonrpc else HTTP_JSON)
+    if not transport:
+        transport = JSONRPC if dialect.jsonrpc else HTTP_JSON
     if transport == GRPC:
         if not is_grpc_installed():
             raise NoInterfaceError(f"{url}: {MISSING_EXTRA}")

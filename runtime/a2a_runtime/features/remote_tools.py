@@ -293,7 +293,9 @@ def build_result(answer: Task | Message) -> RemoteResult:
     if not data:
         return RemoteResult(text, files, answer)
     value = data[0] if len(data) == 1 else data
-    return RemoteResult({"text": text, "data": value} if text else value, files, answer)
+    if text:
+        value = {"text": text, "data": value}
+    return RemoteResult(value, files, answer)
 
 
 def _list_contents(task: Task) -> Sequence[Artifact | Message]:

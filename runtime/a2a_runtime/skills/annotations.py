@@ -322,12 +322,12 @@ def _adapt(function: Callable[..., Any], signature: _Signature) -> Callable[...,
     def bind(
         request: object, typed: SkillContext, dependencies: dict[str, object]
     ) -> Callable[[], Any]:
-        given = {} if context is None else {context.name: typed if is_typed else typed.untyped}
-        bound = (
-            partial(function, request)
-            if signature.members is None
-            else signature.members.bind(function, request)
-        )
+        given: dict[str, object] = {}
+        if context is not None:
+            given[context.name] = typed if is_typed else typed.untyped
+        bound: Callable[..., Any] = partial(function, request)
+        if signature.members is not None:
+            bound = signature.members.bind(function, request)
         return partial(bound, **given, **dependencies)
 
     @wraps(function)
@@ -337,11 +337,10 @@ def _adapt(function: Callable[..., Any], signature: _Signature) -> Callable[...,
     @wraps(function)
     async def call(request: object, typed: SkillContext, **dependencies: object) -> object:
         bound = bind(request, typed, dependencies)
-        result = (
-            await run_in_thread(lambda run: run(), bound)
-            if signature.kind is HandlerKind.THREAD
-            else bound()
-        )
+        if signature.kind is HandlerKind.THREAD:
+            result = await run_in_thread(lambda run: run(), bound)
+        else:
+            result = bound()
         if inspect.isawaitable(result):
             return await result
         return result

@@ -112,14 +112,16 @@ class SkillContext:
         runs.
         """
         schema = self._find_schema(reply)
-        text, detail = (
-            (question.text, question.detail) if isinstance(question, Question) else (question, None)
-        )
-        if isinstance(detail, SkillModel):
-            detail = detail.model_dump(mode="json", exclude_none=True)
-        answer = await self._task.ask(
-            self.untyped.reply(text, *(() if detail is None else (detail,))), schema.schema, key=key
-        )
+        contents: list[Any] = [question]
+        if isinstance(question, Question):
+            detail = question.detail
+            if isinstance(detail, SkillModel):
+                detail = detail.model_dump(mode="json", exclude_none=True)
+            contents = [question.text]
+            if detail is not None:
+                contents.append(detail)
+        asked = self.untyped.reply(*contents)
+        answer = await self._task.ask(asked, schema.schema, key=key)
         value, _ = extract_payload(answer.message.parts, schema.validator)
         return schema.parse(value)
 

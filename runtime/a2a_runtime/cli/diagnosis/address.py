@@ -68,8 +68,9 @@ async def check_address(url: str, surface: Surface | None) -> AsyncIterator[Diag
     yield is_fine(subject, f"{card.name} {card.version}, {pluralize(len(card.skills), 'skill')}")
     for finding in _check_interfaces(subject, url, card):
         yield finding
-    for finding in _compare(subject, card, surface) if surface else ():
-        yield finding
+    if surface:
+        for finding in _compare(subject, card, surface):
+            yield finding
     async for finding in _check_response(url):
         yield finding
 

@@ -143,10 +143,8 @@ class CallConversation:
         if on_progress is None or str(event.status.state) in TERMINAL_STATES | INTERRUPTED_STATES:
             return
         fraction = (event.metadata or {}).get("progress")
-        progress = Progress(
-            float(fraction) if isinstance(fraction, int | float) else None,
-            join_texts(event.status.message),
-        )
+        known = float(fraction) if isinstance(fraction, int | float) else None
+        progress = Progress(known, join_texts(event.status.message))
         if progress.fraction is None and not progress.text:
             return
         result = on_progress(progress)

@@ -77,9 +77,9 @@ def build_error(task: Task) -> Exception:
     """Build the error of a task that ended without a result."""
     state = next((each for each in State if str(each) == str(task.status.state)), None)
     text = join_texts(task.status.message)
-    return ERRORS_BY_STATE.get(state.name if state else "", FailedError)(
-        text or f"task: ended as {task.status.state}", task
-    )
+    name = state.name if state else ""
+    error_type = ERRORS_BY_STATE.get(name, FailedError)
+    return error_type(text or f"task: ended as {task.status.state}", task)
 
 
 def is_result_artifact(artifact: Artifact) -> bool:

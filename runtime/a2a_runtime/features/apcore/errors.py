@@ -192,7 +192,9 @@ def list_problems(
     """
     listed = found.get("errors") if is_json_object(found) else found
     missing = [name for name in required if is_json_object(inputs) and name not in inputs]
-    for each in listed if is_json_array(listed) else ():
+    if not is_json_array(listed):
+        return
+    for each in listed:
         if not is_json_object(each):
             continue
         path = str(each.get("field") or each.get("path") or "").strip("/").replace("/", ".")

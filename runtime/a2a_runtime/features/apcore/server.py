@@ -259,8 +259,9 @@ def _register_metrics(app: Litestar) -> None:
     def read_metrics() -> Response[Mapping[str, int | float]]:
         runtime = find_plugin(app).runtime
         metrics = None if runtime is None else runtime.metrics
+        summary = {} if metrics is None else metrics.summarize()
         return Response(
-            {} if metrics is None else metrics.summarize(),
+            summary,
             media_type="application/json",
             headers={"cache-control": "no-store"},
         )

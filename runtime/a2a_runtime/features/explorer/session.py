@@ -94,7 +94,9 @@ class AgentSession:
         known: CardReading | None = None,
     ) -> None:
         """Take a card that was read before, if there is one."""
-        auth = visitor.build_auth() or (None if agent.auth is None else build_auth(agent.auth))
+        auth = visitor.build_auth()
+        if not auth and agent.auth is not None:
+            auth = build_auth(agent.auth)
         self.agent = agent
         self.visitor = visitor
         self.recorder = recorder
@@ -256,7 +258,8 @@ def _list_interface(
             f"{listed.url}: left out by the options --dialect and --binding",
         )
     refusal = agent.refusal(chosen[0].url)
-    return ListedInterface(interface_id, listed, None if refusal else chosen[0], refusal)
+    usable = None if refusal else chosen[0]
+    return ListedInterface(interface_id, listed, usable, refusal)
 
 
 def _explain_unusable(listed: AgentInterface, resolved: ResolvedCard) -> str:

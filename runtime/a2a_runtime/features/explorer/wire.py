@@ -157,6 +157,7 @@ class WireRecorder:
         is_form = request.headers.get("content-type", "").startswith(
             "application/x-www-form-urlencoded"
         )
+        masked = masker.mask_form(text) if is_form else masker.mask_text(text)
         exchange = Exchange(
             id=str(next(_numbers)),
             method=request.method,
@@ -165,7 +166,7 @@ class WireRecorder:
                 (name, masker.mask_header(name, value))
                 for name, value in request.headers.multi_items()
             ],
-            request_body=masker.mask_form(text) if is_form else masker.mask_text(text),
+            request_body=masked,
             protocol="grpc" if request.url.scheme in (PLAIN, TLS) else "http",
             started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
             is_truncated=is_truncated,

@@ -146,7 +146,9 @@ def find_changed_inputs(folder: Path) -> Iterator[str]:
     except (OSError, ValueError):
         return
     inputs = lock.get("inputs") if is_json_object(lock) else None
-    for path, digest in inputs.items() if is_json_object(inputs) else ():
+    if not is_json_object(inputs):
+        return
+    for path, digest in inputs.items():
         try:
             content = (folder / path).read_bytes()
         except OSError:

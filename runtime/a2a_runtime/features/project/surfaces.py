@@ -54,6 +54,7 @@ def surfaces_from_tables(
     problems: list[ConfigProblem] = []
     for number, table in enumerate(tables.surfaces or _DEFAULT_SURFACES):
         only = table.skills if table.skill_id is None else [table.skill_id]
+        profile = None if table.profile == _BASE_PROFILE else table.profile
         try:
             surface = Surface(
                 agent,
@@ -71,7 +72,7 @@ def surfaces_from_tables(
                 default_v0_3_form=_FORMS[table.v0_3_form],
                 double_base64=table.double_base64,
                 srs_forms=table.srs_forms,
-                profile=None if table.profile == _BASE_PROFILE else table.profile,
+                profile=profile,
             )
         except ValueError as error:
             problems.append(ConfigProblem(("surfaces", number), str(error)))

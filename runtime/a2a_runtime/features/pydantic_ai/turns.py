@@ -203,4 +203,6 @@ def _to_approval(value: JsonObject) -> ToolApproved | ToolDenied:
             return ToolDenied(str(value["message"]))
         return ToolDenied()
     arguments = value.get("arguments")
-    return ToolApproved(override_args=dict(arguments) if is_json_object(arguments) else None)
+    if not is_json_object(arguments):
+        return ToolApproved()
+    return ToolApproved(override_args=dict(arguments))

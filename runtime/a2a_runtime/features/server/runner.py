@@ -58,7 +58,9 @@ class DrainingServer(uvicorn.Server):
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
         """Serve on the port, or on the socket of the parent process."""
-        super().run(sockets if self._inherited is None else [self._inherited.listening])
+        if self._inherited is not None:
+            sockets = [self._inherited.listening]
+        super().run(sockets)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and tell the parent process."""
