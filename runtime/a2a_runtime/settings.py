@@ -175,9 +175,12 @@ def _check_names(environment: Mapping[str, str]) -> Iterator[str]:
 
 def _parse(text: str, facts: Mapping[str, Any]) -> Value:
     """Parse the text of a variable; raise ``ValueError`` that says what it is not."""
-    kind, is_list = (facts["items"]["type"], True) if "items" in facts else (facts["type"], False)
-    parse, article, noun = _PARSERS[kind]
-    parts = [part.strip() for part in text.split(",") if part.strip()] if is_list else [text]
+    is_list = "items" in facts
+    described = facts["items"] if is_list else facts
+    parse, article, noun = _PARSERS[described["type"]]
+    parts = [text]
+    if is_list:
+        parts = [part.strip() for part in text.split(",") if part.strip()]
     try:
         values = tuple(parse(part) for part in parts)
     except ValueError:

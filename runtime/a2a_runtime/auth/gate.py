@@ -246,6 +246,7 @@ class AuthGate:
     def admit(self, credentials: Credentials) -> Caller | Awaitable[Caller]:
         """Run every authenticator; the result is immediate unless one of them has to wait."""
         outcomes = [_authenticate(each, credentials) for each in self._authenticators]
+        # without a coroutine where nothing waits: every request passes here
         finished = [each for each in outcomes if isinstance(each, _OUTCOME_TYPES)]
         if len(finished) == len(outcomes):
             return self._decide(finished)
@@ -321,6 +322,7 @@ class AuthGate:
             missing = lacking if missing is None else missing
         if missing is not None:
             raise InsufficientScopeError(missing)
+        # before the challenge, which would invite another attempt
         if blocked := next(
             (each for each in outcomes if isinstance(each, TooManyFailedAttemptsError)), None
         ):
@@ -329,6 +331,7 @@ class AuthGate:
             (each for each in outcomes if isinstance(each, InvalidCredentialsError)), None
         ):
             raise ChallengeError(self._challenge(invalid.reason), invalid.reason)
+        # credentials that do not suffice make no caller anonymous
         if self.can_be_anonymous and not any(outcomes):
             return ANONYMOUS
         raise ChallengeError(self._challenge())

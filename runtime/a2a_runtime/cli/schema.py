@@ -137,9 +137,9 @@ def render_contract(agent: Agent, skills: Mapping[str, SkillDefinition]) -> Mapp
     files: dict[str, str] = {}
     for skill, use, annotated in typed:
         found = by_key[(skill.id, use), annotated.mode]
-        name = (
-            str(found.get("$ref", "")).removeprefix(_REFERENCE) if found.keys() == {"$ref"} else ""
-        )
+        name = ""
+        if found.keys() == {"$ref"}:
+            name = str(found["$ref"]).removeprefix(_REFERENCE)
         if not name:
             name = _to_class_name(skill.id, use)
             definitions[name] = found

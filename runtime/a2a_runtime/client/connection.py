@@ -8,7 +8,7 @@ them, another one is used from then on: nothing was sent, so nothing is done twi
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from http import HTTPStatus
@@ -220,6 +220,7 @@ class AgentConnection(ClientConnection):
             )
             if self._card_auth is not None:
                 self._card_auth.choose(resolved.card)
+            # last, and together: after an error above, the next request chooses again
             self._protocols = protocols
             self._resolved_card = resolved
         return self._protocols[0]
@@ -233,6 +234,7 @@ class AgentConnection(ClientConnection):
         tried.append(failed)
         # if it is not the first one, another request has found out before
         if failed is self._protocols[0]:
+            # another interface at an origin that cannot be reached fails in the same way
             origin = to_origin(failed.interface.url) if isinstance(error, ConnectError) else None
             left = (
                 each
@@ -565,9 +567,9 @@ class AgentConnection(ClientConnection):
         headers = dict(self._options.headers)
         if version := protocol.interface.dialect.version:
             headers.update(dict.fromkeys(VERSION.headers, version))
-        of_message = (
-            (request.message.extensions or ()) if isinstance(request, SendMessageRequest) else ()
-        )
+        of_message: Sequence[str] = ()
+        if isinstance(request, SendMessageRequest):
+            of_message = request.message.extensions or ()
         if extensions := dict.fromkeys((*self._options.extensions, *of_message)):
             headers.update(dict.fromkeys(EXTENSIONS.headers, ", ".join(extensions)))
         if idempotency_key:

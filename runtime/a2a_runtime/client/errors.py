@@ -304,7 +304,9 @@ def _parse_details(data: object) -> tuple[dict[str, str], tuple[tuple[str, str],
 
 
 def _parse_fields(values: object) -> list[tuple[str, str]]:
-    found = [each for each in values if is_json_object(each)] if is_json_array(values) else []
+    if not is_json_array(values):
+        return []
+    found = [each for each in values if is_json_object(each)]
     return [
         (_to_text(each.get("field", "")), _to_text(each.get("description", ""))) for each in found
     ]

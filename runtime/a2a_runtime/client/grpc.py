@@ -325,10 +325,9 @@ def _raise_connection_error(name: str, text: str, url: str) -> None:
     """Raise the error of httpx for a status that gRPC itself has made."""
     match name:
         case "UNAVAILABLE":
-            kind = (
-                httpx.ConnectError if any(each in text for each in _NOT_SENT) else httpx.ReadError
-            )
-            raise kind(text)
+            if any(each in text for each in _NOT_SENT):
+                raise httpx.ConnectError(text)
+            raise httpx.ReadError(text)
         case "DEADLINE_EXCEEDED":
             raise httpx.ReadTimeout(text)
         case "CANCELLED":

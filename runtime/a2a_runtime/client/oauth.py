@@ -195,7 +195,9 @@ class TokenAuth(httpx.Auth):
     ) -> AsyncGenerator[httpx.Request, httpx.Response]:
         """Send the token, and once more a new one if it is rejected."""
         for is_rejected in (False, True):
+            # held while the token is fetched: other requests wait for it, and fetch none
             async with self._lock:
+                # a rejected token is renewed only if no other request has renewed it meanwhile
                 if self._now() >= self._expires_at or (
                     is_rejected and request.headers.get("Authorization") == f"Bearer {self._token}"
                 ):
@@ -269,6 +271,7 @@ class TokenAuth(httpx.Auth):
                     "operator of the server"
                 )
             lifetime = float(seconds)
+        # a token of few seconds is used for half of them, not renewed with each request
         margin = min(_REFRESH_MARGIN_SECONDS, lifetime / 2)
         self._token = token
         self._expires_at = self._now() + max(lifetime - margin, 0.0)

@@ -155,6 +155,7 @@ class RemoteTools(SkillClient):
             card = await self.untyped.get_card(refresh=refresh)
             found = [await self._to_tool(card, skill) for skill in card.skills]
             tools = {each.tool.name: each for each in found}
+            # names of tools have fewer characters than ids of skills: two ids may become one name
             if len(tools) < len(card.skills):
                 raise ValueError(
                     f"{card.name}: two skills have names that are one as tools; call the "
@@ -269,6 +270,7 @@ def _build_part(checked: CheckedTool, arguments: Mapping[str, object]) -> Part:
         ) from error
     if checked.input is None:
         return Part(text=str(arguments[TEXT_PARAMETER]))
+    # the same object: the schema of an object serves as the parameters without a wrapper
     is_wrapped = tool.parameters is not tool.input_schema
     value = arguments[INPUT_PARAMETER] if is_wrapped else dict(arguments)
     return wrap_payload(value, checked.input)

@@ -285,9 +285,10 @@ def _read_signature(
         for each in others
         if members is None or each.name not in members.names
     ]
-    input_type = (
-        _resolve(function, first.name, first.annotation) if members is None else members.input
-    )
+    if members is None:
+        input_type = _resolve(function, first.name, first.annotation)
+    else:
+        input_type = members.input
     return _Signature(input_type, output, kind, context, not is_untyped, rest, members)
 
 

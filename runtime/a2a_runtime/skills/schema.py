@@ -144,7 +144,9 @@ def attach_fields(message: Message, fields: Iterable[tuple[str, str]]) -> Messag
 def read_fields(message: Message | None) -> tuple[tuple[str, str], ...]:
     """Read the field errors of a message; empty without any."""
     listed = (message.metadata or {}).get(FIELDS_KEY) if message else None
-    found = [each for each in listed if is_json_object(each)] if is_json_array(listed) else []
+    if not is_json_array(listed):
+        return ()
+    found = [each for each in listed if is_json_object(each)]
     return tuple((str(each.get("field", "")), str(each.get("description", ""))) for each in found)
 
 

@@ -48,7 +48,9 @@ def report_error(subject: str, text: str, fix: str = "") -> Diagnosis:
     Without ``fix``, the text ends with it after a semicolon, as our messages do.
     """
     if not fix:
-        text, _, fix = text.rpartition("; ") if "; " in text else (text, "", "correct it there")
+        fix = "correct it there"
+        if "; " in text:
+            text, _, fix = text.rpartition("; ")
     return Diagnosis(FindingLevel.CONFIGURATION, subject, text, fix)
 
 

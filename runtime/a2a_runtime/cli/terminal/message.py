@@ -83,7 +83,10 @@ class Order:
 
     async def build_message(self, client: A2AClient) -> Message:
         """Build the message, and check its skill against the card."""
-        skill, words = await self._choose_skill(client) if self.names_skill else (None, self.words)
+        skill = None
+        words = self.words
+        if self.names_skill:
+            skill, words = await self._choose_skill(client)
         message = Message(parts=build_parts(words, self.attachments))
         if skill is not None:
             message = message.model_copy(update={"metadata": build_skill_metadata(skill)})
@@ -103,9 +106,10 @@ class Order:
         """
         first = self.words[0] if self.words else ""
         rest = self.words[1:]
-        known, is_complete = (
-            await _list_skills(client, first) if self.target.has_card else ([], False)
-        )
+        known: list[str] = []
+        is_complete = False
+        if self.target.has_card:
+            known, is_complete = await _list_skills(client, first)
         if first in known or (first and not known):
             return first, rest
         is_only = len(known) == 1 and is_complete

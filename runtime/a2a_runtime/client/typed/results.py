@@ -201,9 +201,9 @@ def build_answer(question: PendingQuestion, value: object) -> Message:
     """Build the message that answers a question, or raise ``InvalidParamsError`` if the value does
     not match its schema.
     """
-    data = (
-        value.model_dump(mode="json", exclude_none=True) if isinstance(value, SkillModel) else value
-    )
+    data = value
+    if isinstance(value, SkillModel):
+        data = value.model_dump(mode="json", exclude_none=True)
     validator = build_validator(question)
     if validator is not None:
         try:

@@ -167,7 +167,9 @@ async def _describe_skills(
     params = find_params(resolved.card, SKILL_SCHEMAS)
     contracts: Mapping[str, SkillSchemas] = params.skills if params else {}
     usable = next((each.id for each in interfaces if each.usable is not None), None)
-    connection = session.connect(resolved, usable)[0] if usable is not None and contracts else None
+    connection = None
+    if usable is not None and contracts:
+        connection, _ = session.connect(resolved, usable)
     trusted = [*iter_trusted(session.agent, interfaces)]
     limit = asyncio.Semaphore(_MAX_PARALLEL)
 

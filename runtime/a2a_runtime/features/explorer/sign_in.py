@@ -78,9 +78,9 @@ class SignInRequest:
         if missing:
             raise InvalidParamsError(fields=missing)
         listed = given.get("scopes")
-        scopes = (
-            tuple(each for each in listed if isinstance(each, str)) if is_json_array(listed) else ()
-        )
+        scopes: tuple[str, ...] = ()
+        if is_json_array(listed):
+            scopes = tuple(each for each in listed if isinstance(each, str))
         return cls(
             texts["scheme"],
             texts["clientId"],

@@ -59,9 +59,8 @@ async def describe_signatures(
     for signature in listed[:_MAX_SIGNATURES]:
         header = parse_header(signature) or {}
         card = {**document, "signatures": [signature]}
-        url = (
-            urljoin(resolved.url, str(header["jku"])) if isinstance(header.get("jku"), str) else ""
-        )
+        key_url = header.get("jku")
+        url = urljoin(resolved.url, key_url) if isinstance(key_url, str) else ""
         if trusted is not None and await _is_trusted(trusted, card, resolved):
             status = VALID
             text = "by a key of --card-key"

@@ -210,9 +210,10 @@ class _RecordedStream(httpx.AsyncByteStream):
         encoding = {name.lower(): value for name, value in self._exchange.response_headers}.get(
             "content-encoding"
         )
-        self._exchange.response_body = (
-            f"({len(self._kept)} bytes, {encoding})" if encoding else self._masker.mask_text(text)
-        )
+        if encoding:
+            self._exchange.response_body = f"({len(self._kept)} bytes, {encoding})"
+        else:
+            self._exchange.response_body = self._masker.mask_text(text)
         self._exchange.is_truncated = self._exchange.is_truncated or is_truncated
         self._exchange.finish()
         await self._inner.aclose()
