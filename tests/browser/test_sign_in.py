@@ -64,7 +64,7 @@ def test_an_issuer_that_refuses(explorer: Explorer) -> None:
 
 
 def test_the_agents_of_an_app_are_chosen(explorer: Explorer) -> None:
-    """Each has its card."""
+    """The menu of an app has every agent, and each choice shows the card of that agent."""
     with serve_surfaces(
         Surface(build_show_agent(), "/travel"), Surface(build_test_agent(), "/other")
     ) as address:

@@ -69,7 +69,7 @@ def test_missing_tests_rows_and_pages_are_problems() -> None:
 
 
 def test_a_page_says_by_what_a_requirement_is_met() -> None:
-    """Or why it is not."""
+    """Each row names the tests of its requirement, or the reason why there are none."""
     table = Table(
         HERE / "x.toml",
         "x",

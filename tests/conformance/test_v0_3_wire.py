@@ -267,7 +267,7 @@ PARTS: dict[str, dict[str, Any]] = {
 def test_v0_3_6_5_every_kind_of_part_survives(
     agent_place: httpx.Client, part: dict[str, Any]
 ) -> None:
-    """There and back."""
+    """Parts of every kind come back as they were sent."""
     task = call_method(
         agent_place,
         "message/send",
@@ -292,7 +292,7 @@ STANDARD = [
 def test_v0_3_8_1_standard_errors_have_their_codes(
     agent_place: httpx.Client, body: bytes, code: int
 ) -> None:
-    """As JSON-RPC has them."""
+    """Errors of JSON-RPC have the codes that JSON-RPC reserves for them."""
     answer = agent_place.post(
         "/", content=body, headers={**ADA, "content-type": "application/json", "A2A-Version": "0.3"}
     ).json()

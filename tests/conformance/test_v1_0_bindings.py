@@ -113,7 +113,7 @@ def test_v1_0_9_4_8_a_method_without_parameters_needs_none(agent_place: httpx.Cl
 @pytest.mark.requirement("1.0", "11.4")
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_11_4_requests_and_answers_are_plain_objects(agent_place: httpx.Client) -> None:
-    """Nothing stands around them."""
+    """Bodies over HTTP+JSON have no envelope around the object of the operation."""
     response = agent_place.post("/message:send", json={"message": MESSAGE}, headers=ADA)
     assert (response.status_code, response.headers["content-type"], list(response.json())) == (
         200,
@@ -155,7 +155,7 @@ def test_v1_0_11_5_parameters_of_a_get_are_in_the_query(agent_place: httpx.Clien
 
 @pytest.mark.requirement("1.0", "11.5")
 def test_v1_0_11_5_values_in_the_query_may_be_escaped(agent_place: httpx.Client) -> None:
-    """As RFC 3986 has it."""
+    """Values in the query may be percent-encoded, as RFC 3986 describes."""
     context = "a b&c=d/é"
     agent_place.post(
         "/message:send", json={"message": {**MESSAGE, "contextId": context}}, headers=ADA

@@ -47,7 +47,7 @@ def test_v1_0_8_1_there_is_a_card(agent_place: httpx.Client) -> None:
 
 @pytest.mark.requirement("1.0", "8.2")
 def test_v1_0_8_2_every_agent_has_its_own_card(agent_place: httpx.Client) -> None:
-    """Below its path."""
+    """Each agent of an app has a card below its own path."""
     assert card(agent_place, "/plain")["capabilities"]["streaming"] is False
     assert card(agent_place)["capabilities"]["streaming"] is True
 

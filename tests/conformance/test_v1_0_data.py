@@ -61,7 +61,7 @@ def documents(client: AgentClient) -> list[object]:
 @pytest.mark.requirement("1.0", "5.5a")
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_5_5_names_are_in_camel_case(json_client_1_0: AgentClient) -> None:
-    """Every member of every answer."""
+    """Every member of every answer has a name in camel case."""
     names = {name for document in documents(json_client_1_0) for name, _ in members(document)}
     assert {"contextId", "messageId", "artifactUpdate", "nextPageToken"} <= names
     assert [name for name in names if not re.fullmatch(r"[a-z][a-zA-Z0-9]*", name)] == []
@@ -69,7 +69,7 @@ def test_v1_0_5_5_names_are_in_camel_case(json_client_1_0: AgentClient) -> None:
 
 @pytest.mark.requirement("1.0", "5.5a")
 def test_v1_0_5_5_enums_are_the_names_of_their_values(client_1_0: AgentClient) -> None:
-    """States and roles."""
+    """States and roles are written with the names of the specification."""
     found = [
         (name, value)
         for document in documents(client_1_0)
@@ -82,7 +82,7 @@ def test_v1_0_5_5_enums_are_the_names_of_their_values(client_1_0: AgentClient) -
 
 @pytest.mark.requirement("1.0", "5.6.1")
 def test_v1_0_5_6_1_moments_are_utc_with_milliseconds(client_1_0: AgentClient) -> None:
-    """And every status has one."""
+    """Every status has a time, in UTC and with milliseconds."""
     found = [
         value
         for document in documents(client_1_0)
@@ -224,7 +224,7 @@ def test_v1_0_5_5_invalid_json_is_refused(json_client_1_0: AgentClient, number: 
 
 @pytest.mark.requirement("1.0", "5.7b")
 def test_v1_0_5_7_members_that_are_not_known_are_ignored(client_1_0: AgentClient) -> None:
-    """Wherever they stand."""
+    """Unknown members do no harm, at any depth of a request."""
     future = {**MESSAGE, "mood": "good", "parts": [{"text": "hi", "color": "red"}]}
     response = post(client_1_0, future, configuration={"urgency": 7}, horizon={"a": [1]})
     body = response.json()
@@ -242,7 +242,7 @@ def test_v1_0_5_7_members_that_are_not_known_are_ignored(client_1_0: AgentClient
     ],
 )
 def test_v1_0_4_1_6_a_part_is_exactly_one_thing(client_1_0: AgentClient, part: object) -> None:
-    """Neither two nor none."""
+    """A part with two contents, or without any, is refused."""
     assert_error(
         post(client_1_0, {**MESSAGE, "parts": [part]}),
         client_1_0.dialect_binding,

@@ -28,7 +28,7 @@ def test_v1_0_3_1_1_a_message_is_answered_with_a_task_or_a_message(client: Agent
 @pytest.mark.requirement("0.3", "6.1")
 @pytest.mark.parametrize("skill", ["echo", "refuse", "break"])
 def test_v1_0_3_1_1_a_task_that_has_ended_takes_no_message(client: AgentClient, skill: str) -> None:
-    """Whatever its end was."""
+    """A message to a task in any final state is refused."""
     task = client.task("x", skill=skill)
     client.expect_error(
         SEND_MESSAGE, build_send_request("more", task_id=task.id), "UnsupportedOperationError"

@@ -291,7 +291,7 @@ def test_v1_0_13_2_a_webhook_inside_our_network_is_refused(client: AgentClient, 
 
 @pytest.mark.requirement("1.0", "13.2b")
 def test_v1_0_13_2_credentials_of_a_webhook_are_secrets(client: AgentClient) -> None:
-    """No operation returns them."""
+    """No operation returns the credentials of a webhook."""
     task = start_running_task(client)
     assert SECRET not in add_webhook(client, task).to_json().decode()
     assert SECRET not in read_webhook(client, task).to_json().decode()

@@ -39,7 +39,7 @@ def test_v1_0_3_1_3_a_task_is_read_as_it_is_now(client: AgentClient) -> None:
 @pytest.mark.requirement("1.0", "3.1.4a")
 @pytest.mark.requirement("0.3", "7.4b")
 def test_v1_0_3_1_4_artifacts_are_listed_only_on_request(client: AgentClient) -> None:
-    """Otherwise the member is absent."""
+    """A list has artifacts if the request asks for them; otherwise the member is absent."""
     context = lists(client).task("hello").context_id
     for request in (
         ListTasksRequest(context_id=context),

@@ -199,7 +199,7 @@ def _scenario(talker: DialectClient) -> list[object]:
 
 @pytest.mark.requirement("1.0", "5.1")
 def test_v1_0_5_1_every_operation_is_there_over_every_binding(client_1_0: AgentClient) -> None:
-    """All that the specification has."""
+    """Every binding has all operations of the specification."""
     assert [
         name
         for name, operation in OPERATIONS.items()

@@ -54,7 +54,7 @@ async def test_many_tasks_run_behind_pgbouncer(postgres_url: str) -> None:
 
 
 async def test_pgbouncer_alone_is_refused(postgres_url: str) -> None:
-    """Notifications would not arrive."""
+    """A start behind PgBouncer alone fails, because notifications would not arrive."""
     with run_pgbouncer(postgres_url) as url:
         store = PostgresStore(url)
         store.notifier()

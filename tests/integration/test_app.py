@@ -308,7 +308,7 @@ def test_a_project_says_which_skill_answers(shouting_folder: Path) -> None:
 
 
 def test_a_project_has_one_default_skill_and_its_router_exists(shouting_folder: Path) -> None:
-    """Both errors name their setting."""
+    """A second default skill and a missing router are errors that name their setting."""
     text = PROJECT.replace("timeout = 5", f"default = true\n\n{WHISPER}default = true")
     (shouting_folder / "a2a.toml").write_text(text)
     with pytest.raises(

@@ -104,7 +104,7 @@ def test_the_example_is_what_the_command_writes(
 
 @pytest.mark.peer
 def test_the_tools_of_the_formats_find_nothing() -> None:
-    """Dockerfile, compose, Kubernetes, Caddy."""
+    """Linters of Dockerfile, compose, Kubernetes and Caddy accept the deployment files."""
     assert run_tool("hadolint", "Dockerfile") == ""
     run_tool("check-jsonschema", "--builtin-schema", "vendor.compose-spec", "compose.yaml")
     for name in DOCUMENTS:

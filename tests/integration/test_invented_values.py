@@ -86,7 +86,7 @@ def make_waiting_tasks(client: httpx.Client) -> Task:
 
 
 def test_a_page_token_that_was_changed(client: httpx.Client) -> None:
-    """Of tasks, and of webhooks."""
+    """A changed page token of tasks or of webhooks is refused."""
     task = make_waiting_tasks(client)
     tasks = ada(client).list(page_size=1).next_page_token
     listing = ListTaskPushNotificationConfigsRequest(task_id=task.id, page_size=1)
@@ -139,6 +139,6 @@ def test_a_name_that_can_be_written_nowhere(client: httpx.Client, claims: dict[s
 
 
 def test_a_team_that_no_store_can_write_is_refused() -> None:
-    """Also with a valid token."""
+    """A team with half a surrogate pair makes an identity invalid, whatever the token."""
     with pytest.raises(InvalidCredentialsError):
         Identity("ada", team="\ud800")

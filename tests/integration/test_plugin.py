@@ -208,7 +208,7 @@ def test_conflicting_routes_of_the_host_are_refused(
 
 
 def test_two_surfaces_at_one_path_are_refused() -> None:
-    """The error names both surfaces."""
+    """Two surfaces at one path are an error that names both."""
     with pytest.raises(
         ImproperlyConfiguredException,
         match=(

@@ -70,7 +70,7 @@ def test_a_profile_has_its_statuses_and_its_media_type(
 
 
 def test_an_unknown_profile_is_refused() -> None:
-    """With those that there are."""
+    """The error for an unknown profile lists the known profiles."""
     with pytest.raises(
         ValueError, match=r"profile: got '1\.2'; choose one of 1\.0\.1, or leave it out"
     ):

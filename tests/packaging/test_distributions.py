@@ -68,7 +68,7 @@ def test_the_wheel_holds_three_typed_packages(site: Path) -> None:
 
 
 def test_the_wheel_holds_what_the_generator_reads(site: Path) -> None:
-    """Templates and settings travel along."""
+    """The wheel contains the templates and settings of the generator."""
     gone = {
         path.name
         for path in (ROOT / "codegen/a2a_gen").rglob("*")

@@ -51,5 +51,5 @@ def test_the_storages_of_a2akit_serve_an_agent() -> None:
 
 @pytest.mark.soak(share="frameworks")
 def test_the_storages_of_a2akit_pass_the_contract() -> None:
-    """Every rule on both."""
+    """Both storages of a2akit keep every rule of the contract."""
     _run_contract()

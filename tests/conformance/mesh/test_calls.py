@@ -104,7 +104,7 @@ def test_the_content_type_is_ignored(client: httpx.Client, content_type: str | N
 @pytest.mark.requirement("mesh", "D12")
 @pytest.mark.parametrize("path", ["/agents/echo", "/agents/echo/"], ids=["plain", "with a slash"])
 def test_calls_are_answered_where_they_are_sent(client: httpx.Client, path: str) -> None:
-    """No consumer follows a redirect."""
+    """A call gets its answer at its own URL: consumers follow no redirect."""
     assert (
         Consumer(client, path).task("tasks/send", message=message("x"))["status"]["state"]
         == "completed"

@@ -388,7 +388,7 @@ def test_responses_to_callers_are_not_cached(client: httpx.Client) -> None:
 
 
 def test_the_public_card_needs_no_token(client: httpx.Client) -> None:
-    """Also on a guarded surface."""
+    """A card is public on a guarded surface too."""
     assert client.get("/.well-known/agent-card.json").status_code == 200
     assert json.loads(client.get("/.well-known/agent.json").content)["name"] == "guarded"
     assert isinstance(person(client, DIALECT_BINDINGS[0]), DialectClient)

@@ -112,7 +112,7 @@ def test_the_host_header_is_never_signed(tmp_path: Path) -> None:
 
 
 async def test_a_signed_url_is_the_configured_one() -> None:
-    """Whatever the Host header says."""
+    """The URL on a signed card comes from the settings, whatever the Host header names."""
     async with AsyncTestClient(app()) as client:
         for header in ("host", "x-forwarded-host"):
             answer = await client.get(

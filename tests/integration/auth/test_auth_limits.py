@@ -178,7 +178,7 @@ def test_messages_are_limited(binding: DialectBinding, values: list[object], sai
 
 
 def test_history_is_limited() -> None:
-    """Whatever the client requests."""
+    """The setting limits the history of a task, whatever length the client requests."""
     with surface(limits=Limits(history=1)) as client:
         ada = AuthenticatedClient(client, RPC, token=ADA)
         task = ada.task("x", skill="ask")

@@ -178,7 +178,7 @@ def test_a_hidden_denial_is_in_the_audit_log(
 
 
 def test_unreadable_tasks_are_not_listed(client: httpx.Client) -> None:
-    """Nor is it counted."""
+    """A caller without permission to read sees neither the task nor its count."""
     waiting_task(client)
     nobody = member(client, "eve")
     assert nobody.task("x", skill="echo").id
@@ -365,7 +365,7 @@ def test_a_policy_applies_in_mesh() -> None:
 
 
 def test_a_plain_function_is_a_policy_too() -> None:
-    """One that is not async."""
+    """A policy may be a function that is not async."""
     decisions: list[tuple[str, str | None]] = []
 
     def never(_caller: Caller, action: str, task: Task | None) -> bool:

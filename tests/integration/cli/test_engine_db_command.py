@@ -135,7 +135,7 @@ def test_a_damaged_file_is_reported(tmp_path: Path) -> None:
 
 
 def test_a_store_in_memory_needs_no_maintenance() -> None:
-    """It ends with its process."""
+    """The command refuses a store in memory, which ends with its process."""
     assert "ends with its process" in run_command("memory", "check").stderr
 
 

@@ -271,7 +271,7 @@ def test_show_settings_lists_sources(tmp_path: Path) -> None:
 
 
 def test_settings_that_cannot_be_used_are_one_line(tmp_path: Path) -> None:
-    """With exit code 1."""
+    """Invalid settings are one line on stderr, with exit code 1."""
     output, _ = (
         server := start(tmp_path, "--show-settings", A2A_LEASE_DURATION="soon")
     ).communicate(timeout=WAIT_SECONDS)

@@ -159,7 +159,7 @@ def test_a_client_that_writes_first_reads_its_answer(connect: Callable[..., sock
 def test_a_connection_is_kept_where_the_request_has_ended(
     connect: Callable[..., socket.socket],
 ) -> None:
-    """Also after a refusal."""
+    """A connection serves the next request, also after a refusal."""
     kept = connect()
     for _ in range(2):
         kept.sendall(build_request(b"POST", b"/gated", b"Content-Length: 1\r\n") + b"x")

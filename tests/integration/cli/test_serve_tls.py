@@ -83,7 +83,7 @@ def test_a_certificate_names_the_caller(tls_server: Served) -> None:
 def test_a_certificate_of_another_authority_is_no_connection(
     tls_server: Served, tmp_path: Path
 ) -> None:
-    """The handshake fails."""
+    """The handshake fails with a certificate of an unknown authority."""
     context = tls_server.authority.client()
     other = Authority.at(tmp_path)
     other.client("box")

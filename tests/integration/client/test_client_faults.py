@@ -238,7 +238,7 @@ async def test_nobody_there() -> None:
 
 
 async def test_a_closed_client() -> None:
-    """It asks nothing any more."""
+    """A closed client raises an error for each call."""
     server = BadServer(answer(wrap_result(TASK)))
     async with server.client() as client:
         await client.aclose()
@@ -286,7 +286,7 @@ STREAMS: dict[str, tuple[tuple[bytes, ...], list[str]]] = {
 
 @pytest.mark.parametrize(("said", "events"), STREAMS.values(), ids=STREAMS.keys())
 async def test_streams_come_to_their_end(said: tuple[bytes, ...], events: list[str]) -> None:
-    """Whatever happens on the way."""
+    """A stream ends with the task, whatever fault happens on the way."""
     async with BadServer(*said, keyed=True).client() as client:
         assert await collect_events(client) == events
 

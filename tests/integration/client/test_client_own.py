@@ -153,7 +153,7 @@ async def test_a_task_from_start_to_stop(client: A2AClient) -> None:
 
 
 async def test_listing(client: A2AClient) -> None:
-    """Page after page, filtered."""
+    """A client lists tasks by filters, page after page."""
     first = a_task(await client.send("0"))
     rest = [
         a_task(await client.send(str(number), context_id=first.context_id))
@@ -170,7 +170,7 @@ async def test_listing(client: A2AClient) -> None:
 
 
 async def test_webhooks(client: A2AClient) -> None:
-    """Made, read, listed and deleted."""
+    """A client adds, reads, lists and deletes webhooks."""
     task = a_task(await client.send("go", options=skill("ask")))
     made = await client.push_configs.create(
         task, TaskPushNotificationConfig(id="hook", url="https://8.8.8.8/a")
@@ -205,7 +205,7 @@ async def test_a_repeated_key_is_one_task(client: A2AClient) -> None:
 
 
 async def test_extensions_are_requested(agent: str) -> None:
-    """In every request."""
+    """The client names its extensions in every request."""
     async with A2AClient(agent, options=ClientOptions(extensions=(EXTENSION,))) as client:
         assert a_task(await client.send("a")).status.state == TaskState.COMPLETED
 

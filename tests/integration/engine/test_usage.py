@@ -129,7 +129,7 @@ async def test_metrics_count_it_by_skill() -> None:
     ],
 )
 def test_what_cannot_be_is_refused(given: dict[str, object], problem: str) -> None:
-    """With what to report instead."""
+    """An impossible report of usage is an error that names a possible one."""
     with pytest.raises(ValueError, match=f"ctx.usage: {problem}.*; report "):
         UsageReport(**given).check()  # type: ignore[arg-type]  # that is the test
 

@@ -178,7 +178,7 @@ def test_options_that_identify_no_caller_are_refused_before_the_start(
     options: Any,  # noqa: ANN401 - any options
     problem: str,
 ) -> None:
-    """Also what lacks its brackets."""
+    """A factory without its brackets, and text, are refused as caller and as gate."""
     with pytest.raises(TypeError, match=problem):
         Surface(build_agent(), **options)
 
@@ -190,14 +190,14 @@ def test_users_of_a_host_do_not_exist_over_grpc() -> None:
 
 
 def test_options_of_the_plugin_are_for_agents() -> None:
-    """A surface has its own."""
+    """Options of the plugin are refused beside surfaces, which have their own."""
     with pytest.raises(ImproperlyConfiguredException, match="path: no agent to apply it to"):
         A2APlugin(Surface(build_agent(), gate=OpenGate()), path="/x")
     assert A2APlugin(build_agent(), path="/x", gate=OpenGate()).surfaces[0].path == "/x"
 
 
 def test_an_open_gate_enforces_no_declared_requirement() -> None:
-    """As no gate at all."""
+    """With an open gate, as without a gate, declared requirements are not enforced."""
     agent = Agent("declared", security_requirements=[])
     agent.add("x", lambda _ctx: "x")
     assert Surface(agent, gate=OpenGate()).effective_gate is None

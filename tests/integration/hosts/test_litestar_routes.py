@@ -279,7 +279,7 @@ def test_an_agent_with_a_gate_of_its_own_keeps_the_host_s_authentication_away(ki
 
 
 def test_users_of_a_host_are_needed_for_its_callers() -> None:
-    """Both at once cannot work."""
+    """Callers of the host are refused on routes that keep the users of the host out."""
     with pytest.raises(ValueError, match="exclude_from_auth keeps out the users"):
         Surface(
             build_agent(), "/agent", caller=host_user(), routes=RouteOptions(exclude_from_auth=True)
@@ -328,7 +328,7 @@ def test_a_card_may_be_for_admitted_callers_only() -> None:
 
 
 def test_a_public_card_is_not_behind_the_guards_of_its_surface() -> None:
-    """Every other path is."""
+    """A guard protects every path of a surface but the public card."""
 
     async def refuse(_connection: Connection, _handler: BaseRouteHandler) -> None:
         raise NotAuthorizedException

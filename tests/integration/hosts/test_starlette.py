@@ -236,7 +236,7 @@ def test_errors_of_dependencies_are_those_of_the_application(
 
 
 def test_dependencies_are_for_fastapi() -> None:
-    """Starlette has none."""
+    """Dependencies are refused on Starlette, which has none."""
     with pytest.raises(TypeError, match="dependencies= are for FastAPI"):
         mount_agents(
             Starlette(),
@@ -268,7 +268,7 @@ def test_middleware_of_the_host_runs_for_every_route() -> None:
 
 
 def test_a_mount_says_who_its_callers_are() -> None:
-    """Before anything is mounted."""
+    """A mount without callers is refused before anything is mounted."""
     host: HostApp = Starlette()
     with pytest.raises(ValueError, match="nothing identifies its callers"):
         mount_agents(host, "/agent", Surface(build_agent()))

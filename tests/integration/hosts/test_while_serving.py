@@ -214,7 +214,7 @@ async def test_the_host_starts_a_task_for_a_caller_and_follows_it() -> None:
 
 
 async def test_a_question_is_answered_by_the_host() -> None:
-    """As by any client."""
+    """The host answers a question of a task as any client does."""
     agent = Agent("asks")
 
     @agent.skill("ask")

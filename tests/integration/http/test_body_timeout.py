@@ -83,7 +83,7 @@ def test_a_body_that_does_not_arrive_is_refused(path: str) -> None:
 
 @pytest.mark.parametrize("path", PATHS)
 def test_an_incomplete_request_counts_for_the_concurrency_limit(path: str) -> None:
-    """A disconnect releases its slot."""
+    """A request with half a body holds a slot until its client disconnects."""
     with serve(Limits(body_seconds=None, concurrency=2)) as client:
         with closing(send_half_request(client, path)), closing(send_half_request(client, path)):
             with closing(send_half_request(client, path)) as third:

@@ -340,7 +340,7 @@ class HastyStore(MemoryStore):
 
 
 def test_a_list_goes_without_a_task_that_is_deleted_meanwhile() -> None:
-    """The others are there."""
+    """A list leaves out a task that is deleted meanwhile, and has the others."""
     surface = Surface(build_agent(), dialects=frozenset((V1_0.name, V1_1_DRAFT.name)))
     with TestClient(create_app(surface, settings=FAST_SETTINGS, store=HastyStore())) as client:
         for _ in range(2):

@@ -110,7 +110,7 @@ def test_an_invalid_call_has_the_json_rpc_error_code(
 
 
 def test_every_field_error_is_reported(client: httpx.Client) -> None:
-    """In both dialects and bindings."""
+    """A refusal lists every wrong field, in both dialects and bindings."""
     wrong = {"message": {"role": "ROLE_USER", "parts": [{"text": "a", "url": "b"}, {"text": 7}]}}
     violations = extract_error(client.post("/", json={**CALL, "params": wrong}))["data"][1][
         "fieldViolations"
@@ -357,7 +357,7 @@ def test_active_extensions_are_listed(client: httpx.Client, header: str) -> None
 
 
 def test_a_head_request_gets_the_headers_of_a_get(client: httpx.Client) -> None:
-    """For cards and for tasks."""
+    """HEAD has the headers of GET, for cards and for tasks."""
     task = client.post("/message:send", json={"message": MESSAGE}).json()["task"]
     for path in (f"/tasks/{task['id']}", "/.well-known/agent-card.json"):
         head = client.head(path)

@@ -172,7 +172,7 @@ def test_push_configs_are_stored(talker: DialectClient) -> None:
 
 
 def test_an_unknown_task_is_not_found(talker: DialectClient) -> None:
-    """Every operation on it fails."""
+    """Every operation on an unknown task is answered with "task not found"."""
     for operation in (talker.get, talker.cancel, lambda task_id: list(talker.subscribe(task_id))):
         with pytest.raises(CallError) as refused:
             operation("unknown")

@@ -55,7 +55,7 @@ VERBS: dict[str, tuple[str, str, str, str]] = {
 
 @pytest.mark.parametrize(("method", "path", "operation", "task"), VERBS.values(), ids=VERBS.keys())
 def test_a_verb_follows_the_last_colon(method: str, path: str, operation: str, task: str) -> None:
-    """With or without a body."""
+    """The verb of a path follows its last colon, with or without a body."""
     service = RecordingService(ANSWERS)
     with TestClient(app_of(service, *EVERY_DIALECT)) as client:
         assert client.request(method, path).status_code == 200
@@ -96,7 +96,7 @@ def test_the_allowed_methods_are_listed() -> None:
 
 @pytest.mark.parametrize("path", ["/agents/echo", "/agents/echo/"])
 def test_a_trailing_slash_is_optional(path: str) -> None:
-    """There is no redirect."""
+    """A path with a trailing slash is served without a redirect."""
     with TestClient(
         app_of(RecordingService(ANSWERS), "mesh", path="/agents/echo"), raise_server_exceptions=True
     ) as client:

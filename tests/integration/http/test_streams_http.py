@@ -123,7 +123,7 @@ def test_all_streams_of_a_task_have_the_same_events(client: httpx.Client) -> Non
 
 
 def test_a_silent_stream_has_keep_alive_comments(client: httpx.Client) -> None:
-    """They come at every interval."""
+    """A stream without events has a comment at every interval."""
     talker = DialectClient(client, V1_0_HTTP)
     task = talker.task("x", skill="wait", configuration={"return_immediately": True})
     with client.stream("POST", f"/tasks/{task.id}:subscribe") as response:
@@ -230,7 +230,7 @@ def test_an_error_before_the_first_event_is_a_plain_response(talker: DialectClie
 
 
 def test_streams_of_0_3_end_when_the_task_needs_input(client: httpx.Client) -> None:
-    """The last event has ``final``."""
+    """A stream of 0.3 ends with an event that has ``final`` when the task needs input."""
     events = DialectClient(client, V0_3_JSONRPC).stream("hi", skill="ask")
     assert events[-1].status_update is not None
     assert events[-1].status_update.status.state == TaskState.INPUT_REQUIRED
@@ -291,7 +291,7 @@ def test_open_requests_get_an_error_when_the_server_stops(
 def test_a_disconnect_within_a_body_is_not_logged(
     client: httpx.Client, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Other requests are served."""
+    """A client that disconnects within a body leaves no line in the log."""
     host = client.base_url.host
     port = client.base_url.port
     with socket.create_connection((host, port or 80)) as connection:

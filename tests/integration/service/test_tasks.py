@@ -140,7 +140,7 @@ async def test_a_task_of_another_owner_does_not_exist(client: Client) -> None:
 
 
 async def test_a_task_that_runs_or_waits_is_canceled(client: Client) -> None:
-    """The answer shows the end."""
+    """The answer to a cancellation shows the canceled task."""
     for skill in ("wait", "ask"):
         task = await client.send("hi", skill=skill, return_immediately=True)
         assert (

@@ -151,7 +151,7 @@ async def test_a_generator_waits_for_its_reader() -> None:
 
 
 async def test_an_exception_on_closing_is_raised() -> None:
-    """The handler has failed then."""
+    """A generator that raises while it is closed raises its error in the caller."""
 
     def grumbles() -> Iterator[int]:
         try:

@@ -262,7 +262,7 @@ async def test_a_list_is_that_of_the_owner_in_pages() -> None:
 async def test_a_token_that_the_storage_cannot_read_is_no_outage(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """A client has made it."""
+    """A page token that the storage cannot read is an invalid parameter, not an outage."""
     token = encode_page_token(("nonsense", 0, 1), None, None, None)
     async with open_store(DictStorage()) as store:
         with pytest.raises(InvalidParamsError) as refused:
@@ -282,7 +282,7 @@ async def test_a_token_that_the_storage_cannot_read_is_no_outage(
 async def test_what_a_storage_lacks_is_unsupported(
     missing: str, call: Callable[[SimpleStore], Any]
 ) -> None:
-    """Not an empty list."""
+    """A list that the storage cannot make is an unsupported operation, not an empty list."""
     async with open_store(Partly(*(name for name in OPTIONAL if name != missing))) as store:
         await create_task(store)
         with pytest.raises(UnsupportedOperationError, match=f"Partly has no {missing}"):

@@ -123,7 +123,7 @@ async def test_all_schemes_of_a_requirement_are_needed() -> None:
 
 
 async def test_credentials_of_two_tenants_are_rejected() -> None:
-    """A caller has one tenant."""
+    """A request with credentials of two tenants is refused, because a caller has one."""
     tenants = JwtAuthenticator(ISSUER.keys(), ISSUER.validation(), ClaimNames(tenant="org"))
     gate = AuthGate(tenants, KEYS, require=[{"bearer": [], "apiKey": []}])
     assert (await admit(gate, build_token_header(org="acme"), KEY)).tenant == "acme"
@@ -174,7 +174,7 @@ WRONG: dict[str, tuple[tuple[object, ...], list[SchemeRequirement] | None, str]]
 def test_an_invalid_gate_is_rejected(
     authenticators: tuple[object, ...], require: list[SchemeRequirement] | None, said: str
 ) -> None:
-    """The constructor raises."""
+    """The constructor of a gate refuses invalid arguments."""
     with pytest.raises((TypeError, ValueError), match=said):
         AuthGate(*authenticators, require=require)  # type: ignore[arg-type]  # that is the point
 
@@ -266,13 +266,13 @@ def test_certificates_are_accepted_from_the_proxy_only(
 
 @pytest.mark.parametrize("said", ["Bearer", "Bearer  ", "Basic x", "", "bearer"], ids=repr)
 def test_a_presence_gate_requires_a_token(said: str) -> None:
-    """Any token."""
+    """A presence gate admits any token, and refuses a request without one."""
     assert PresenceGate().admit(build_bearer("anything")).is_authenticated
     with pytest.raises(ChallengeError):
         PresenceGate().admit(build_credentials(("Authorization", said)))
 
 
 def test_credentials_have_no_content_in_their_repr() -> None:
-    """They must not be logged."""
+    """The repr of credentials has no content, because it may be logged."""
     assert "hunter2" not in repr(build_bearer("hunter2"))
     assert "hunter2" not in f"{build_bearer('hunter2')}"

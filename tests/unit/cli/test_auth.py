@@ -43,7 +43,7 @@ async def test_a_password_matches_its_hash() -> None:
 
 
 def test_a_short_password_is_rejected() -> None:
-    """With the minimum length."""
+    """The error for a short password has the minimum length."""
     done = CliRunner().invoke(command, ["password"], input="short\n")
     assert (done.exit_code, "at least 8 characters" in done.output) == (2, True)
 

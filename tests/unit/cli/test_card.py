@@ -124,6 +124,6 @@ WRONG: dict[str, tuple[tuple[str, ...], str]] = {
 def test_usage_errors_have_a_fix(
     card_command: CardCommand, words: tuple[str, ...], said: str
 ) -> None:
-    """With exit code 2."""
+    """A usage error names the fix and has exit code 2."""
     done = card_command.run(*words)
     assert (done.exit_code, said in done.stderr) == (2, True), done.stderr

@@ -129,7 +129,7 @@ async def test_a_server_without_a_token_is_an_error(
 
 
 def test_secrets_are_not_sent_in_the_open() -> None:
-    """Nor shown."""
+    """Secrets are neither sent over plain HTTP nor shown in a repr."""
     with pytest.raises(ValueError, match="https only"):
         ClientCredentials("http://id.example/token", "me", "s3cret")
     assert "s3cret" not in repr(World().auth) + repr(ApiKeyAuth("s3cret"))
@@ -209,7 +209,7 @@ async def test_a_card_chooses_among_our_proofs(
 
 
 async def test_a_key_goes_with_a_token_from_a_server() -> None:
-    """A card can require both."""
+    """A request has a key and a token where the card requires both."""
     world = World()
     async with world.client(
         choose_auth(card(["bearer", "key"]), {"bearer": world.auth, "key": "k"})

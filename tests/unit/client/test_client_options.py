@@ -53,7 +53,7 @@ def test_what_could_never_work_is_refused_at_once(arguments: dict[str, Any], sai
 
 
 def test_keys_and_urls_of_keys_verify_cards() -> None:
-    """Both kinds together."""
+    """A client takes keys and URLs of keys together."""
     pem = (
         generate_private_key(SECP256R1())
         .public_key()

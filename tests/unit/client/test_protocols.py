@@ -162,7 +162,7 @@ async def test_every_request_has_tenant_version_and_extensions() -> None:
 
 
 def test_a_token_is_not_in_a_repr() -> None:
-    """No log can print it."""
+    """The repr of a client with a token does not contain the token."""
     client = A2AClient("https://agent", auth="secret")
     assert "secret" not in repr(client._connection._transport._http.auth)
 

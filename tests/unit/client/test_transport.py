@@ -176,7 +176,7 @@ async def test_a_compressed_answer_counts_unpacked() -> None:
 
 
 async def test_a_closed_client_raises() -> None:
-    """It sends no request."""
+    """A closed client raises an error without a request."""
     network = Network()
     await network.transport.aclose()
     with pytest.raises(ClosedError):
@@ -214,7 +214,7 @@ MOVES = {
 async def test_invalid_redirects_are_errors(
     url: str, answers: list[httpx.Response], error: type[Exception], said: str
 ) -> None:
-    """The error names the reason."""
+    """A redirect that cannot be followed is an error with the reason."""
     with pytest.raises(error, match=said):
         await Network(*answers).transport.fetch(
             OutgoingRequest("GET", url, follow_redirects=True), RetrySafety.READ, {}, max_bytes=10

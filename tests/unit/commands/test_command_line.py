@@ -209,7 +209,7 @@ def test_a_misspelt_word_is_corrected(
 def test_a_lock_that_is_a_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The error has the path."""
+    """The error for a folder in place of the lock file has its path."""
     shutil.copytree(ROOT / "tests" / "cases" / "smallest" / "input", tmp_path / "here")
     (tmp_path / "here" / "a2a-gen.lock").mkdir()
     monkeypatch.chdir(tmp_path / "here")

@@ -70,7 +70,7 @@ def test_a_folder_missing_in_the_baseline(run: Run, project: Path) -> None:
 
 
 def test_outside_of_a_repository(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A ref needs a repository."""
+    """The comparison with a ref is an error outside of a repository."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     (tmp_path / "thing.json").write_text("{}")

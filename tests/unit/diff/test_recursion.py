@@ -31,7 +31,7 @@ def test_a_recursive_schema_that_closes_itself_is_compared() -> None:
 
 
 def test_a_recursive_schema_that_is_written_differently_is_equal() -> None:
-    """Recursion is proven by induction."""
+    """Two spellings of a recursive schema are equal, which is proven by induction."""
     node = {
         "type": "object",
         "properties": {

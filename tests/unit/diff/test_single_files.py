@@ -23,7 +23,7 @@ def test_two_files_of_different_names_are_two_versions(
 
 
 def test_a_folder_of_yaml_schemas_is_compared(run: Run, tmp_path: Path) -> None:
-    """Plain schemas may be YAML."""
+    """Plain schemas may be YAML files of a folder."""
     for name, kind in (("old", "integer"), ("new", "number")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "size.yaml").write_text(f"type: {kind}\n")

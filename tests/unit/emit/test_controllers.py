@@ -39,7 +39,7 @@ def test_no_generated_file_is_long(contract: Contract) -> None:
 
 
 def test_output_is_the_same_every_time(contract: Contract) -> None:
-    """Emitters are pure."""
+    """An emitter gives the same output for the same contract."""
     for emit in (package.emit_controllers, bindings.emit, package.emit_protocols):
         assert emit(contract) == emit(contract)
 

@@ -90,7 +90,7 @@ def test_a_bundle_has_every_type_and_needs_no_other_file(
 
 
 def test_a_bundle_is_a_schema(packed_bundle: tuple[str, dict[str, object]]) -> None:
-    """Any validator can use it."""
+    """A bundle is valid JSON Schema, so that any validator can use it."""
     _, document = packed_bundle
     definitions = document["$defs"]
     assert isinstance(definitions, dict)

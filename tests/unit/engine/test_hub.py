@@ -241,7 +241,7 @@ async def test_a_waiter_gets_the_task_with_the_event_that_ends_it(
 async def test_a_waiter_reads_the_log_when_another_process_has_written(
     hub: EventHub, waiter: asyncio.Task[object], announcement: str
 ) -> None:
-    """Its run may be over."""
+    """A notification or a new connection ends the wait; the reader then looks into the log."""
     announce(hub, (), announcement)
     async with asyncio.timeout(30):
         assert await waiter is None

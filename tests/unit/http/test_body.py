@@ -51,7 +51,7 @@ async def test_reading_stops_at_the_limit() -> None:
 
 
 async def test_a_disconnect_within_the_body_is_raised() -> None:
-    """No response can be sent."""
+    """A disconnect within the body is raised, because no response can be sent."""
     connection = Connection([])
     connection.left.set()
     with pytest.raises(ClientDisconnectError):

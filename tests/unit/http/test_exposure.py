@@ -101,13 +101,13 @@ def test_a_grpc_port_is_an_address_too(address: str, is_reachable: bool) -> None
 
 @pytest.mark.parametrize("host", ["", EVERYWHERE, "::", "192.0.2.1"], ids=repr)
 def test_addresses_of_other_machines(host: str) -> None:
-    """No host means all addresses."""
+    """An address of another machine is not loopback; no host means all addresses."""
     assert not is_loopback(host)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.9.1", "::1", "[::1]", "localhost"])
 def test_addresses_of_this_machine(host: str) -> None:
-    """Names count by their addresses."""
+    """Addresses of this machine are loopback; a name counts by its addresses."""
     assert is_loopback(host)
 
 

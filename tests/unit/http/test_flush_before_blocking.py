@@ -43,7 +43,7 @@ class CallLog:
 
 
 async def test_no_flush_for_a_result_that_is_ready() -> None:
-    """The awaitable does not block."""
+    """An awaitable that does not block causes no flush."""
     log = CallLog()
     assert await FlushBeforeBlocking(log.operation(), log.flush) == "done"
     assert log.entries == ["end"]
@@ -67,7 +67,7 @@ async def test_one_flush_before_the_first_block(*, should_block: bool) -> None:
 
 
 async def test_an_error_of_the_flush_is_raised_in_the_awaitable() -> None:
-    """The awaitable can clean up."""
+    """An error of the flush is raised in the awaitable, which can clean up."""
     log = CallLog(should_fail=True)
     with pytest.raises(LookupError):
         await FlushBeforeBlocking(log.operation(lambda: asyncio.sleep(10)), log.flush)

@@ -107,7 +107,7 @@ async def test_one_timer_notices_the_disconnect_of_each_request() -> None:
 
 
 async def test_a_body_that_takes_too_long_is_interrupted() -> None:
-    """Not before its timeout."""
+    """A slow body is interrupted at its timeout, not before."""
     started = asyncio.get_running_loop().time()
     with pytest.raises(RequestTimeoutError, match=r"0\.1 s"):
         await wait_forever(Connection([]).request(), RequestWatcher(0.1), Awaits.BODY)

@@ -123,7 +123,7 @@ async def test_keep_alive_comments_are_sent_while_nothing_happens() -> None:
 
 
 async def test_no_keep_alive_comment_between_frequent_events() -> None:
-    """Every chunk restarts the interval."""
+    """Every chunk restarts the interval of keep-alive comments."""
     connection = Connection()
     await run_stream(
         connection.request(),

@@ -90,7 +90,7 @@ def test_both_forms_of_the_rules_agree(state: State) -> None:
 
 
 def test_an_idempotency_key_is_for_one_request() -> None:
-    """Another hash is a conflict."""
+    """An idempotency key with another request hash is a conflict."""
     changes.check_same_request(IdempotencyKey("k", b"1"), b"1")
     with pytest.raises(IdempotencyConflictError):
         changes.check_same_request(IdempotencyKey("k", b"1"), b"2")

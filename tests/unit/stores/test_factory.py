@@ -53,7 +53,7 @@ def test_a_file_url_contains_the_path(url: str, path: str) -> None:
     ],
 )
 def test_an_invalid_url_is_refused_with_the_valid_forms(url: str) -> None:
-    """The error contains an example."""
+    """The error for an invalid URL contains an example of a valid one."""
     with pytest.raises(UnsupportedStoreError, match=r"sqlite:///tasks\.db"):
         create_store(url)
 
@@ -96,7 +96,7 @@ def test_an_incomplete_store_is_refused_with_the_missing_methods() -> None:
 
 
 def test_the_stores_of_the_package_are_complete() -> None:
-    """No method is missing."""
+    """No store of the package lacks a method of the port."""
     store: Store = MemoryStore()
     assert find_missing_methods(store) == []
     assert validate_store(store) is store

@@ -91,7 +91,7 @@ def test_a_message_is_bound_in_a_copy() -> None:
 
 
 def test_metadata_is_merged_in_order_and_not_in_depth() -> None:
-    """Large integers and nulls survive."""
+    """Later metadata replaces earlier members; large integers and nulls survive."""
     merged = fragments.merge_object(
         b'{"b":{"x":1},"a":12345678901234567890123456789012345678901}', {"c": None, "b": {"y": 2}}
     )
@@ -110,6 +110,6 @@ def test_invalid_json_is_refused(bad: dict[str, object]) -> None:
 
 
 def test_other_json_is_no_object() -> None:
-    """Decoding it is an error."""
+    """Decoding JSON that is not an object raises an error."""
     with pytest.raises(ValidationError):
         fragments.decode_object(b"[]")

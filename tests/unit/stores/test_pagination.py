@@ -37,7 +37,7 @@ def test_a_position_is_restored(at: int, key: str, total: int | None) -> None:
 
 
 def test_an_empty_token_is_the_first_page() -> None:
-    """There is no position."""
+    """An empty token holds no position."""
     assert pagination.parse_task_token(TaskQuery()) is None
     assert pagination.parse_config_token(10, "", "t") == ""
 
@@ -69,7 +69,7 @@ def test_any_other_text_is_refused(text: str) -> None:
     "content", ['["x",1,"k"]', "[]", "1", "null", '{"a":1}', '[1,{"a":1}]', "[[[["]
 )
 def test_other_json_is_refused(content: str) -> None:
-    """Well-formed base64 is not enough."""
+    """A token of well-formed base64 with other JSON is refused."""
     token = base64.urlsafe_b64encode(content.encode()).decode().rstrip("=")
     for parse in (
         lambda: pagination.parse_task_token(TaskQuery(page_token=token)),

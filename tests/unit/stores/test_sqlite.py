@@ -56,7 +56,7 @@ async def open_store(
 async def test_commits_wait_for_the_disk_as_the_setting_says(
     path: Path, mode: str | None, number: int
 ) -> None:
-    """They do by default."""
+    """Commits wait for the disk by default; the setting changes it."""
     options = StoreOptions() if mode is None else StoreOptions(sqlite_synchronous=mode)
     async with open_store(path, options) as store:
         assert (
@@ -126,7 +126,7 @@ async def test_a_deleted_or_replaced_file_is_noticed_at_once(path: Path, compani
 
 
 async def test_the_files_are_readable_for_their_owner_only(path: Path) -> None:
-    """Tasks contain what users say."""
+    """Only the owner may read the files, because tasks contain texts of users."""
     async with open_store(path) as store:
         await create_task(store)
         modes = {file.name: oct(file.stat().st_mode & 0o777) for file in path.parent.iterdir()}

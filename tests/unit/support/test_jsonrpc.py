@@ -131,7 +131,7 @@ def test_an_id_may_be_missing() -> None:
 
 
 def test_params_may_be_missing_where_nothing_is_required() -> None:
-    """Missing params are empty ones."""
+    """Missing params are read as empty ones."""
     assert read_requests(read_call(ONE, method="Card")) == [Empty()]
 
 

@@ -87,7 +87,7 @@ def test_invalid_base64_is_refused(raw: str) -> None:
 
 @pytest.mark.parametrize("raw", ["5", "true", "[1]", "{}"])
 def test_bytes_are_text_on_the_wire(raw: str) -> None:
-    """Nothing but text is bytes."""
+    """A value that is not text is refused where bytes are expected."""
     assert find_refused_places(f'{{"raw": {raw}}}') == [("raw",)]
 
 

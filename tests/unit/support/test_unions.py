@@ -103,7 +103,7 @@ def test_null_counts_where_it_is_a_value(value: object) -> None:
 
 
 def test_a_null_result_is_a_result() -> None:
-    """An answer may be null."""
+    """A response with a null result is an answer."""
     assert isinstance(ANSWER.validate_json(b'{"result": null}'), Result)
 
 

@@ -104,7 +104,7 @@ async def test_a_module_may_ask_for_an_approval_itself() -> None:
 
 
 async def test_a_rejected_approval_fails_the_task() -> None:
-    """The module does not run."""
+    """The task fails and the module does not run."""
     handler = DeferringHandler()
     module = Delete()
     async with run_agent(
@@ -193,7 +193,7 @@ async def test_a_module_may_ask_for_input_itself() -> None:
 
 @pytest.mark.requirement("apcore", "FR-TSK-005")
 async def test_a_question_may_be_canceled() -> None:
-    """The module never runs."""
+    """A task that is canceled while it asks for approval never runs its module."""
     module = Delete()
     async with run_agent(build_registry(data__delete=module)) as agent:
         task = await agent.call("data.delete", {"number": 7})

@@ -57,7 +57,7 @@ async def test_a_call_is_a_completed_task(agent: AgentUnderTest) -> None:
 
 @pytest.mark.requirement("apcore", "FR-MSG-001", "FR-ERR-001")
 async def test_a_call_needs_a_known_skill(agent: AgentUnderTest) -> None:
-    """Each with its own code."""
+    """A call without a skill and a call of an unknown skill have different error codes."""
     missing = await agent.fail(None, {"a": 1})
     assert (missing["code"], missing["message"]) == (
         -32602,

@@ -102,7 +102,7 @@ async def test_a_module_without_a_description_is_skipped(caplog: pytest.LogCaptu
 
 @pytest.mark.requirement("apcore", "FR-AGC-001")
 async def test_the_config_of_the_registry_names_the_agent() -> None:
-    """Options come first."""
+    """The name comes from the config of the registry, unless an option sets it."""
     config = apcore.Config(
         data={"project": {"name": "tools", "description": "Does sums.", "version": "2.1.0"}}
     )

@@ -43,7 +43,7 @@ async def test_a_client_is_made_of_a_url() -> None:
 
 @pytest.mark.requirement("apcore", "FR-CLI-001")
 def test_the_client_needs_no_server() -> None:
-    """Nor the framework."""
+    """The client loads neither the server nor the framework."""
     program = (
         "import sys, a2a_runtime.features.apcore.client as c; c.A2AClient('http://x'); "
         "print({'litestar', 'uvicorn', 'starlette', 'apcore'} & sys.modules.keys())"

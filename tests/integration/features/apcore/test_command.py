@@ -153,7 +153,7 @@ def test_a_wrong_configuration_ends_with_one(
     message: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """And names what is wrong."""
+    """The command ends with exit code 1, and names the wrong value."""
     (tmp_path / "empty").mkdir()
     folders = {"empty": tmp_path / "empty", "extensions": extensions, "broken": extensions}
     if "{broken}" in message:

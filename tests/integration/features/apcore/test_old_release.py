@@ -154,13 +154,13 @@ def test_its_modules_are_skills(old: httpx.Client) -> None:
 
 
 def test_a_call_has_an_identity(old: httpx.Client) -> None:
-    """With its claims."""
+    """A module of the old release sees the caller and the claims of the token."""
     result = read_data(send(old, "math.add", {"a": 1, "b": 2})["result"])
     assert (result["total"], result["by"], result["claims"]["team"]) == (3, "ada", "blue")
 
 
 def test_json_in_a_text_is_an_input(old: httpx.Client) -> None:
-    """As for any release."""
+    """The old release takes JSON in a text as input, as the newest one does."""
     assert read_data(send(old, "math.add", '{"a": 4, "b": 2}')["result"])["total"] == 6
 
 
@@ -172,7 +172,7 @@ def test_errors_of_an_input_have_their_fields(old: httpx.Client) -> None:
 
 
 def test_an_unknown_module_is_an_unknown_skill(old: httpx.Client) -> None:
-    """With its name."""
+    """The error of an unknown module contains its name."""
     assert send(old, "gone.away", {})["error"]["message"] == "Skill not found: gone.away"
 
 
@@ -190,7 +190,7 @@ def test_an_exception_is_an_internal_error(old: httpx.Client) -> None:
 
 
 def test_chunks_are_streamed(old: httpx.Client) -> None:
-    """One by one."""
+    """Chunks of the old release arrive one by one."""
     body = {
         "jsonrpc": "2.0",
         "id": 1,

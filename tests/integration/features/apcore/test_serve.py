@@ -181,7 +181,7 @@ class SrsStore:
 def test_options_that_cannot_be_used_are_errors(
     options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
-    """Before anything is served."""
+    """Invalid options raise an error before anything is served."""
     with pytest.raises(error, match=message):
         async_serve(build_registry(math__add=Add()), **options)
 

@@ -139,7 +139,7 @@ async def test_a_task_may_outlive_its_client() -> None:
 
 
 async def test_a_stream_that_fails_ends_with_the_error() -> None:
-    """Chunks before it stay."""
+    """The stream ends with the error, and earlier chunks stay."""
 
     class Half(Count):
         async def stream(

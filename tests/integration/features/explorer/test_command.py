@@ -122,7 +122,7 @@ def test_an_agent_at_a_url(tmp_path: Path) -> None:
 def test_errors_name_the_cure(
     words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Before anything is served."""
+    """Errors before the start name their cure, and nothing is served."""
     assert main(["explore", *words]) == code
     said = capsys.readouterr().err
     assert message in said
@@ -130,7 +130,7 @@ def test_errors_name_the_cure(
 
 
 def test_a_port_that_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
-    """The error names the option."""
+    """The error for a port in use names the option for another port."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         assert main(["explore", "http://127.0.0.1:1", "--port", str(taken.getsockname()[1])]) == 2
     assert "choose another --port" in capsys.readouterr().err

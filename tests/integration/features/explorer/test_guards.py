@@ -100,7 +100,7 @@ def test_an_issuer_leads_back_to_the_page(page: ExplorerPage) -> None:
 
 
 def test_an_issuer_leads_back_to_the_page_of_an_app() -> None:
-    """Likewise."""
+    """After sign-in, an issuer redirects to the page within the app."""
     settings = replace(FAST_SETTINGS, explorer=True)
     with serve_on_socket(create_app(Surface(build_test_agent()), settings=settings)) as http:
         assert http.get("/explorer/?state=s&code=c", headers=NAVIGATION).status_code == 200
@@ -157,7 +157,7 @@ def test_documents_of_a_card_are_read_at_the_agent_only() -> None:
 
 
 def test_a_card_that_cannot_be_used_comes_with_what_is_wrong() -> None:
-    """Its text, and each place."""
+    """The page gets the text of an invalid card, and the place of each problem."""
     with serve_documents(documents := {}) as (url, _):
         card = build_card(url, skills=[{"id": 5, "name": "s", "description": "d", "tags": []}])
         documents["/.well-known/agent-card.json"] = card

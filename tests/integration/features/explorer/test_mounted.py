@@ -192,7 +192,7 @@ def test_other_agents_are_not_called() -> None:
 def test_requests_of_other_pages_are_refused(
     http: httpx.Client, headers: dict[str, str | None]
 ) -> None:
-    """Nothing reaches an agent."""
+    """A request from a foreign page is refused and reaches no agent."""
     given = {
         name: value
         for name, value in {"x-a2a-explorer": "", **headers}.items()

@@ -141,7 +141,7 @@ def test_schemes_that_are_no_sign_in(schemes: dict[str, object], message: str) -
 
 
 def test_a_discovery_document_of_another_issuer(issuer_url: str) -> None:
-    """Its addresses are not used."""
+    """The addresses in a discovery document of another issuer are not used."""
     with serve_documents(documents := {}) as (url, _):
         documents[DISCOVERY] = build_foreign_discovery(issuer_url)
         documents["/.well-known/agent-card.json"] = build_card(
@@ -155,7 +155,7 @@ def test_a_discovery_document_of_another_issuer(issuer_url: str) -> None:
 
 
 def test_members_that_are_missing(issuer_url: str) -> None:
-    """Each is named."""
+    """The error names each member that a request for a token lacks."""
     with serve_documents(documents := {}) as (url, _):
         documents["/.well-known/agent-card.json"] = build_card(
             url, securitySchemes=build_schemes("oauth2", issuer_url)

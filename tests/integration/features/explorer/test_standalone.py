@@ -59,7 +59,7 @@ def interfaces(page: ExplorerPage) -> dict[tuple[str, str], str]:
 
 
 def test_the_agents(page: ExplorerPage, url: str) -> None:
-    """The command has one agent."""
+    """The explorer as a command lists one agent."""
     assert page.get("agents").json() == {
         "mode": "command",
         "agents": [{"id": "0", "name": url, "url": url}],
@@ -180,7 +180,7 @@ def test_a_mesh_agent() -> None:
 
 
 def test_an_agent_that_is_not_there() -> None:
-    """The error names the cure."""
+    """The error for an agent that does not answer names the cure."""
     address = find_free_address()
     with explore(f"http://{address}") as page:
         response = page.get("agents/0")

@@ -260,7 +260,7 @@ async def test_a_stream_resumes_after_a_cursor() -> None:
 
 
 async def test_the_deadline_of_a_caller_ends_the_waiting_only() -> None:
-    """The task goes on."""
+    """The call ends at its deadline, and the task goes on."""
     handler = BlockingHandler()
     async with serve_agent(build_test_agent(handler)) as client:
         assert (

@@ -71,7 +71,7 @@ WRONG = {
 
 @pytest.mark.parametrize(("lines", "problem"), WRONG.items())
 def test_wrong_settings_have_their_line(project: Path, lines: str, problem: str) -> None:
-    """And with what to do."""
+    """Errors of the project file have the line of the setting, and the cure."""
     add_grpc(project, lines)
     with pytest.raises(ProjectConfigError) as caught:
         load_project(project, {})

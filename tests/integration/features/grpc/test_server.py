@@ -286,7 +286,7 @@ def make_folder(folder: Path) -> Path:
 
 
 async def test_a_wrong_certificate_is_in_the_error_of_the_start(tmp_path: Path) -> None:
-    """With its file."""
+    """The error of the start names the file with the invalid certificate."""
     (tmp_path / "server.pem").write_text("no certificate")
     app = create_app(
         Surface(

@@ -59,7 +59,7 @@ async def test_an_absent_task_is_not_found(package: str, name: str, document: Js
 async def test_a_subscription_to_an_absent_task_is_not_found(
     package: str, name: str, document: Json
 ) -> None:
-    """Before the first event."""
+    """The call fails with NOT_FOUND before the first event."""
     async with serve_agent(build_test_agent()) as client:
         with pytest.raises(CallError) as caught:
             [each async for each in client.stream(name, document, package=package)]

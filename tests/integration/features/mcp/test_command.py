@@ -65,7 +65,7 @@ async def test_the_tools_of_a_server_are_served(monkeypatch: pytest.MonkeyPatch)
     ids=["both", "env", "watch", "name", "unset", "empty"],
 )
 def test_a_wrong_configuration_ends_with_one(options: dict[str, object], message: str) -> None:
-    """And names what is wrong."""
+    """The command ends with exit code 1, and names the wrong value."""
     with pytest.raises(InvalidConfigurationError) as found:
         build_app(take_extension_options({**NONE, **options}) or {})
     assert message in found.value.format_message()

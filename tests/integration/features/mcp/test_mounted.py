@@ -215,7 +215,7 @@ async def test_skills_are_tools(world: World, mode: str) -> None:
 
 
 async def test_files_are_contents(world: World) -> None:
-    """Images, sounds, resources and links."""
+    """Images, sounds, resources and links become contents of their MCP types."""
     async with world.connect(STATELESS) as client:
         image, audio, resource, link = (await client.call_tool("file", {"message": "x"})).content
         assert (image.type, audio.type, resource.type, link.type) == (
@@ -264,7 +264,7 @@ async def test_errors_say_what_callers_may_read(world: World, mode: str) -> None
 
 @BOTH
 async def test_a_canceled_call_cancels_its_task(world: World, mode: str) -> None:
-    """The handler is interrupted."""
+    """Canceling a call interrupts the handler of its task."""
     async with world.connect(mode) as client:
         calling = asyncio.create_task(client.call_tool("wait", {"message": "x"}))
         assert await world.ended.get() == "begun"
@@ -361,7 +361,7 @@ async def test_the_handle_of_a_task_is_worth_nothing_to_others() -> None:
 
 
 async def test_changes_of_the_skills_are_announced(world: World) -> None:
-    """To clients that listen."""
+    """Clients that listen are notified of changed skills."""
     async with (
         world.connect(STATELESS) as client,
         client.listen(tools_list_changed=True) as changes,

@@ -85,7 +85,7 @@ async def test_bad_input_is_not_an_internal_error(caplog: pytest.LogCaptureFixtu
 
 
 async def test_bodies_are_limited_as_those_of_the_agent() -> None:
-    """By size and by time."""
+    """The limits of the agent for the size and the time of a body hold for MCP too."""
 
     async def trickle() -> AsyncIterator[bytes]:
         yield b"{"

@@ -380,7 +380,7 @@ async def test_servers_that_cannot_be_used_stop_the_start(toolbox: Toolbox) -> N
     ],
 )
 def test_wrong_options_are_refused(words: str, options: dict[str, Any], problem: str) -> None:
-    """Before anything is started."""
+    """Invalid options raise an error before anything is started."""
     with pytest.raises(ValueError, match=problem):
         McpSource(words, **options)
     with pytest.raises(TypeError, match="unknown option heders; known: env, headers"):

@@ -72,7 +72,7 @@ async def test_a_stuck_statement_blocks_no_other(pool: Pool) -> None:
 
 
 async def test_every_caller_gets_the_error_of_a_missing_server(postgres_url: str) -> None:
-    """No queued caller is forgotten."""
+    """The error of a missing server reaches every queued caller."""
     pool = Pool(postgres_url)
     pipeline = StatementPipeline(pool)
     found = await asyncio.gather(

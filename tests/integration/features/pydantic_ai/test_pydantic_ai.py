@@ -321,7 +321,7 @@ async def test_files_and_data_reach_the_model() -> None:
 
 
 async def test_canceling_a_task_cancels_the_model() -> None:
-    """The model gets the cancellation."""
+    """Canceling a task cancels the running call of the model."""
     started = asyncio.Event()
     stopped = asyncio.Event()
 

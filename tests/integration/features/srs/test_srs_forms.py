@@ -356,7 +356,7 @@ def test_the_switch_is_for_surfaces_with_0_3() -> None:
 
 
 def test_the_switch_is_a_key_of_the_project_file(tmp_path: Path) -> None:
-    """Of each surface."""
+    """A surface of the project file has the switch as a key."""
     (tmp_path / "handlers.py").write_text("def echo(ctx):\n    return ctx.text\n")
     (tmp_path / "a2a.toml").write_text(
         '[agent]\nname = "n"\ndescription = "d"\nversion = "1"\n[skills.echo]\ndescription = '

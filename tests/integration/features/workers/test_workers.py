@@ -464,7 +464,7 @@ async def test_skills_that_decide_in_each_call_stay_in_the_process(make_store: M
 
 
 async def test_a_worker_without_a_skill_does_not_start(make_store: MakeStore) -> None:
-    """It would fetch nothing, silently."""
+    """A worker without a skill is refused, because it would silently fetch nothing."""
     agent = Agent("a")
     agent.add("echo", echo)
     with pytest.raises(

@@ -63,7 +63,7 @@ def test_bodies() -> None:
 
 @given(st.text(min_size=4, max_size=20), st.text(max_size=20), st.text(max_size=20))
 def test_a_known_secret_is_in_no_text(secret: str, before: str, after: str) -> None:
-    """Wherever it is."""
+    """A known secret is masked in every text of a recorded exchange."""
     assert secret not in Masker([secret]).mask_text(before + secret + after).replace(MASK, "")
 
 

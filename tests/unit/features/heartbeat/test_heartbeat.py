@@ -231,7 +231,7 @@ async def test_an_unhealthy_agent_sends_no_heartbeat(start_heartbeat: StartHeart
 
 
 async def test_an_unregistered_agent_does_not_deregister(start_heartbeat: StartHeartbeat) -> None:
-    """No request is sent."""
+    """An agent that was never registered sends no request at its end."""
     mesh = MeshSetup()
     mesh.registry.is_unreachable = True
     async with start_heartbeat(mesh):

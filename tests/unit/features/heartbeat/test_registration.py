@@ -91,7 +91,7 @@ def test_an_agent_without_surfaces_is_no_producer() -> None:
 
 @pytest.mark.requirement("mesh", "D4")
 def test_tools_are_registered_with_surfaces() -> None:
-    """An agent may have both."""
+    """An agent may register tools and surfaces together."""
     tool = Tool(function_name="add", capability="adder")
     document = build(surface(), tools=[tool])
     assert (document["agent_type"], document["tools"]) == (
@@ -184,7 +184,7 @@ def test_the_environment_has_two_sets_of_names() -> None:
 
 
 def test_an_invalid_number_is_rejected() -> None:
-    """The error names the variable."""
+    """The error for an invalid number names the variable."""
     with pytest.raises(ValueError, match="MCP_MESH_HTTP_PORT"):
         MeshConfig.from_environment({"MCP_MESH_HTTP_PORT": "many"})
 

@@ -85,7 +85,7 @@ async def test_compressed_documents_are_rejected(host: DocumentServer, packing: 
 
 
 async def test_large_documents_are_rejected(host: DocumentServer) -> None:
-    """In any form."""
+    """A document above the limit is an error, whatever its content."""
     host.body = b" " * 2_000_000
     with pytest.raises(DocumentFetchError, match="too large"):
         await fetch_document(host.url)

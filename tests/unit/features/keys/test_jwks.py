@@ -130,7 +130,7 @@ async def test_key_changes_are_audited(
 
 
 async def test_cached_keys_outlast_an_outage_for_an_hour(issuer_setting: KeySetup) -> None:
-    """Refreshes are retried rarely."""
+    """Keys stay valid for an hour of outage, and refreshes are retried rarely."""
     token = issuer_setting.issuer.issue_token()
     await issuer_setting.check(token)
     issuer_setting.source.is_available = False
@@ -158,7 +158,7 @@ async def test_without_keys_the_service_is_unavailable(issuer_setting: KeySetup)
     "document", [b"", b"[]", b"nonsense", b'{"keys": {}}', b'{"keys": [1, {"kty": 5}]}'], ids=repr
 )
 async def test_an_invalid_document_has_no_keys(issuer_setting: KeySetup, document: bytes) -> None:
-    """It raises no other error."""
+    """An invalid key document verifies no token, and raises no other error."""
     issuer_setting.source.documents[URL] = lambda: document
     with pytest.raises((UnavailableError, InvalidCredentialsError)):
         await issuer_setting.check(issuer_setting.issuer.issue_token())

@@ -81,7 +81,7 @@ def test_a_secret_is_bound_to_its_place(
 
 
 def test_plaintext_secrets_stay_readable() -> None:
-    """Encryption may be enabled later."""
+    """Secrets from before encryption was enabled stay readable."""
     assert (
         decrypt_config(CONFIG, SecretBox.from_text(SecretBox.generate_key()), SCOPE, "t") == CONFIG
     )
@@ -89,7 +89,7 @@ def test_plaintext_secrets_stay_readable() -> None:
 
 @pytest.mark.parametrize("damaged", ["sealed:1:", "sealed:1:%%%", "sealed:1:AAAA"])
 def test_damaged_secrets_are_rejected(damaged: str) -> None:
-    """With the same error."""
+    """Every kind of damage to an encrypted secret raises the same error."""
     with pytest.raises(DecryptionError):
         SecretBox.from_text(SecretBox.generate_key()).decrypt(damaged, URL)
 

@@ -291,7 +291,7 @@ WRONG_SETTINGS: dict[str, tuple[Callable[[], object], str]] = {
 
 @pytest.mark.parametrize(("make", "said"), WRONG_SETTINGS.values(), ids=WRONG_SETTINGS.keys())
 def test_unsafe_settings_are_rejected_at_start(make: Callable[[], object], said: str) -> None:
-    """Before the first request."""
+    """Unsafe settings raise an error in the constructor, before the first request."""
     with pytest.raises(ValueError, match=said):
         make()
 
@@ -329,14 +329,14 @@ def test_a_token_without_a_key_id_uses_the_only_key() -> None:
     st.one_of(st.text(max_size=200), st.binary(max_size=200).map(lambda raw: raw.decode("latin-1")))
 )
 def test_arbitrary_text_is_rejected(said: str) -> None:
-    """Without any other error."""
+    """Any text that is not a token is refused as a token, without any other error."""
     with pytest.raises(InvalidCredentialsError):
         AUTHENTICATOR.authenticate({"authorization": f"Bearer {said}"})
 
 
 @given(st.integers(min_value=0), st.characters(codec="ascii"))
 def test_a_token_with_another_letter_is_rejected(place: int, letter: str) -> None:
-    """At any position."""
+    """A token is refused if any of its letters is changed."""
     token = TRUSTED.issue_token()
     place %= len(token)
     changed = token[:place] + letter + token[place + 1 :]

@@ -124,5 +124,5 @@ VALID = {
 
 @pytest.mark.parametrize("surface", VALID.values(), ids=VALID.keys())
 def test_a_usable_surface_passes(surface: Surface) -> None:
-    """The check raises nothing."""
+    """The check accepts a usable surface."""
     check_surface(surface)

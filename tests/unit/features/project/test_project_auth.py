@@ -160,7 +160,7 @@ def test_a_platform_is_a_gate_with_a_name(tmp_path: Path) -> None:
 
 
 def test_failed_attempts_may_be_unlimited() -> None:
-    """With ``failed_attempts = false``."""
+    """With ``failed_attempts = false``, guesses are not limited."""
     keys = tomllib.loads(
         f'[k]\nkind = "api-keys"\nkeys = {{ {digest_key("k")} = "job" }}\nfailed_attempts = false'
     )
@@ -263,7 +263,7 @@ WRONG: dict[str, tuple[str, str]] = {
 
 @pytest.mark.parametrize(("text", "said"), WRONG.values(), ids=WRONG.keys())
 def test_problems_name_their_setting(text: str, said: str, tmp_path: Path) -> None:
-    """By its path."""
+    """Each problem of the auth tables names its setting by its path."""
     with pytest.raises(ValueError, match=said):
         build_gates(parse_auth(tomllib.loads(text)), tmp_path, {})
 

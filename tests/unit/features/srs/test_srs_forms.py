@@ -250,7 +250,7 @@ def test_results() -> None:
 
 
 def test_calls_for_the_card() -> None:
-    """By the method alone."""
+    """A call for the card is recognized by its method alone."""
     assert is_card_call(b'{"method": "agentCard/get"}')
     assert not any(map(is_card_call, (b'{"method": "tasks/get"}', b"{", b"[]", b"5")))
     assert (

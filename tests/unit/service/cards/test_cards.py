@@ -107,7 +107,7 @@ def test_a_card_is_valid_by_the_schema_of_its_dialect(
 
 @pytest.mark.parametrize("make", [rich, plain])
 def test_the_combined_card_equals_the_cards_that_it_combines(make: Callable[[], Agent]) -> None:
-    """For clients of either version."""
+    """Clients of either version read the same from the combined card as from their own."""
     agent = make()
     both = json.dumps(body(agent, None))
     assert v1_0.AgentCard.model_validate_json(both) == v1_0.AgentCard.model_validate(
@@ -147,7 +147,7 @@ def test_the_two_cards_differ_in_their_interfaces_only() -> None:
 
 
 def test_the_extended_skills_are_on_no_public_card() -> None:
-    """In any dialect."""
+    """Skills of the extended card are missing on the public card of every dialect."""
     for wanted in (V1_0.name, V0_3.name, None):
         assert [skill["id"] for skill in body(rich(), wanted)["skills"]] == ["one", "two"]
     assert [
