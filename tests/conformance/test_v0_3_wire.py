@@ -137,7 +137,7 @@ def test_v0_3_3_2_3_answers_are_structured_like_the_data(agent_place: httpx.Clie
 def test_v0_3_3_2_3_errors_are_json_with_the_codes_of_the_protocol(
     agent_place: httpx.Client,
 ) -> None:
-    """And a status that goes with them."""
+    """An error has the code of the protocol and a status that fits it."""
     done = agent_place.post("/v1/message:send", json={"message": MESSAGE}, headers=ADA).json()[
         "task"
     ]["id"]
@@ -188,7 +188,7 @@ def test_v0_3_3_3_1_every_event_of_a_stream_is_an_answer(agent_place: httpx.Clie
 @pytest.mark.requirement("0.3", "3.3.3")
 @pytest.mark.usefixtures("everywhere")
 def test_v0_3_3_3_3_streams_over_http_are_events_too(client_0_3: AgentClient) -> None:
-    """In each form, over each transport, with the same content."""
+    """Streams are server-sent events of the same content in each form and transport."""
     events = list(
         client_0_3.stream_wire(SEND_STREAMING_MESSAGE, build_send_request("3", skill="count"))
     )
@@ -237,7 +237,7 @@ STATES = {
 def test_v0_3_6_3_states_have_the_names_of_0_3(
     agent_place: httpx.Client, skill: str, state: str
 ) -> None:
-    """In both transports, and canceled besides."""
+    """Both transports write the states of 0.3, canceled among them."""
     params = {"message": MESSAGE, "metadata": {"skillId": skill}}
     task = call_method(agent_place, "message/send", params)["result"]
     assert task["status"]["state"] == state

@@ -105,7 +105,7 @@ def test_v1_0_9_5_standard_errors_have_their_codes(
 
 @pytest.mark.requirement("1.0", "9.4.8")
 def test_v1_0_9_4_8_a_method_without_parameters_needs_none(agent_place: httpx.Client) -> None:
-    """As the example of the specification has it."""
+    """A call without ``params`` is served, as in the example of the specification."""
     assert call_method(agent_place, "GetExtendedAgentCard")["result"]["name"] == "busy"
     assert "tasks" in call_method(agent_place, "ListTasks")["result"]
 
@@ -192,7 +192,7 @@ def test_v1_0_11_7_events_are_plain_objects(agent_place: httpx.Client) -> None:
 
 @pytest.mark.requirement("1.0", "11.3.2")
 def test_v1_0_11_3_2_a_subscription_needs_no_body(agent_place: httpx.Client) -> None:
-    """And an error is no stream."""
+    """A subscription without a body is served, and its error is not a stream."""
     for body in ({}, {"content": b"{}", "headers": {**ADA, "content-type": "application/json"}}):
         response = agent_place.post("/tasks/unknown:subscribe", **{"headers": ADA, **body})  # type: ignore[arg-type]  # what httpx takes
         assert (response.status_code, response.headers["content-type"]) == (404, "application/json")
@@ -200,7 +200,7 @@ def test_v1_0_11_3_2_a_subscription_needs_no_body(agent_place: httpx.Client) -> 
 
 @pytest.mark.requirement("1.0", "14.1.1")
 def test_v1_0_14_1_1_the_media_type_of_the_protocol_is_used(agent_place: httpx.Client) -> None:
-    """With clients that send or accept it."""
+    """Clients that send or accept the media type of the protocol get it back."""
     own = {"content-type": "application/a2a+json", "accept": "application/a2a+json"}
     response = agent_place.post(
         "/message:send", content=json.dumps({"message": MESSAGE}), headers={**ADA, **own}
@@ -210,7 +210,7 @@ def test_v1_0_14_1_1_the_media_type_of_the_protocol_is_used(agent_place: httpx.C
 
 @pytest.mark.requirement("1.0", "9.1")
 def test_v1_0_9_1_streams_survive_readers_that_cut_lines(client_1_0: AgentClient) -> None:
-    """At whatever Python takes for the end of a line."""
+    """Events have no character at which Python splits lines."""
     texts = [
         event["artifactUpdate"]["artifact"]["parts"][0]["text"]
         for event in client_1_0.stream_wire(

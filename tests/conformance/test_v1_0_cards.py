@@ -151,7 +151,7 @@ def test_v1_0_3_1_11_known_callers_see_more(client: AgentClient) -> None:
 @pytest.mark.requirement("1.0", "3.1.11", "13.3")
 @pytest.mark.requirement("0.3", "7.10b")
 def test_v1_0_13_3_the_extended_card_requires_authentication(client: AgentClient) -> None:
-    """By one of the schemes of the public card."""
+    """The extended card requires one of the schemes of the public card."""
     method, url, options = client.build_request(
         GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest()
     )
@@ -164,7 +164,7 @@ def test_v1_0_13_3_the_extended_card_requires_authentication(client: AgentClient
 
 @pytest.mark.requirement("1.0", "13.3")
 def test_v1_0_13_3_public_cards_show_no_hidden_skill(agent_place: httpx.Client) -> None:
-    """Neither with a token nor without."""
+    """A public card hides the skill from callers with and without a token."""
     for said in ({}, ADA, BOB):
         for path in (CARD, "/.well-known/agent.json"):
             assert '"secret"' not in agent_place.get(path, headers=said).text

@@ -36,7 +36,7 @@ def test_v1_0_3_4_1_a_new_context_id_is_returned(client: AgentClient) -> None:
 
 @pytest.mark.requirement("1.0", "3.4.1b")
 def test_v1_0_3_4_1_a_context_of_the_client_is_kept(client: AgentClient) -> None:
-    """As it is; what is answered never has another one."""
+    """Every answer has the context id that the client chose."""
     context = str(uuid4())
     assert client.task("x", context_id=context).context_id == context
     answer = client.send("Ada", skill="greet", context_id=context)
@@ -47,7 +47,7 @@ def test_v1_0_3_4_1_a_context_of_the_client_is_kept(client: AgentClient) -> None
 @pytest.mark.requirement("1.0", "3.4.2a")
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_3_4_2_every_new_task_has_an_id_of_its_own(client: AgentClient) -> None:
-    """Also when the same message comes again."""
+    """A message that is sent twice makes two tasks with different ids."""
     tasks = [client.task("x", message_id="same") for _ in range(3)]
     assert len({task.id for task in tasks}) == 3
     assert all(task.id for task in tasks)
@@ -78,7 +78,7 @@ def test_v1_0_3_4_3_the_context_follows_from_the_task(client: AgentClient) -> No
 
 @pytest.mark.requirement("1.0", "3.4.3b")
 def test_v1_0_3_4_3_a_task_in_another_context_is_refused(client: AgentClient) -> None:
-    """And neither of the two is touched."""
+    """A message with ids of two contexts is refused, and changes neither of them."""
     asking = client.task("hi", skill="ask")
     client.expect_error(
         SEND_MESSAGE,
@@ -90,7 +90,7 @@ def test_v1_0_3_4_3_a_task_in_another_context_is_refused(client: AgentClient) ->
 
 @pytest.mark.requirement("1.0", "3.4.3a")
 def test_v1_0_3_4_3_a_task_goes_on_with_both_ids(client: AgentClient) -> None:
-    """As clients send them that know both."""
+    """A message with the ids of a task and its context continues the task."""
     asking = client.task("hi", skill="ask")
     done = client.task("yes", task_id=asking.id, context_id=asking.context_id, message_id="m-2")
     assert read_texts(done) == ["You said yes"]
@@ -106,7 +106,7 @@ def test_v1_0_3_4_3_a_conversation_has_several_tasks(client: AgentClient) -> Non
 
 @pytest.mark.requirement("1.0", "3.4.3c")
 def test_v1_0_3_4_3_tasks_that_a_message_refers_to_can_be_read(client: AgentClient) -> None:
-    """By the handler, as far as they are the caller's."""
+    """The handler reads the tasks of its caller that the message refers to."""
     if client.dialect_binding.dialect == V0_3_PROTO.name:
         pytest.skip("messages of the ProtoJSON form of 0.3 have no references")
     mine = client.task("mine")
@@ -119,7 +119,7 @@ def test_v1_0_3_4_3_tasks_that_a_message_refers_to_can_be_read(client: AgentClie
 @pytest.mark.requirement("1.0", "7.6.1a")
 @pytest.mark.requirement("0.3", "4.5")
 def test_v1_0_7_6_1_a_task_that_needs_authorization_has_a_message(client: AgentClient) -> None:
-    """In its state, and in the message of its status."""
+    """The state names the need, and the message of the status explains it."""
     task = client.task("x", skill="permit")
     assert task.status.state == TaskState.AUTH_REQUIRED
     assert task.status.message is not None
@@ -163,7 +163,7 @@ def test_v1_0_11_7_a_stream_of_a_message_ends_where_the_task_waits(
 def test_v1_0_7_6_1_a_subscription_stays_open_while_the_task_waits(
     client_1_0: AgentClient, skill: str
 ) -> None:
-    """And brings what comes after the caller has answered."""
+    """The subscription brings the events after the answer of the caller."""
     waiting = client_1_0.task("x", skill=skill)
     states = []
     for _, event in client_1_0.subscribe(waiting.id):

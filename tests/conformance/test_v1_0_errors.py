@@ -50,7 +50,7 @@ EXTENSIONS = "A2A-Extensions"
 
 @pytest.mark.requirement("1.0", "3.3.2a", "3.3.2b")
 def test_v1_0_3_3_2_who_brings_no_credentials_is_refused(client: AgentClient) -> None:
-    """With 401 and a challenge that names the scheme."""
+    """A request without credentials gets 401 and a challenge that names the scheme."""
     for said in ({}, {"Authorization": "Bearer mallory"}, {"Authorization": "Basic YTpi"}):
         method, url, options = client.build_request(SEND_MESSAGE, build_send_request("x"))
         headers = {
@@ -63,7 +63,7 @@ def test_v1_0_3_3_2_who_brings_no_credentials_is_refused(client: AgentClient) ->
 
 @pytest.mark.requirement("1.0", "3.3.2c")
 def test_v1_0_3_3_2_a_missing_permission_is_in_the_error(client: AgentClient) -> None:
-    """With 403, and without information about the task."""
+    """A caller without permission gets 403, and nothing about the task."""
     response = client.with_headers(Authorization="Bearer eve").call_raw(
         SEND_MESSAGE, build_send_request("x")
     )

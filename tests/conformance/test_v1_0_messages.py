@@ -44,7 +44,7 @@ def test_v1_0_3_1_1_a_task_that_has_ended_takes_no_message(client: AgentClient, 
 def test_v1_0_3_1_1_a_media_type_that_the_skill_does_not_take_is_refused(
     client: AgentClient,
 ) -> None:
-    """With the error that the specification names for it."""
+    """A part of another media type is refused with the specified error."""
     client.expect_error(
         SEND_MESSAGE, build_send_request("text", skill="picture"), "ContentTypeNotSupportedError"
     )
@@ -102,7 +102,7 @@ def test_v1_0_3_1_2_a_stream_sends_chunks_at_once(client_1_0: AgentClient) -> No
 @pytest.mark.requirement("1.0", "3.2.2a")
 @pytest.mark.requirement("0.3", "7.1")
 def test_v1_0_3_2_2_a_blocking_send_waits_for_the_end(client: AgentClient) -> None:
-    """By default, with all artifacts and the newest status."""
+    """A send waits by default, and returns all artifacts and the newest status."""
     for configuration in (None, {"return_immediately": False}):
         task = client.task("3", skill="tick", configuration=configuration)
         assert task.status.state == TaskState.COMPLETED

@@ -163,7 +163,7 @@ def test_v1_0_13_4_requests_have_a_limit_of_depth(
 
 @pytest.mark.requirement("1.0", "13.4b")
 def test_v1_0_13_4_media_types_that_nobody_expects_are_refused(client: AgentClient) -> None:
-    """Of requests, and of what is in them."""
+    """Unexpected media types of requests and of parts are refused."""
     client.expect_error(
         SEND_MESSAGE, build_send_request("text", skill="picture"), "ContentTypeNotSupportedError"
     )

@@ -31,7 +31,7 @@ PROTO_MESSAGE = {"messageId": "m-1", "role": "ROLE_USER", "content": [{"text": "
 
 @pytest.mark.requirement("1.0", "3.6")
 def test_v1_0_3_6_patch_numbers_make_no_difference(client_1_0: AgentClient) -> None:
-    """In requests; and cards of 1.0 name none."""
+    """Requests may name a patch number; cards of 1.0 name none."""
     assert (
         client_1_0.with_headers(a2a_version=f"{client_1_0.version}.9").task("x").status.state
         == TaskState.COMPLETED
@@ -46,7 +46,7 @@ def test_v1_0_3_6_patch_numbers_make_no_difference(client_1_0: AgentClient) -> N
 
 @pytest.mark.requirement("1.0", "3.6.1")
 def test_v1_0_3_6_1_the_version_may_be_in_the_query(agent_place: httpx.Client) -> None:
-    """As in the header; section 3.2.6: in any case."""
+    """The version may be in the query, in any case, as section 3.2.6 allows."""
     for version, status in (("1.0", 200), ("0.5", 400)):
         for name in ("A2A-Version", "OPVS-Version", "a2a-version", "A2A-VERSION"):
             response = agent_place.post(
@@ -58,7 +58,7 @@ def test_v1_0_3_6_1_the_version_may_be_in_the_query(agent_place: httpx.Client) -
 @pytest.mark.requirement("1.0", "3.6.2b")
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_3_6_2_a_version_that_is_not_spoken_is_refused(client: AgentClient) -> None:
-    """With its own error, and with those that are."""
+    """An unsupported version has its own error, which lists the supported ones."""
     for version in ("0.5", "2.0", "1.7", "nonsense"):
         response = client.with_headers(a2a_version=version).call_raw(
             SEND_MESSAGE, build_send_request("x")

@@ -112,7 +112,7 @@ def test_a_page_token_that_was_changed(client: httpx.Client) -> None:
 
 @pytest.mark.parametrize("number", NUMBERS.values(), ids=NUMBERS.keys())
 def test_an_event_that_no_task_can_have(client: httpx.Client, number: str) -> None:
-    """As the last one that was seen."""
+    """An impossible number as the last event seen is refused."""
     answer = (
         ada(client)
         .call_raw(
@@ -131,7 +131,7 @@ def test_an_event_that_no_task_can_have(client: httpx.Client, number: str) -> No
     ids=["a subject", "a tenant"],
 )
 def test_a_name_that_can_be_written_nowhere(client: httpx.Client, claims: dict[str, str]) -> None:
-    """In a token that is otherwise right."""
+    """A valid token with a name that no store can write is refused."""
     answer = AuthenticatedClient(client, RPC, token=ISSUER.issue_token(**claims)).call_raw(
         LIST_TASKS, ListTasksRequest()
     )

@@ -168,7 +168,7 @@ def test_a_client_behind_a_balancer_notices_nothing(
 def test_a_task_of_one_is_followed_at_the_other(
     pair: tuple[Replica, Replica], binding: DialectBinding
 ) -> None:
-    """From its first event to its last, as it happens."""
+    """A reader at the other process gets every event as it happens."""
     one, other = (at(each.client, binding) for each in pair)
     task = one.task("10", skill="tick", configuration=AT_ONCE)
     (_, first), *updates = other.subscribe(task.id)
@@ -231,7 +231,7 @@ def test_a_read_held_at_one_is_answered_by_a_change_at_the_other(
 
 
 def test_lists_are_the_same_at_both(pair: tuple[Replica, Replica]) -> None:
-    """Also page by page, each page from another process."""
+    """Both processes give the same list, also if each page comes from another one."""
     one, other = (at(each.client) for each in pair)
     context = one.task("0").context_id
     made = [

@@ -126,7 +126,7 @@ def facts(registry: httpx.Client, agent_id: str = "registry-test-1") -> dict[str
 
 @pytest.mark.requirement("mesh", "H5")
 async def test_tools_alone_are_an_mcp_agent(registry: httpx.Client) -> None:
-    """Without a surface in the list of producers."""
+    """An app with tools alone is registered, and is not in the list of producers."""
     tools = (Tool(function_name="add", capability="math"),)
     config = MeshConfig(
         str(registry.base_url),

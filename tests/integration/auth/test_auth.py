@@ -123,7 +123,7 @@ def test_rejected_requests_get_a_challenge(client: httpx.Client, binding: Dialec
 
 
 def test_a_missing_scope_is_reported(client: httpx.Client, binding: DialectBinding) -> None:
-    """On the surface, and on the skill."""
+    """The challenge names the missing scope, of the surface or of the skill."""
     for scope, skill, missing in (("", "who", "tasks"), ("tasks", "pay", "pay")):
         answer = person(client, binding, scope).call_raw(
             SEND_MESSAGE, build_send_request("x", skill=skill)
@@ -237,7 +237,7 @@ def test_an_unenforced_requirement_stops_the_start(said: dict[str, object], prob
 def test_no_token_is_in_a_log(
     client: httpx.Client, binding: DialectBinding, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """For any error, at any level."""
+    """No error, at any log level, writes a token to the log."""
     caplog.set_level(logging.DEBUG)
     good = ISSUER.issue_token("ada", scope="tasks")
     bad = ISSUER.issue_token(exp=1)

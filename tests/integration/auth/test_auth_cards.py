@@ -86,7 +86,7 @@ async def test_a_card_of_a_trusted_key_is_used(dialect: str) -> None:
 
 @pytest.mark.parametrize("spoil", [False, True], ids=["of another agent", "changed"])
 async def test_an_untrusted_card_is_an_error(spoil: bool) -> None:  # noqa: FBT001 - a table
-    """Before a message is sent to its URL."""
+    """A client refuses an untrusted card before it sends a message to its URL."""
     with pytest.raises(CardNotTrustedError, match="no signature"):
         await send_task(TRUST if spoil else OTHER_TRUST, spoil=spoil)
 

@@ -252,7 +252,7 @@ PAGE = "https://app.example"
 
 
 def test_cross_origin_requests_need_an_allowed_origin(caplog: pytest.LogCaptureFixture) -> None:
-    """By default none; "*" allows every origin with a warning."""
+    """No foreign origin is allowed by default; "*" allows all, with a warning."""
     for origins, allowed in (
         ((), {}),
         ((PAGE,), {PAGE: PAGE}),
@@ -280,7 +280,7 @@ def test_cross_origin_requests_need_an_allowed_origin(caplog: pytest.LogCaptureF
 
 @pytest.mark.requirement("1.0", "13.4c")
 def test_hsts_is_sent_if_configured() -> None:
-    """On every response of the app, errors and cards included."""
+    """Every response has the HSTS header if it is configured, also errors and cards."""
     for seconds, said in ((0, None), (60, "max-age=60; includeSubDomains")):
         app = create_app(
             Surface(build_guarded_agent(), gate=build_gate()),

@@ -58,7 +58,7 @@ async def fetch_keys(client: httpx.AsyncClient) -> KeySet:
 async def test_the_keys_that_sign_are_on_record(
     settings: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """By their public ids, when the agent starts."""
+    """The log of a start has the public ids of the signing keys."""
     caplog.set_level(logging.INFO, "a2a_runtime.audit")
     keyring = ProcessKeys.from_settings(settings, [Surface(build_test_agent())])
     (line,) = [

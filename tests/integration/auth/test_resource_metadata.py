@@ -94,5 +94,5 @@ def test_other_challenges_stay_as_they_are(client: httpx.Client) -> None:
 
 @pytest.mark.parametrize("path", ["", "/", "/keys", "/open", "/nothing", "/agent/x"])
 def test_there_is_no_metadata_of_what_needs_no_token(client: httpx.Client, path: str) -> None:
-    """As of what does not exist: the host's own 404."""
+    """Metadata of an open surface is the 404 of the host, as for unknown paths."""
     assert client.get(METADATA_PATH + path).json() == {"status_code": 404, "detail": "Not Found"}

@@ -85,7 +85,7 @@ def test_a_task_is_printed_as_json(url: str) -> None:
 
 
 def test_tasks_and_conversations_are_deleted(url: str) -> None:
-    """By id, by conversation, or all of a caller."""
+    """The command deletes by id, by conversation, or everything of a caller."""
     ((task_id, *_),) = list_tasks(url, "--owner", "eve")
     assert run_command(url, "tasks", "delete", task_id).stderr == "deleted 1\n"
     assert run_command(url, "contexts", "delete", "c-one").stderr == "deleted 1\n"

@@ -195,7 +195,7 @@ def test_usual_requests_pass(port: int) -> None:
 
 
 def test_two_hosts_are_refused(port: int) -> None:
-    """For every path of every app."""
+    """A request with two Host headers is refused at every path of every app."""
     assert converse(port, b"GET / HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n").startswith(
         b"HTTP/1.1 400 "
     )

@@ -147,7 +147,7 @@ def test_processes_share_a_port(tmp_path: Path, postgres_url: str) -> None:
     "store", [pytest.param("memory", marks=pytest.mark.soak), "sqlite:///tasks.db"]
 )
 def test_a_store_of_one_process_is_refused(tmp_path: Path, store: str) -> None:
-    """In one line, before any process starts."""
+    """Several processes on such a store are refused in one line, before any starts."""
     (tmp_path / "served.py").write_text(AGENT.format(words="one"))
     server = start(
         tmp_path, "served:app", "--port", str(find_free_port()), "--workers", "2", "--store", store

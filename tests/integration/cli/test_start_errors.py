@@ -86,7 +86,7 @@ def uvicorn_log(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixtur
 async def test_a_start_that_fails_is_one_line_with_its_cure(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, prepare: Callable[[Path], None]
 ) -> None:
-    """Without a traceback, under uvicorn as under others."""
+    """A failed start is one line without a traceback, under every server."""
     path = tmp_path / "tasks.db"
     prepare(path)
     config = uvicorn.Config(

@@ -140,7 +140,7 @@ async def test_a_conversation(client: A2AClient) -> None:
 
 
 async def test_a_task_from_start_to_stop(client: A2AClient) -> None:
-    """Not waited for, read, followed, canceled."""
+    """A client starts, reads, follows and cancels a task."""
     task = a_task(await client.send("long", wait=False, options=skill("wait")))
     assert (await client.get(task)).id == task.id
     async with client.subscribe(task) as stream:

@@ -242,7 +242,7 @@ async def test_metadata_are_read_with_care(
 
 
 async def test_a_refusal_without_metadata_stays_what_it_is() -> None:
-    """As does any other response; nothing is asked for."""
+    """A refusal without metadata is returned unchanged, and no token is requested."""
     async with httpx.AsyncClient(
         transport=httpx.MockTransport(respond(DOCUMENT, "Basic")),
         auth=TrustedIssuers({ISSUER: ("me", "x")}),

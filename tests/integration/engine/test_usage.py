@@ -91,7 +91,7 @@ async def test_reports_of_all_runs_are_summed(store: Store) -> None:
 
 
 async def test_a_task_that_fails_has_consumed_too(store: Store) -> None:
-    """Also one of a plain function, in its thread."""
+    """Usage of a failed task is counted, also of a plain function in a thread."""
     async with run_agent(report_and_fail, store=store) as agent:
         failed = await agent.send("x")
     assert failed.status.state == State.FAILED

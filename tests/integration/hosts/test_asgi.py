@@ -70,7 +70,7 @@ def test_the_host_has_every_other_path_and_a_lifespan_around_that_of_the_agents(
 
 
 def test_a_host_without_a_lifespan_is_served() -> None:
-    """As the protocol wants: it raises, and everything else works."""
+    """A host that raises for lifespan, as the protocol allows, is served."""
 
     async def host(scope: Any, _receive: Any, send: Any) -> None:  # noqa: ANN401 - ASGI
         if scope["type"] != "http":
@@ -117,7 +117,7 @@ async def test_a_host_that_fails_to_start_stops_the_start() -> None:
 
 
 def test_a_mount_in_front_says_who_its_callers_are() -> None:
-    """As every mount in an app of a host."""
+    """A mount in front of a host is refused without callers, as any mount."""
     with pytest.raises(ValueError, match="nothing identifies its callers"):
         with_agents(Starlette(), "/agent", Surface(build_agent()))
     with pytest.raises(ValueError, match="with_agents: 'agent' is not a path"):

@@ -370,7 +370,7 @@ def test_options_of_csrf_protection_and_of_the_openapi_document() -> None:
 
 
 def test_a_middleware_class_of_the_surface() -> None:
-    """Also with arguments, as Litestar takes them."""
+    """A surface takes middleware classes, with arguments too, as Litestar does."""
 
     class Stamp:
         def __init__(self, app: ASGIApp, name: str) -> None:

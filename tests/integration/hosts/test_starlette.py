@@ -247,7 +247,7 @@ def test_dependencies_are_for_fastapi() -> None:
 
 
 def test_middleware_of_the_host_runs_for_every_route() -> None:
-    """Also middleware of Starlette's own base class, which streams pass."""
+    """Every route and stream passes middleware of the host, also Starlette's base class."""
     calls: list[str] = []
 
     class Counting(BaseHTTPMiddleware):
@@ -323,7 +323,7 @@ def test_fastapi_shows_agents_beside_its_own_routes() -> None:
 
 
 def test_a_plain_mount_says_that_its_lifespan_has_not_run(caplog: pytest.LogCaptureFixture) -> None:
-    """In the answer and in the log, with the cure."""
+    """The response says that the lifespan has not run; the log has the cure."""
     host = Starlette()
     host.mount("/agent", create_app(Surface(build_agent()), settings=FAST_SETTINGS))
     with serve_on_socket(host) as client:

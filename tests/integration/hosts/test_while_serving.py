@@ -320,7 +320,7 @@ async def test_a_catalog_is_read_with_care() -> None:
 
 
 def test_a_host_keeps_its_own_catalog() -> None:
-    """As every route of its own."""
+    """A catalog of the host is served in place of ours."""
 
     @get(CATALOG_PATH)
     async def own() -> dict[str, str]:

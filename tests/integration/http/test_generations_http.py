@@ -355,7 +355,7 @@ def test_a_list_goes_without_a_task_that_is_deleted_meanwhile() -> None:
 
 @pytest.mark.anyio
 async def test_the_log_of_a_long_task_gives_way_to_other_requests() -> None:
-    """In memory too, where nothing makes its reader wait."""
+    """Other requests are served meanwhile, also with a store in memory."""
     turns = 0
 
     async def take_turns() -> None:

@@ -367,7 +367,7 @@ def test_a_head_request_gets_the_headers_of_a_get(client: httpx.Client) -> None:
 
 
 def test_a_websocket_is_rejected(client: TestClient[Any]) -> None:
-    """At the endpoint and at the cards."""
+    """A WebSocket is rejected at the endpoint and at the cards."""
     for path in ("/", "/.well-known/agent-card.json"):
         with pytest.raises(WebSocketDisconnect):
             client.websocket_connect(path).__enter__()

@@ -101,7 +101,7 @@ def test_events_are_sent_when_they_happen(talker: DialectClient) -> None:
 
 
 def test_all_streams_of_a_task_have_the_same_events(client: httpx.Client) -> None:
-    """In order; a closed stream does not affect the others."""
+    """All streams have the same events in order; closing one does not affect others."""
     talker = DialectClient(client, V1_0_HTTP)
     task = talker.task("10", skill="tick", configuration={"return_immediately": True})
     received: list[list[str]] = [[] for _ in range(4)]
@@ -155,7 +155,7 @@ def test_a_response_starts_without_a_first_event(client: httpx.Client) -> None:
 def test_a_disconnect_cancels_the_task_with_the_option(
     client: httpx.Client, blocking_handler: BlockingHandler, path: str, operation: object
 ) -> None:
-    """By default the task goes on."""
+    """By default a disconnect leaves the task running; with the option it cancels it."""
     method, url, options = DialectClient(client, V1_0_HTTP, path).build_request(
         operation, build_send_request(f"{path}-{operation}", skill="wait")
     )  # type: ignore[arg-type]
@@ -178,7 +178,7 @@ def test_a_disconnect_cancels_the_task_with_the_option(
 
 
 def test_a_disconnect_releases_the_event_buffer() -> None:
-    """Before the next event of the task."""
+    """A disconnect releases the buffer before the next event of the task."""
     app = build_test_app()
     with serve_on_socket(app) as client:
         hub = hub_of(app)

@@ -35,7 +35,7 @@ async def card(client: Client) -> AgentCard:
 async def test_authenticated_callers_see_all_skills(
     client: Client, dialect: str, versions: list[str]
 ) -> None:
-    """With the addresses that they understand."""
+    """The extended card has all skills, and the addresses of the caller's version."""
     seen = await card(client.copy_with(dialect=dialect))
     assert "picture" in {skill.id for skill in seen.skills}
     assert [each.protocol_version for each in seen.supported_interfaces] == versions

@@ -121,7 +121,7 @@ async def test_a_conversation_that_is_not_there_is_an_error_in_0_3_only(client: 
 
 
 async def test_a_task_of_another_owner_does_not_exist(client: Client) -> None:
-    """In every operation, to the letter."""
+    """Every operation answers as for an unknown task, to the letter."""
     task = await client.send("go", skill="ask")
     bob = client.copy_with(caller=Caller("bob"))
     messages = []

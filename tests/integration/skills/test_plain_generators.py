@@ -42,7 +42,7 @@ async def test_a_plain_generator_streams_from_one_thread() -> None:
 
 
 async def test_typed_functions_and_dependencies_stream_too() -> None:
-    """With an annotated input, and with what the agent provides."""
+    """Generators with annotated input and with dependencies stream."""
     agent = Agent("count")
     agent.provide_per_run(step=lambda: 2)
 

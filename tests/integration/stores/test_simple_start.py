@@ -86,7 +86,7 @@ async def test_an_app_is_served_on_a_storage() -> None:
 
 
 async def test_a_bare_storage_is_refused_with_the_way_to_use_it() -> None:
-    """And an object without the three methods is no storage."""
+    """The error shows the wrapper; an object without the methods is not a storage."""
     with pytest.raises(
         UnsupportedStoreError,
         match=r"DictStorage: not a store; wrap it, SimpleStore\(DictStorage\(…\)\)",

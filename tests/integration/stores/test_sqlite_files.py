@@ -232,7 +232,7 @@ def test_commands_leave_the_file_of_an_older_release_as_it_is(older_file: Path, 
 
 
 async def test_a_lock_file_that_cannot_be_written_is_an_error_with_a_fix(tmp_path: Path) -> None:
-    """As in a folder of another user."""
+    """A lock file in a folder of another user is an error with a fix."""
     path = tmp_path / "tasks.db"
     path.with_name("tasks.db.lock").mkdir()
     with pytest.raises(

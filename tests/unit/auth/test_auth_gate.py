@@ -68,7 +68,7 @@ async def test_any_scheme_is_enough_without_requirements() -> None:
 
 
 async def test_subjects_may_be_shared() -> None:
-    """By a setting, or if there is only one scheme."""
+    """Subjects are shared by a setting, or if there is only one scheme."""
     assert (await admit(AuthGate(TOKENS, KEYS, shared_subjects=True), KEY)).subject == "ada"
     assert (await admit(AuthGate(KEYS), KEY)).subject == "ada"
 
@@ -94,7 +94,7 @@ REFUSED: dict[str, tuple[tuple[tuple[str, str], ...], str, str]] = {
 async def test_a_challenge_names_the_schemes(
     headers: tuple[tuple[str, str], ...], message: str, challenge: str
 ) -> None:
-    """With the reason, and without the rejected credentials."""
+    """The challenge has the schemes and the reason, without the rejected credentials."""
     with pytest.raises(ChallengeError) as raised:
         await admit(AuthGate(TOKENS, KEYS), *headers)
     assert raised.value.message == message
@@ -227,7 +227,7 @@ def test_a_key_is_read_from_its_location_only(
     ids=["query", "cookie"],
 )
 def test_a_duplicate_key_is_rejected(place: KeyLocation, twice: Credentials) -> None:
-    """Also in the query and among cookies."""
+    """Two keys in a header, in the query or among cookies are rejected."""
     with pytest.raises(InvalidCredentialsError, match="more than once"):
         ApiKeyAuthenticator({digest_key("a"): Identity("ada")}, "key", place).authenticate(twice)
 

@@ -185,7 +185,7 @@ async def test_attempts_may_be_unlimited() -> None:
 
 
 async def test_attempts_are_limited_by_default() -> None:
-    """By numbers that no honest client reaches."""
+    """By default attempts have a limit that honest clients never reach."""
     gate = AuthGate(ApiKeyAuthenticator({digest_key("good"): Identity("box")}))
     for number in range(10):
         with pytest.raises(ChallengeError):
@@ -195,7 +195,7 @@ async def test_attempts_are_limited_by_default() -> None:
 
 
 async def test_remembered_credentials_are_bounded() -> None:
-    """Whatever the number of keys and addresses."""
+    """The gate remembers a bounded number of credentials, whatever callers send."""
     limiter = FailedAttemptLimiter(RateLimit(3, 60), RateLimit(5, 60), FakeClock())
     for number in range(10_100):
         mark = number.to_bytes(4, "big")

@@ -70,7 +70,7 @@ VALUES = (
 def test_a_gate_raises_no_other_error(
     gate: Gate, headers: list[tuple[bytes, bytes]], query: bytes, client: tuple[str, int] | None
 ) -> None:
-    """For arbitrary bytes, duplicate names, and clients without an address."""
+    """Arbitrary bytes, duplicate names and missing addresses raise no unexpected error."""
     scope = {
         "type": "http",
         "headers": headers,

@@ -30,7 +30,7 @@ def test_ids_grow_within_one_millisecond() -> None:
 
 
 def test_ids_grow_when_the_clock_steps_back() -> None:
-    """After the clock is set back, ids still increase."""
+    """Ids still increase after the clock is set back."""
     clock = FakeClock()
     ids = IdGenerator(clock)
     before = ids.new()

@@ -119,7 +119,7 @@ REFUSALS: dict[str, tuple[Callable[[], httpx.Response], str]] = {
 async def test_a_server_without_a_token_is_an_error(
     answer: Callable[[], httpx.Response], said: str
 ) -> None:
-    """With its reason, and without our secret."""
+    """The error has the reason of the server, without our secret."""
     async with httpx.AsyncClient(
         transport=httpx.MockTransport(lambda _: answer()), auth=World().auth
     ) as client:

@@ -24,7 +24,7 @@ CONTENTS: dict[str, tuple[Content, list[Part]]] = {
 
 @pytest.mark.parametrize(("content", "parts"), CONTENTS.values(), ids=CONTENTS.keys())
 def test_everything_becomes_a_message_of_the_user(content: Content, parts: list[Part]) -> None:
-    """Whatever is sent has an id and a role."""
+    """Every kind of content becomes a message with an id and a role."""
     message = build_message(content)
     assert message.parts == parts
     assert message.role is Role.USER

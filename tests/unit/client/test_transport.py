@@ -116,7 +116,7 @@ def test_transport_errors_are_builtin_errors() -> None:
 
 
 async def test_a_safe_request_is_repeated() -> None:
-    """After a delay, and with a maximum of attempts."""
+    """A safe request is repeated after a delay, up to a maximum of attempts."""
     network = Network(
         httpx.ReadError("cut"), httpx.Response(503), httpx.Response(200, content=b"ok")
     )
@@ -145,7 +145,7 @@ async def test_attempts_are_limited() -> None:
 
 
 async def test_retry_after_is_kept() -> None:
-    """Unless it is longer than the maximum."""
+    """A client waits as long as Retry-After says, unless it is above the maximum."""
     network = Network(
         httpx.Response(429, headers={"retry-after": "7"}),
         httpx.Response(429, headers={"retry-after": "70"}, content=b"later"),

@@ -138,7 +138,7 @@ async def test_a_writer_that_is_cancelled_leaves_the_commit_alone() -> None:
 
 
 async def test_a_run_that_is_over_drops_its_chunks() -> None:
-    """Also those that are on their way."""
+    """Chunks after the end of a run are dropped, also those on their way."""
     commits = Commits()
     queue = ChunkQueue(commits)
     await queue.put(chunk(1))

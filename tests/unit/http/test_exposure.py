@@ -156,6 +156,6 @@ async def test_an_agent_that_is_added_later(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_platform_has_a_name() -> None:
-    """Without one the log could not name it."""
+    """A gate of a platform without a name is refused, because the log names it."""
     with pytest.raises(ValueError, match="no name; say what authenticates"):
         PlatformGate(" ")

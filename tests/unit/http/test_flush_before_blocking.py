@@ -76,7 +76,7 @@ async def test_an_error_of_the_flush_is_raised_in_the_awaitable() -> None:
 
 @pytest.mark.parametrize("should_block", [False, True], ids=["in the awaitable", "in the flush"])
 async def test_a_cancellation_reaches_the_awaitable(*, should_block: bool) -> None:
-    """As it would reach everything that is awaited."""
+    """A cancellation reaches the awaitable behind the flush."""
     log = CallLog(should_block=should_block)
     running = asyncio.ensure_future(_flush_before_sleep(log))
     await asyncio.sleep(0)

@@ -142,7 +142,7 @@ def test_a_value_of_another_type_is_not_written() -> None:
 
 
 def test_unknown_members_are_kept_or_refused() -> None:
-    """As the base of the model says."""
+    """The base of a model decides whether unknown members are kept or refused."""
     assert SkillModel.model_validate({"a": 1}).model_dump() == {"a": 1}
     with pytest.raises(ValueError, match="Extra inputs"):
         ClosedModel.model_validate({"a": 1})

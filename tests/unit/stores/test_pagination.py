@@ -107,7 +107,7 @@ def test_a_forged_position_is_refused(text: str) -> None:
 
 
 def test_tokens_of_configurations_and_tasks_differ() -> None:
-    """Even with equal filters, the types of the position differ."""
+    """A page token of one list is refused in the other, because the positions differ."""
     with pytest.raises(InvalidParamsError):
         pagination.parse_config_token(10, pagination.encode_page_token((1, "k"), "t"), "t")
     with pytest.raises(InvalidParamsError):

@@ -260,7 +260,7 @@ def test_exit_codes_tell_the_end_of_a_task(url: str, capsys: pytest.CaptureFixtu
 def test_usage_and_configuration_end_with_one(
     url: str, words: list[str], problem: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Before anything is sent, with the cure in the message."""
+    """Wrong usage or configuration ends with 1 before anything is sent; stderr has the cure."""
     assert main([word.replace("{url}", url) for word in words]) == 1
     assert problem in capsys.readouterr().err
 

@@ -141,7 +141,7 @@ async def test_a_caller_cannot_bring_an_approval_along() -> None:
     ],
 )
 async def test_without_a_handler_the_caller_decides(answer: object, state: str, runs: int) -> None:
-    """Before the module has run at all."""
+    """The caller is asked for approval before the module runs."""
     module = Delete()
     part = {"kind": "text", "text": "true"} if answer is True else answer
     async with run_agent(build_registry(data__delete=module)) as agent:

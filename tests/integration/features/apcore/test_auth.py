@@ -48,7 +48,7 @@ async def status(agent: AgentUnderTest, headers: Mapping[str, str]) -> tuple[int
 
 @pytest.mark.requirement("apcore", "FR-AUT-001", "FR-AUT-002", "FR-EXE-003")
 async def test_a_token_is_the_identity_of_the_call() -> None:
-    """With all of its claims; every other token is refused."""
+    """A valid token brings the identity with all claims; any other token is refused."""
     async with run_agent(build_registry(memory__show=Remember()), auth=AUTH) as agent:
         claims = {
             "email": "ada@example.com",
@@ -186,7 +186,7 @@ class AsyncBadges(Badges):
 
 @pytest.mark.requirement("apcore", "FR-AUT-004", "FR-SRV-002")
 async def test_any_authenticator_will_do() -> None:
-    """By its method; without an identity the caller is refused."""
+    """An authenticator is known by its method; without an identity the caller is refused."""
     assert isinstance(AUTH, Authenticator)
     registry = build_registry(memory__show=Remember())
     for auth in (Badges(), AsyncBadges(), [AUTH, AsyncBadges()]):

@@ -43,7 +43,7 @@ async def agent() -> AsyncIterator[AgentUnderTest]:
 
 @pytest.mark.requirement("apcore", "FR-MSG-001", "FR-MSG-004", "FR-TSK-002", "FR-EXE-001")
 async def test_a_call_is_a_completed_task(agent: AgentUnderTest) -> None:
-    """With its ids, its time and one artifact of JSON."""
+    """A call returns a completed task with its ids, its time and one artifact of JSON."""
     task = await agent.call("math.add", {"a": 1, "b": 2})
     assert task["status"]["state"] == "completed"
     assert task["status"]["timestamp"].endswith("Z")
@@ -192,7 +192,7 @@ async def test_an_executor_is_known_by_its_methods(output: object, parts: list[o
 
 @pytest.mark.requirement("apcore", "FR-MSG-003")
 async def test_a_text_is_the_input_of_a_module_that_takes_texts() -> None:
-    """Without being parsed, though it is JSON."""
+    """A text reaches such a module unparsed, even if it is JSON."""
     registry = build_registry(text__echo=Add())
     definition = replace(registry.get_definition("text.echo"), input_schema={"type": "string"})
     registry.get_definition = {"text.echo": definition}.get
@@ -252,7 +252,7 @@ async def test_an_output_that_does_not_match_is_no_error_of_the_caller(
 
 @pytest.mark.requirement("apcore", "FR-ERR-002")
 async def test_a_module_may_refuse_its_input_itself() -> None:
-    """With fields, as its schema does."""
+    """An error of a module lists wrong fields, as an error of its schema does."""
     problems = [{"path": "/city", "keyword": "unknown", "message": "no such city"}]
     async with run_agent(
         build_registry(

@@ -79,7 +79,7 @@ async def test_the_card_is_that_of_the_registry(agent: AgentUnderTest) -> None:
 
 @pytest.mark.requirement("apcore", "FR-SKL-001")
 async def test_a_module_without_a_description_is_skipped(caplog: pytest.LogCaptureFixture) -> None:
-    """With one warning, also when the list is read again."""
+    """The module is skipped with one warning, also when the list is read again."""
     registry = build_world()
     async with run_agent(registry) as agent:
         assert "silent.module" not in await agent.skills()

@@ -105,7 +105,7 @@ async def test_the_card_is_read_and_kept() -> None:
 
 @pytest.mark.requirement("apcore", "FR-CLI-003", "FR-CLI-005")
 async def test_messages_and_tasks() -> None:
-    """In any form of a message; errors have types."""
+    """The client sends messages in every form, and raises typed errors."""
     async with (
         run_app(async_serve(build_world()).litestar) as transport,
         A2AClient(URL, transport=transport) as client,

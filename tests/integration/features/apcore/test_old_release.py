@@ -209,7 +209,7 @@ def test_chunks_are_streamed(old: httpx.Client) -> None:
 
 
 def test_a_cancel_reaches_the_module(old: httpx.Client, tmp_path: Path) -> None:
-    """By the token in its context."""
+    """A cancellation reaches the module by the token in its context."""
     marker = tmp_path / "marker"
     task = send(old, "time.wait", {"file": str(marker)}, blocking=False)["result"]
     end = time.monotonic() + 30

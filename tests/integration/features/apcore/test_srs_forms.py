@@ -82,7 +82,7 @@ async def test_streams_begin_with_a_status() -> None:
 
 @pytest.mark.requirement("apcore", "FR-CTX-003.a")
 async def test_a_conversation_finds_the_task_that_waits() -> None:
-    """Without the id of the task."""
+    """An answer in a conversation continues its waiting task without a task id."""
     module = Delete()
     async with run_agent(build_registry(data__delete=module)) as agent:
         question = await agent.call("data.delete", {"number": 7})

@@ -289,7 +289,7 @@ async def test_a_canceled_stream_is_closed() -> None:
 
 
 async def test_expired_credentials_end_a_stream() -> None:
-    """With the error that a client answers with new ones."""
+    """The stream ends with the error that makes a client renew its credentials."""
     async with serve_agent(build_test_agent(), gate=NameGate()) as client:
         with pytest.raises(CallError) as caught:
             [
@@ -369,7 +369,7 @@ async def test_errors_are_bounded() -> None:
 
 
 async def test_exceptions_of_handlers_stay_inside() -> None:
-    """Neither their class nor their text leaves the agent."""
+    """Neither the class nor the text of an exception leaves the agent."""
     async with serve_agent(build_test_agent()) as client:
         assert "hunter2" not in json.dumps(await client.send("x", "break"))
 

@@ -73,7 +73,7 @@ async def address() -> AsyncGenerator[str, None]:
 
 @pytest.mark.parametrize("dialect", ["v1_0", "v0_3_proto"])
 async def test_every_operation(address: str, dialect: str) -> None:
-    """In both versions, with the same results as over HTTP."""
+    """Every operation of both versions has the same results as over HTTP."""
     options = ClientOptions(
         interface_url=f"grpc://{address}", pin=Pin(dialect, GRPC), retry_policy=ONCE
     )
@@ -251,7 +251,7 @@ async def _refuse_by_state(
 
 
 async def test_credentials_are_metadata() -> None:
-    """Of any ``httpx.Auth``; without them the error has the challenge."""
+    """Any ``httpx.Auth`` sends metadata; without credentials the error has the challenge."""
     options = GrpcOptions(find_free_address())
     async with run_app(
         create_app(

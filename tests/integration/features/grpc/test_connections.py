@@ -102,7 +102,7 @@ async def test_idle_connections_are_closed() -> None:
     ],
 )
 async def test_what_is_no_http_2_is_closed(data: bytes) -> None:
-    """Without a word, and without harm to others."""
+    """Connections of other protocols are closed silently, and others are served."""
     async with serve_agent(build_test_agent()) as client:
         host, _, port = client.address.partition(":")
         with socket.create_connection((host, int(port))) as connection:

@@ -84,7 +84,7 @@ PUSH = {
 async def test_webhooks_of_an_agent_without_them_are_unimplemented(
     package: str, name: str, document: Json
 ) -> None:
-    """In every operation, whether the task is there or not."""
+    """Every webhook operation is UNIMPLEMENTED, for known and unknown tasks."""
     async with serve_agent(build_test_agent(capabilities=Capabilities(streaming=True))) as client:
         failure = await client.fail(name, document, package=package)
         assert (failure.code, failure.reason) == (

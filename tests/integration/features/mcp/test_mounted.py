@@ -290,7 +290,7 @@ async def test_questions_reach_the_user(world: World, mode: str) -> None:
 
 @BOTH
 async def test_a_declined_question_cancels_the_task(world: World, mode: str) -> None:
-    """As does a client that cannot ask its user."""
+    """A declined question cancels the task, as does a client that cannot ask."""
 
     async def decline(*_: object) -> mt.ElicitResult:
         return mt.ElicitResult(action="decline")
@@ -330,7 +330,7 @@ async def test_work_that_takes_long_is_a_task(world: World) -> None:
 
 
 async def test_a_task_can_be_canceled(world: World) -> None:
-    """And declining its question does the same."""
+    """A task ends when the client cancels it or declines its question."""
     async with world.connect(STATELESS, accept, tasks=Tasks(cancel=True)) as client:
         assert text(await client.call_tool("wait", {"message": "x"})) == (True, "cancelled")
         assert [await world.ended.get(), await world.ended.get()] == ["begun", "canceled"]

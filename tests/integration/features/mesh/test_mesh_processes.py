@@ -107,7 +107,7 @@ def test_a_producer_registers_and_deregisters(port: int, stop: signal.Signals) -
 
 
 def test_a_producer_serves_without_its_registry(port: int) -> None:
-    """Without its registry it starts, is ready and serves."""
+    """A producer starts, is ready and serves while its registry is away."""
     with producer(port, "memory", A2A_REGISTRY_URL="http://127.0.0.1:9") as (_, client):
         assert client.get("/ready").status_code == 200
         assert (

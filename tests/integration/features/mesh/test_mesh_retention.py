@@ -68,7 +68,7 @@ def test_tasks_of_the_mesh_are_kept_for_a_shorter_time(store: str, tmp_path: Pat
 
 
 def test_without_the_setting_tasks_of_the_mesh_are_kept_as_long_as_others() -> None:
-    """With 0; the time of all tasks still holds."""
+    """With 0, tasks of the mesh are deleted after the time of all tasks."""
     settings = Settings(mesh_task_retention=0, task_retention=0.2, cleanup_interval=0.05)
     with TestClient(create_app(build_surface(), settings=settings)) as client:
         other = send_in_both(client)

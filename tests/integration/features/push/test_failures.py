@@ -122,7 +122,7 @@ async def test_a_name_that_comes_to_lead_inside_is_not_called() -> None:
 
 
 async def test_a_deleted_configuration_gets_no_more_events(store: Store) -> None:
-    """Also if a call of it is under way."""
+    """A deleted webhook gets no further event, even if a call is under way."""
     async with (
         WebhookReceiver(lambda _: WebhookResponse(delay_seconds=0.1)) as receiver,
         deliver_webhooks(store),

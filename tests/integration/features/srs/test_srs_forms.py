@@ -228,7 +228,7 @@ def test_without_webhooks_the_flat_method_does_not_exist() -> None:
 
 
 def test_errors_name_the_member_that_was_sent(srs: Caller) -> None:
-    """And the id of the call."""
+    """An error names the member as it was sent, and has the id of the call."""
     message = {"role": "user", "parts": [text("x")], "contextId": "a"}
     error = srs.call("message/send", {"message": message, "contextId": "b"})["error"]
     assert error["code"] == -32602
@@ -308,7 +308,7 @@ def test_guards_of_the_host_do_not_hide_the_path() -> None:
 
 
 def test_the_path_of_the_card_needs_a_gate(srs: Caller) -> None:
-    """Without authentication there is nothing that only known callers see."""
+    """A surface without authentication has no path for the extended card."""
     assert srs.client.get(CARD_PATH).status_code == 404
 
 
@@ -344,7 +344,7 @@ def test_other_surfaces_read_none_of_it(caplog: pytest.LogCaptureFixture) -> Non
 
 
 def test_the_switch_is_for_surfaces_with_0_3() -> None:
-    """In Python; another surface would ignore it."""
+    """Python refuses the switch for a surface that would ignore it."""
     with pytest.raises(
         ValueError,
         match=(

@@ -256,7 +256,7 @@ async def test_a_task_that_waits_for_its_retry_can_be_canceled(make_store: MakeS
 
 
 async def test_the_highest_priority_runs_first(make_store: MakeStore) -> None:
-    """Of a queue with several skills."""
+    """In a queue with several skills the task of the highest priority runs first."""
     ran = list[str]()
 
     async def notes(ctx: TaskContext) -> None:

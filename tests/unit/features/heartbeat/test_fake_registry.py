@@ -107,7 +107,7 @@ def test_it_truncates_descriptions_and_has_fine_timestamps() -> None:
 
 
 def test_it_expires_agents_without_heartbeats() -> None:
-    """After 20 s; a new registration revives them."""
+    """An agent expires after 20 s without a heartbeat; a registration revives it."""
     clock = FakeClock()
     registry = FakeRegistry(clock)
     registry.handle_request("POST", "/heartbeat", b'{"agent_id": "a"}')

@@ -35,7 +35,7 @@ async def test_a_heartbeat_registers_then_renews_then_deregisters(
 
 @pytest.mark.requirement("mesh", "H6", "D1", "D2")
 async def test_public_urls_come_from_the_registry(start_heartbeat: StartHeartbeat) -> None:
-    """By path and skill, without the prefix of the app."""
+    """The registry gives a public URL for each path and skill, without the app's prefix."""
     async with start_heartbeat() as mesh:
         assert mesh.mesh_surfaces.public_urls.get(mesh.surfaces[0]) == f"{PREFIX}/app/agents/one"
         assert mesh.mesh_surfaces.public_urls.get(surface("/agents/other")) is None
@@ -59,7 +59,7 @@ async def test_a_changed_topology_is_fetched_at_once(start_heartbeat: StartHeart
 async def test_a_restarted_registry_gets_a_new_registration(
     start_heartbeat: StartHeartbeat,
 ) -> None:
-    """With the next heartbeat, under the same id."""
+    """The next heartbeat registers the agent again under the same id."""
     async with start_heartbeat() as mesh:
         before = mesh.agent_id
         mesh.registry.restart()
@@ -70,7 +70,7 @@ async def test_a_restarted_registry_gets_a_new_registration(
 
 
 async def test_an_expired_agent_registers_again(start_heartbeat: StartHeartbeat) -> None:
-    """As soon as a renewal reports that it is unknown."""
+    """An agent registers again as soon as a renewal reports it as unknown."""
     async with start_heartbeat() as mesh:
         mesh.registry.agents[mesh.agent_id].is_healthy = False
         await mesh.advance(5)
@@ -164,7 +164,7 @@ async def test_a_rejection_after_an_outage_is_logged(
 @pytest.mark.requirement("mesh", "H5")
 @pytest.mark.parametrize("names", [["add"], []], ids=["tools", "no tools"])
 async def test_an_app_without_mesh_surfaces_is_registered_too(names: list[str]) -> None:
-    """As an mcp_agent, with its tools."""
+    """An app without mesh surfaces is registered as an mcp_agent with its tools."""
     registry = FakeRegistry()
     plain = Surface(surface().agent, "/plain", gate=OpenGate())
     tools = tuple(Tool(function_name=each, capability="math") for each in names)
@@ -179,7 +179,7 @@ async def test_an_app_without_mesh_surfaces_is_registered_too(names: list[str]) 
 
 
 async def test_a_slow_registry_gets_no_second_request(start_heartbeat: StartHeartbeat) -> None:
-    """Until the first one is answered."""
+    """The heartbeat waits for a slow answer before its next request."""
     async with start_heartbeat() as mesh:
         mesh.take_requests()
         mesh.registry.delay_seconds = 12

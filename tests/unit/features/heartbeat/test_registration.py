@@ -102,7 +102,7 @@ def test_tools_are_registered_with_surfaces() -> None:
 
 @pytest.mark.requirement("mesh", "H3")
 def test_paths_include_the_prefix_of_the_app() -> None:
-    """Without a slash at the end."""
+    """Registered paths have the prefix of the app, and no slash at the end."""
     presence = MeshSurfaces(lambda: [surface(""), surface("/x", "x")], "/app")
     assert [each.path for each in build_registration(IDENTITY, presence).surfaces or ()] == [
         "/app",

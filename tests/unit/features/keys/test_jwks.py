@@ -93,7 +93,7 @@ async def test_invented_key_ids_cause_one_fetch(issuer_setting: KeySetup) -> Non
 
 
 async def test_a_revoked_key_is_valid_until_the_next_refresh(issuer_setting: KeySetup) -> None:
-    """After five minutes the keys are fetched again."""
+    """A revoked key is refused after five minutes, when keys are fetched again."""
     old = issuer_setting.issuer.issue_token()
     await issuer_setting.check(old)
     issuer_setting.issuer.rotate(should_forget=True)

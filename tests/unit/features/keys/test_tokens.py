@@ -203,7 +203,7 @@ def test_a_required_tenant_must_be_present() -> None:
 
 
 def test_the_leeway_is_applied() -> None:
-    """To a token that has just expired."""
+    """A token that has just expired is accepted within the leeway."""
     patient = JwtAuthenticator(
         TRUSTED.keys(), JwtValidation(ISSUER, AUDIENCE, ("ES256",), leeway=60)
     )
@@ -312,7 +312,7 @@ def test_unusable_published_keys_are_ignored() -> None:
 
 
 def test_a_token_without_a_key_id_uses_the_only_key() -> None:
-    """With two keys it is rejected."""
+    """A token without a key id is accepted with one key, and rejected with two."""
     issuer = TokenIssuer()
     nameless = issuer.issue_token(header={"kid": None})
     assert isinstance(

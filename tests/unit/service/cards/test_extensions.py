@@ -152,7 +152,7 @@ TOKENS = AuthGate(JwtAuthenticator(KeySet(), JwtValidation("https://id.example",
 def test_an_extension_is_declared_where_its_capability_is_on(
     surface: Surface, expected: set[Any]
 ) -> None:
-    """And nowhere else; its parameters are valid against its schema."""
+    """Only such cards declare it, with parameters that are valid by its schema."""
     assert names(surface) == {each.name for each in expected}
 
 
