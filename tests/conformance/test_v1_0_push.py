@@ -223,7 +223,9 @@ def test_v1_0_3_1_10_a_webhook_that_is_deleted_is_gone(client: AgentClient) -> N
 @pytest.mark.requirement("1.0", "3.1.7", "4.3.3a", "4.3.3b", "13.2a")
 @pytest.mark.anyio
 @pytest.mark.parametrize("is_jsonrpc", [True, False], ids=["jsonrpc", "http"])
-async def test_v1_0_4_3_3_a_webhook_gets_the_events_of_a_stream(is_jsonrpc: bool) -> None:  # noqa: FBT001 - a table
+async def test_v1_0_4_3_3_a_webhook_gets_the_events_of_a_stream(
+    is_jsonrpc: bool,  # noqa: FBT001 - a table
+) -> None:
     """One event in each call, at least once, in order, with the credentials and the token of the
     webhook.
     """

@@ -27,7 +27,12 @@ def build_schema(group: Group, draft: str) -> object:
     return {"$schema": ALL_DRAFTS[draft], **schema} if isinstance(schema, dict) else schema
 
 
-def compare(schema: Any, group: Group, *, is_narrower: bool) -> Iterator[str]:  # noqa: ANN401 - of a package that was just built
+def compare(
+    schema: Any,  # noqa: ANN401 - of a package that was just built
+    group: Group,
+    *,
+    is_narrower: bool,
+) -> Iterator[str]:
     """Compare a typed schema with the verdicts of a group; values that it refuses after a warning
     of the build are no difference.
     """

@@ -42,7 +42,10 @@ def status_event(state: str) -> v1_0.TaskStatusUpdateEvent:
     [(None, None), (True, False), (False, True)],
     ids=["unset", "true", "false"],
 )
-def test_a_request_of_0_3_waits_by_default(blocking: bool | None, immediately: bool | None) -> None:  # noqa: FBT001 - a value of the protocol
+def test_a_request_of_0_3_waits_by_default(
+    blocking: bool | None,  # noqa: FBT001 - a value of the protocol
+    immediately: bool | None,  # noqa: FBT001 - a value of the protocol
+) -> None:
     """Waiting is the default of 0.3, as it is of 1.0."""
     read = to_v0_3.read_message_send_configuration_as_send_message_configuration(
         v0_3.MessageSendConfiguration(blocking=blocking)
@@ -90,7 +93,11 @@ FINALS = [
 @pytest.mark.parametrize(
     ("state", "in_0_3", "in_mesh"), FINALS, ids=[state for state, *_ in FINALS]
 )
-def test_the_last_event_is_marked(state: str, in_0_3: bool, in_mesh: bool) -> None:  # noqa: FBT001 - values of the protocol
+def test_the_last_event_is_marked(
+    state: str,
+    in_0_3: bool,  # noqa: FBT001 - values of the protocol
+    in_mesh: bool,  # noqa: FBT001 - values of the protocol
+) -> None:
     """A stream of 0.3 also ends at a suspended task; one of the tasks/* dialect only with the
     task.
     """

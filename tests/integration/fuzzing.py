@@ -76,7 +76,10 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-def places(document: Any, here: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:  # noqa: ANN401 - any JSON
+def places(
+    document: Any,  # noqa: ANN401 - any JSON
+    here: tuple[str | int, ...] = (),
+) -> Iterator[tuple[str | int, ...]]:
     """List the places of everything in a document."""
     yield here
     if isinstance(document, dict):

@@ -183,7 +183,9 @@ def to_event(method: Method, message: bytes) -> bytes:
     return (f"id: {cursor}\n" if cursor else "").encode() + f"data: {body}\n\n".encode()
 
 
-def build_error_response(error: Any) -> httpx.Response:  # noqa: ANN401 - both a call and an error, whose stubs say less
+def build_error_response(
+    error: Any,  # noqa: ANN401 - both a call and an error, whose stubs say less
+) -> httpx.Response:
     """Build the HTTP+JSON of an error: with typed details, or in 0.3 by the name at the beginning
     of its text.
     """

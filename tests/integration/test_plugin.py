@@ -101,7 +101,10 @@ def page(_request: Request[Any, Any, Any], error: Exception) -> Response[str]:
     ids=lambda each: str(list(each)),
 )
 @pytest.mark.parametrize("layer", ["app", "router"])
-def test_exception_handlers_of_a_host_keep_their_errors(handlers: Any, layer: str) -> None:  # noqa: ANN401 - keys of several kinds
+def test_exception_handlers_of_a_host_keep_their_errors(
+    handlers: Any,  # noqa: ANN401 - keys of several kinds
+    layer: str,
+) -> None:
     """Handlers by status or class, on any layer; below an agent's path, errors are those of the
     protocol.
     """

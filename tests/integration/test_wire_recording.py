@@ -20,7 +20,10 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-async def test_the_wire_is_as_it_was_recorded(name: str, update: bool) -> None:  # noqa: FBT001 - a fixture
+async def test_the_wire_is_as_it_was_recorded(
+    name: str,
+    update: bool,  # noqa: FBT001 - a fixture
+) -> None:
     """Every request is answered with the same status, headers and bytes as when it was recorded."""
     scenario = SCENARIOS[name]
     with fixed_inputs(name) as clock:

@@ -154,7 +154,11 @@ async def slow(ctx: TaskContext) -> str:
     return f"{ctx.text} done"
 
 
-def agent_of(skill_id: str, handler: Any, **facts: Any) -> Agent:  # noqa: ANN401 - whatever a skill can be
+def agent_of(
+    skill_id: str,
+    handler: Any,  # noqa: ANN401 - whatever a skill can be
+    **facts: Any,  # noqa: ANN401 - whatever a skill can be
+) -> Agent:
     """Make an agent of one handler."""
     agent = Agent(f"{skill_id}-agent", version="2.1.0")
     agent.add(skill_id, handler, **facts)
@@ -258,7 +262,11 @@ class Consumer:
             assert response.headers["content-type"].startswith("text/event-stream")
             return [envelope["result"] for envelope in envelopes(response.iter_lines())]
 
-    def open_stream(self, method: str, **params: object) -> Any:  # noqa: ANN401 - httpx does not name the type of its context managers
+    def open_stream(
+        self,
+        method: str,
+        **params: object,
+    ) -> Any:  # noqa: ANN401 - httpx does not name the type of its context managers
         """Call a method that streams, and get the response while it comes."""
         return self.client.stream(
             "POST",

@@ -39,7 +39,12 @@ def do(client: httpx.Client) -> Iterator[Do]:
         assert pipe_in is not None
         assert pipe_out is not None
 
-        def ask(what: str, path: str, text: object = "", token: str | None = None) -> Any:  # noqa: ANN401 - whatever the consumer says
+        def ask(
+            what: str,
+            path: str,
+            text: object = "",
+            token: str | None = None,
+        ) -> Any:  # noqa: ANN401 - whatever the consumer says
             said = text if isinstance(text, str) else json.dumps(text)
             pipe_in.write(json.dumps([what, path, said, token]) + "\n")
             pipe_in.flush()

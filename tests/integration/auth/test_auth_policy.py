@@ -110,7 +110,9 @@ def test_a_team_shares_its_tasks(client: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize("same_people", [False, True], ids=["two companies", "one company"])
-def test_a_team_of_another_issuer_is_another_team(same_people: bool) -> None:  # noqa: FBT001 - a table
+def test_a_team_of_another_issuer_is_another_team(
+    same_people: bool,  # noqa: FBT001 - a table
+) -> None:
     """Issuers with equal team names do not share tasks, unless the project declares the subjects as
     shared.
     """

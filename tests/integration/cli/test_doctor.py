@@ -144,7 +144,10 @@ def test_a_postgres_store(deployment: Deployment, postgres_url: str) -> None:
     assert deployment.find("outage", "--offline") == {}
 
 
-def test_a_database_without_schema(deployment: Deployment, postgres_databases: Any) -> None:  # noqa: ANN401 - a fixture
+def test_a_database_without_schema(
+    deployment: Deployment,
+    postgres_databases: Any,  # noqa: ANN401 - a fixture
+) -> None:
     """The cure is the command that upgrades it."""
     deployment.set(A2A_STORE=asyncio.run(postgres_databases.create_empty()))
     assert "a2a-gen db upgrade" in deployment.find("error", "--offline")["store"]

@@ -305,7 +305,9 @@ class WithoutExtensions(httpx.ASGITransport):
 
 
 @pytest.mark.parametrize("streams", [False, True], ids=["call", "stream"])
-async def test_a_message_whose_answer_is_lost_is_taken_once(streams: bool) -> None:  # noqa: FBT001 - a table
+async def test_a_message_whose_answer_is_lost_is_taken_once(
+    streams: bool,  # noqa: FBT001 - a table
+) -> None:
     """If the card promises idempotency, the message is sent again under its key, and finds the task
     of the first attempt.
     """

@@ -293,7 +293,10 @@ JWT_EVERYWHERE = JWTAuth[Any, Any](
 
 
 @pytest.mark.parametrize(("setting", "status"), [(None, 401), (True, 200), (False, 401)])
-def test_a_card_behind_the_host_s_authentication(setting: bool | None, status: int) -> None:  # noqa: FBT001 - a parameter of the test
+def test_a_card_behind_the_host_s_authentication(
+    setting: bool | None,  # noqa: FBT001 - a parameter of the test
+    status: int,
+) -> None:
     """It is as public as the host has it, unless the surface says more; tasks are not."""
     plugin = A2APlugin(
         build_agent(), caller=host_user(), public_card=setting, settings=FAST_SETTINGS

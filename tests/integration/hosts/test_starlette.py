@@ -124,7 +124,9 @@ def read_state(connection: Credentials) -> Identity | None:
 
 
 @pytest.mark.parametrize("is_of_the_app", [True, False], ids=["app", "mount"])
-def test_dependencies_of_fastapi_run_for_every_route(is_of_the_app: bool) -> None:  # noqa: FBT001 - a parameter of the test
+def test_dependencies_of_fastapi_run_for_every_route(
+    is_of_the_app: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
     """Those of the app, and those of the agents alone; the caller is whom they have left in the
     state.
     """

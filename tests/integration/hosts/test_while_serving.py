@@ -78,7 +78,9 @@ async def ask(client: httpx.AsyncClient, path: str) -> str:
 
 
 @pytest.mark.parametrize("host", [True, False], ids=["host", "agents alone"])
-async def test_an_agent_is_added_and_removed(host: bool) -> None:  # noqa: FBT001 - a parameter of the test
+async def test_an_agent_is_added_and_removed(
+    host: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
     """Its routes, card and document come and go, also at paths that were asked for before; others
     do not notice.
     """

@@ -31,7 +31,14 @@ PROTO_MESSAGE = {"request": {"messageId": "m-3", "role": "ROLE_USER", "content":
 class Client(Protocol):
     """A client of a test: httpx with an app of Litestar or of Starlette."""
 
-    def request(self, method: str, url: str, *, json: Any = None, headers: Any = None) -> Any:  # noqa: ANN401 - of two libraries
+    def request(
+        self,
+        method: str,
+        url: str,
+        *,
+        json: Any = None,  # noqa: ANN401 - of two libraries
+        headers: Any = None,  # noqa: ANN401 - of two libraries
+    ) -> Any:  # noqa: ANN401 - of two libraries
         """Send a request."""
         ...
 

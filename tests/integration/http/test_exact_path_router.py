@@ -58,7 +58,10 @@ def surface(routes: RouteOptions | None = None) -> Surface:
     return Surface(build_test_agent(), "/agent", gate=OpenGate(), routes=routes or RouteOptions())
 
 
-def host(mounted: Surface | None = None, **options: Any) -> tuple[Litestar, A2APlugin]:  # noqa: ANN401 - as in Litestar
+def host(
+    mounted: Surface | None = None,
+    **options: Any,  # noqa: ANN401 - as in Litestar
+) -> tuple[Litestar, A2APlugin]:
     """Build an app of a host with an agent."""
     plugin = A2APlugin(mounted or surface())
     return Litestar(plugins=[plugin], logging_config=None, **options), plugin
@@ -160,7 +163,12 @@ class Calls(list[str]):
         calls = self
 
         class NotedRequest(Request[Any, Any, Any]):
-            def __init__(self, scope: Any, *args: Any, **others: Any) -> None:  # noqa: ANN401 - as in Litestar
+            def __init__(
+                self,
+                scope: Any,  # noqa: ANN401 - as in Litestar
+                *args: Any,  # noqa: ANN401 - as in Litestar
+                **others: Any,  # noqa: ANN401 - as in Litestar
+            ) -> None:
                 super().__init__(scope, *args, **others)
                 calls.append(scope["path"])
 
@@ -192,7 +200,10 @@ def test_whatever_a_host_adds_runs_for_each_route(added: str, path: str) -> None
 
 @pytest.mark.parametrize("path", ["/", "/.well-known/agent-card.json", "/tasks", "/message:send"])
 @pytest.mark.parametrize("key", [Exception, 400])
-def test_an_exception_handler_of_a_host_has_its_turn_at_each_route(key: Any, path: str) -> None:  # noqa: ANN401 - a status or a class
+def test_an_exception_handler_of_a_host_has_its_turn_at_each_route(
+    key: Any,  # noqa: ANN401 - a status or a class
+    path: str,
+) -> None:
     """It answers what the router raises for an invalid host, with an agent at the root, where the
     host takes precedence.
     """

@@ -183,7 +183,13 @@ def check(response: httpx.Response, sent: str) -> None:
     call_id=JSON,
     by_name=st.booleans(),
 )
-def test_calls(target: Target, method: str, params: Any, call_id: object, by_name: bool) -> None:  # noqa: ANN401, FBT001 - any JSON
+def test_calls(
+    target: Target,
+    method: str,
+    params: Any,  # noqa: ANN401 - any JSON
+    call_id: object,
+    by_name: bool,  # noqa: FBT001 - any JSON
+) -> None:
     """Every method with every kind of wrong parameters, ids and envelopes."""
     envelope = {"jsonrpc": "2.0", "id": call_id, "method": method, "params": params}
     version = {"A2A-Version": "1.0"} if by_name and method[:1].isupper() else {}

@@ -296,7 +296,10 @@ def test_a_held_read_is_answered_by_the_next_change() -> None:
 
 
 @pytest.mark.parametrize("binding", DIALECT_BINDINGS[:2], ids=str)
-def test_clients_of_1_0_see_no_difference(http: httpx.Client, binding: Any) -> None:  # noqa: ANN401 - as above
+def test_clients_of_1_0_see_no_difference(
+    http: httpx.Client,
+    binding: Any,  # noqa: ANN401 - as above
+) -> None:
     """No member is added, conditions are unknown members, and a message to a running task is in no
     stream.
     """

@@ -34,7 +34,11 @@ def exchanges(text: str) -> dict[str, list[str]]:
     return found
 
 
-def differences_of_values(old: Any, new: Any, place: str = "") -> Iterator[Difference]:  # noqa: ANN401 - any JSON
+def differences_of_values(
+    old: Any,  # noqa: ANN401 - any JSON
+    new: Any,  # noqa: ANN401 - any JSON
+    place: str = "",
+) -> Iterator[Difference]:
     """Compare two values of JSON, the order of members included."""
     if isinstance(old, dict) and isinstance(new, dict) and list(old) == list(new):
         for name, value in old.items():

@@ -51,7 +51,10 @@ async def test_a_client_may_have_the_answer_at_once(client: Client) -> None:
 
 
 @pytest.mark.parametrize("at_once", [False, True], ids=["waiting", "at once"])
-async def test_a_skill_may_reply_without_a_task(client: Client, at_once: bool) -> None:  # noqa: FBT001 - a table
+async def test_a_skill_may_reply_without_a_task(
+    client: Client,
+    at_once: bool,  # noqa: FBT001 - a table
+) -> None:
     """Such a skill gives one message in the conversation of the question, and nothing is stored."""
     message = await client.ask_for_message(
         "Ada", skill="greet", return_immediately=at_once, context_id="c-7"

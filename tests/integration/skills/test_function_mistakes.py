@@ -139,7 +139,11 @@ def test_arguments_are_refused_where_they_are_written(
         (bytes, b"\x89", "JSON has no bytes; use a model with ConfigDict"),
     ],
 )
-def test_the_log_says_what_an_output_lacks(output_type: Any, output: object, problem: str) -> None:  # noqa: ANN401 - any type
+def test_the_log_says_what_an_output_lacks(
+    output_type: Any,  # noqa: ANN401 - any type
+    output: object,
+    problem: str,
+) -> None:
     """In words that lead to the cure, and without the value."""
 
     async def answer(request: str) -> object:

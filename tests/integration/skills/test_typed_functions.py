@@ -282,7 +282,10 @@ def build_in(folder: Path) -> None:
         assert main(["build"]) == 0
 
 
-async def call_agent(contract: Any, url: str) -> tuple[object, object, object]:  # noqa: ANN401 - a package that a test has made
+async def call_agent(
+    contract: Any,  # noqa: ANN401 - a package that a test has made
+    url: str,
+) -> tuple[object, object, object]:
     """Call three skills with the built client."""
     async with contract.TravelAgentClient(url) as client:
         wish = contract.BookFlight(destination="Rome", day=date(2026, 2, 3), seats=2)

@@ -61,7 +61,9 @@ def _fail_with(error: Exception) -> Callable[..., Any]:
 
 
 @pytest.mark.parametrize("is_written", [True, False], ids=["written", "not written"])
-async def test_a_write_of_unknown_outcome_is_applied_once(is_written: bool) -> None:  # noqa: FBT001 - a parameter of pytest
+async def test_a_write_of_unknown_outcome_is_applied_once(
+    is_written: bool,  # noqa: FBT001 - a parameter of pytest
+) -> None:
     """The storage tells, by the counters of the task; nothing is appended twice and nothing is
     lost.
     """
@@ -132,7 +134,11 @@ async def test_a_reader_does_not_fail_a_task_that_is_being_created() -> None:
     write = storage.update_task
     async with open_store(storage) as store:
 
-        async def write_and_be_read(task_id: str, *args: Any, **options: Any) -> int:  # noqa: ANN401 - as the method
+        async def write_and_be_read(
+            task_id: str,
+            *args: Any,  # noqa: ANN401 - as the method
+            **options: Any,  # noqa: ANN401 - as the method
+        ) -> int:
             version = await write(task_id, *args, **options)
             readers.append(asyncio.create_task(store.load_task(SCOPE, task_id)))
             for _ in range(20):
@@ -169,7 +175,10 @@ class Failing(DictStorage):
 
 @pytest.mark.parametrize("outage", [1, 2, 3])
 @pytest.mark.parametrize("can_delete", [True, False])
-async def test_an_outage_leaves_no_task_without_an_owner(outage: int, can_delete: bool) -> None:  # noqa: FBT001 - a table
+async def test_an_outage_leaves_no_task_without_an_owner(
+    outage: int,
+    can_delete: bool,  # noqa: FBT001 - a table
+) -> None:
     """It is deleted, or rejected, as soon as the storage answers again; one under a key waits for
     its message.
     """

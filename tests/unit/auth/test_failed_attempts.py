@@ -171,7 +171,11 @@ async def test_tokens_are_not_counted() -> None:
         ("unix:", "", False),
     ],
 )
-async def test_an_ipv6_network_is_one_address(first: str, second: str, are_one: bool) -> None:  # noqa: FBT001 - a table
+async def test_an_ipv6_network_is_one_address(
+    first: str,
+    second: str,
+    are_one: bool,  # noqa: FBT001 - a table
+) -> None:
     """Its owner has all addresses of it."""
     setting = AttemptSetup()
     await setting.attempt_keys("a", "b", "c", client=first)

@@ -21,7 +21,9 @@ def build_connection(is_authenticated: object) -> Credentials:
 
 
 @pytest.mark.parametrize("answer", [True, False])
-def test_a_member_and_a_method_mean_the_same(answer: bool) -> None:  # noqa: FBT001 - a parameter of the test
+def test_a_member_and_a_method_mean_the_same(
+    answer: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
     """A method is called: by itself it is always true."""
     for member in (answer, lambda: answer):
         caller = host_user()(build_connection(member))

@@ -71,7 +71,10 @@ def test_a_break_is_never_safe_without_a_search(name: str) -> None:
 
 @pytest.mark.parametrize("is_reversed", [False, True], ids=["forward", "backward"])
 @pytest.mark.parametrize("name", EQUAL)
-def test_equal_schemas_are_equal(name: str, is_reversed: bool) -> None:  # noqa: FBT001 - a parameter of the test
+def test_equal_schemas_are_equal(
+    name: str,
+    is_reversed: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
     """Two spellings of one set of documents yield nothing above an information."""
     assert compare_case(name, is_reversed=is_reversed).findings_at_least(ChangeLevel.WARNING) == ()
 

@@ -48,7 +48,11 @@ def render_findings(report: Report) -> list[str]:
 
 @pytest.mark.parametrize("rule", NAMES)
 @pytest.mark.parametrize("version", ["current", "allowed"])
-def test_a_rule_by_example(rule: str, version: str, update: bool) -> None:  # noqa: FBT001 - a fixture
+def test_a_rule_by_example(
+    rule: str,
+    version: str,
+    update: bool,  # noqa: FBT001 - a fixture
+) -> None:
     """A rule yields exactly the findings and witnesses in its file, and is silent about the allowed
     version.
     """

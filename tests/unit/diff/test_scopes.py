@@ -122,7 +122,9 @@ def test_a_changed_recursive_reference_is_an_error(after: object) -> None:
 
 
 @pytest.mark.parametrize("is_definition", [False, True])
-def test_an_alternative_of_a_one_of_that_opens_is_an_error(is_definition: bool) -> None:  # noqa: FBT001 - a table
+def test_an_alternative_of_a_one_of_that_opens_is_an_error(
+    is_definition: bool,  # noqa: FBT001 - a table
+) -> None:
     """A document of another alternative, with members that this one names, matched one of them and
     matches two now.
     """

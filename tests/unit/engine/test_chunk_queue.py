@@ -151,7 +151,9 @@ async def test_a_run_that_is_over_drops_its_chunks() -> None:
 
 
 @pytest.mark.parametrize("has_begun", [False, True])
-async def test_a_drain_ends_with_the_run(has_begun: bool) -> None:  # noqa: FBT001 - a row of a table
+async def test_a_drain_ends_with_the_run(
+    has_begun: bool,  # noqa: FBT001 - a row of a table
+) -> None:
     """Also if the commit that it waits for is dropped before it has begun, and one that comes later
     finds nothing.
     """

@@ -83,7 +83,10 @@ def test_a_surface_whose_callers_are_decided_is_served_everywhere(
         ("[::]:1", True),
     ],
 )
-def test_a_grpc_port_is_an_address_too(address: str, is_reachable: bool) -> None:  # noqa: FBT001 - a parameter of the test
+def test_a_grpc_port_is_an_address_too(
+    address: str,
+    is_reachable: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
     """It is opened by the app, so it is refused under every server, unless every client needs a
     certificate.
     """

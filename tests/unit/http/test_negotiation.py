@@ -68,7 +68,11 @@ def test_method_and_version_select_the_dialect(
         ("9.9", "v1_0", False),
     ],
 )
-def test_path_and_version_must_match(version: str | None, dialect: str, is_answered: bool) -> None:  # noqa: FBT001 - a column of the table
+def test_path_and_version_must_match(
+    version: str | None,
+    dialect: str,
+    is_answered: bool,  # noqa: FBT001 - a column of the table
+) -> None:
     """A path belongs to a dialect, which responds to the versions in its column."""
     if is_answered:
         ALL.check_version(version, dialect)

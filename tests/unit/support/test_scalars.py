@@ -71,7 +71,11 @@ def test_bytes_survive(data: bytes) -> None:
 
 
 @given(st.binary(), st.booleans(), st.booleans())
-def test_every_form_of_base64_is_read(data: bytes, is_url_safe: bool, is_padded: bool) -> None:  # noqa: FBT001 - hypothesis gives them
+def test_every_form_of_base64_is_read(
+    data: bytes,
+    is_url_safe: bool,  # noqa: FBT001 - hypothesis gives them
+    is_padded: bool,  # noqa: FBT001 - hypothesis gives them
+) -> None:
     """Either alphabet, with or without padding, from JSON and from Python."""
     text = (base64.urlsafe_b64encode if is_url_safe else base64.b64encode)(data).decode()
     assert rewrite({"raw": text if is_padded else text.rstrip("=")}) == {"raw": base64_text(data)}

@@ -76,13 +76,23 @@ class ExplorerPage:
         assert response.status_code == 200, response.text
         return response.json()
 
-    def run(self, operation: str, request: object, interface: str | None = None) -> Any:  # noqa: ANN401 - JSON
+    def run(
+        self,
+        operation: str,
+        request: object,
+        interface: str | None = None,
+    ) -> Any:  # noqa: ANN401 - JSON
         """Run an operation, and return what the page gets."""
         return self.post(
             f"operations/{operation}", {"request": request, "interface": interface}
         ).json()
 
-    def send(self, text: str, interface: str | None = None, **message: object) -> Any:  # noqa: ANN401 - JSON
+    def send(
+        self,
+        text: str,
+        interface: str | None = None,
+        **message: object,
+    ) -> Any:  # noqa: ANN401 - JSON
         """Send a text."""
         return self.run(
             "SendMessage", {"message": {"parts": [{"text": text}], **message}}, interface

@@ -275,7 +275,10 @@ async def test_the_list_changes_while_the_agent_runs(toolbox: Toolbox) -> None:
 async def test_headers_know_the_caller(toolbox: Toolbox) -> None:
     """A function makes them for each call."""
 
-    async def headers(ctx: Any, _params: object) -> mt.CallToolResult:  # noqa: ANN401 - of the library
+    async def headers(
+        ctx: Any,  # noqa: ANN401 - of the library
+        _params: object,
+    ) -> mt.CallToolResult:
         return text(ctx.request.headers.get("x-caller"))
 
     toolbox.add("whoami", headers)

@@ -87,7 +87,12 @@ class Toolbox:
         """Return the address of the server."""
         return f"http://127.0.0.1:{self.port}/mcp"
 
-    def add(self, name: str, call: Call, **members: Any) -> None:  # noqa: ANN401 - members of a tool
+    def add(
+        self,
+        name: str,
+        call: Call,
+        **members: Any,  # noqa: ANN401 - members of a tool
+    ) -> None:
         """Add a tool."""
         self._tools[name] = (mt.Tool(name=name, **{"input_schema": NO_INPUT, **members}), call)
 
@@ -106,7 +111,11 @@ class Toolbox:
             tools=page, next_cursor=str(at + 1) if at + 1 < len(names) else None
         )
 
-    async def _call(self, ctx: Any, params: mt.CallToolRequestParams) -> Any:  # noqa: ANN401 - of the library
+    async def _call(
+        self,
+        ctx: Any,  # noqa: ANN401 - of the library
+        params: mt.CallToolRequestParams,
+    ) -> Any:  # noqa: ANN401 - of the library
         self.calls.append(params.name)
         return await self._tools[params.name][1](ctx, params)
 

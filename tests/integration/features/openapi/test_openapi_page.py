@@ -79,7 +79,9 @@ def build_private(*, is_listed: bool | None) -> Surface:
 
 
 @pytest.mark.parametrize("is_listed", [None, False, True])
-def test_a_private_card_is_not_in_the_document(is_listed: bool | None) -> None:  # noqa: FBT001 - a parameter of the test
+def test_a_private_card_is_not_in_the_document(
+    is_listed: bool | None,  # noqa: FBT001 - a parameter of the test
+) -> None:
     """Neither the agent nor its skills, their schemas or its scheme, unless the option says so;
     beside it the others are.
     """

@@ -45,7 +45,9 @@ def alive(pid: int) -> bool:
 
 
 @pytest.mark.parametrize("in_memory", [False, True], ids=["disk", "memory"])
-def test_it_runs_unprivileged_and_leaves_nothing(in_memory: bool) -> None:  # noqa: FBT001 - a parameter of the test
+def test_it_runs_unprivileged_and_leaves_nothing(
+    in_memory: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
     """As root, the server runs as an unprivileged user; its folder and its data are deleted
     afterwards.
     """

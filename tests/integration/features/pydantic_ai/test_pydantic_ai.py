@@ -121,7 +121,10 @@ async def serve_sources(
 
 
 @asynccontextmanager
-async def client_of(*sources: PydanticAISource, **options: Any) -> AsyncGenerator[A2AClient]:  # noqa: ANN401 - as above
+async def client_of(
+    *sources: PydanticAISource,
+    **options: Any,  # noqa: ANN401 - as above
+) -> AsyncGenerator[A2AClient]:
     """Serve an agent, with a client."""
     async with (
         serve_sources(*sources, **options) as transport,
@@ -196,7 +199,11 @@ async def test_tool_calls_are_statuses_and_deps_are_made_for_each_run() -> None:
     ("answer", "deleted", "text"),
     [(True, ["a.txt"], "done: deleted a.txt"), (False, [], "done: The tool call was denied.")],
 )
-async def test_an_approval_is_a_question(answer: bool, deleted: list[str], text: str) -> None:  # noqa: FBT001 - a case
+async def test_an_approval_is_a_question(
+    answer: bool,  # noqa: FBT001 - a case
+    deleted: list[str],
+    text: str,
+) -> None:
     """The caller answers by the name of the tool, and the model is not asked again for what it has
     said.
     """

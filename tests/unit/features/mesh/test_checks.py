@@ -67,7 +67,10 @@ ASKING = {
 
 
 @pytest.mark.parametrize(("handler", "does"), ASKING.values(), ids=ASKING.keys())
-def test_calls_of_ask_are_found_in_the_code(handler: Callable[..., object], does: bool) -> None:  # noqa: FBT001 - a row of the table
+def test_calls_of_ask_are_found_in_the_code(
+    handler: Callable[..., object],
+    does: bool,  # noqa: FBT001 - a row of the table
+) -> None:
     """Questions are found behind decorators, partials, methods and inner functions."""
     assert calls_ask(handler) is does
 
