@@ -66,7 +66,8 @@ def request(name: bytes, value: str) -> dict[str, object]:
 def admit_call(gate: Gate, name: bytes, value: str) -> Callable[[], object]:
     """Ask a gate as the exchange does, and make sure that it lets in, at once."""
     scope = request(name, value)
-    assert isinstance(gate.admit(Credentials(scope)), Caller)  # type: ignore[arg-type]  # as much of a scope as is read
+    # The scope has all members that are read.
+    assert isinstance(gate.admit(Credentials(scope)), Caller)  # type: ignore[arg-type]
     return lambda: gate.admit(Credentials(scope))  # type: ignore[arg-type]  # as above
 
 

@@ -63,7 +63,8 @@ class Line(asyncio.Protocol):
         self._asked = self._heard = 0.0
         self._is_accepted = False
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvloop's are none of asyncio's classes
+    # Transports of uvloop do not inherit from asyncio's classes.
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Ask for the first time."""
         self._transport = transport
         self._ask()

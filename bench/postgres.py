@@ -253,7 +253,8 @@ async def check(store: PostgresStore) -> None:
     """See that every task of every rival is whole: its life, its events without a hole, its
     artifact.
     """
-    rows: Sequence[dict[str, int]] = await store._pool.fetch(  # noqa: SLF001 - no call of the port counts across tasks
+    # No call of the port counts across tasks.
+    rows: Sequence[dict[str, int]] = await store._pool.fetch(  # noqa: SLF001
         """SELECT (SELECT count(*) FROM a2a_tasks) AS tasks,
         (SELECT count(*) FROM a2a_tasks WHERE ended_at IS NOT NULL AND last_seq = 4) AS ended,
         (SELECT count(*) FROM a2a_events) AS events,

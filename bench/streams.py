@@ -117,7 +117,8 @@ async def entries(engine: Engine) -> float:
         with cProfile.Profile() as profile:
             for _ in range(number):
                 await cycle(engine)
-        counts.append(pstats.Stats(profile).total_calls)  # type: ignore[attr-defined]  # there, but not in the stubs
+        # The attribute is missing in the stubs.
+        counts.append(pstats.Stats(profile).total_calls)  # type: ignore[attr-defined]
     return (counts[1] - counts[0]) / 200
 
 
@@ -132,7 +133,8 @@ async def engine_on(store: Store) -> AsyncIterator[Engine]:
 @contextmanager
 def stores() -> Iterator[dict[str, Store]]:
     """Make one store of each kind."""
-    from a2a_runtime.features.postgres import PostgresStore, upgrade  # noqa: PLC0415 - named where it is needed
+    # Only this case needs the import.
+    from a2a_runtime.features.postgres import PostgresStore, upgrade  # noqa: PLC0415
 
     with tempfile.TemporaryDirectory() as folder, PostgresServer() as server:
         databases = DatabaseFactory(server.url, upgrade)

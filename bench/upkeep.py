@@ -125,7 +125,8 @@ async def measure_takeover(name: str, store: Store) -> None:
     await store.close()
     begun = time.perf_counter()
     async with run_engine(store):
-        while (await store.list_tasks(SCOPE, ENDED)).total_size < ORPHANS:  # noqa: ASYNC110 - the tasks end in the store
+        # The tasks end in the store.
+        while (await store.list_tasks(SCOPE, ENDED)).total_size < ORPHANS:  # noqa: ASYNC110
             await asyncio.sleep(0.02)
         seconds = time.perf_counter() - begun
     kept = "kept" if seconds <= TAKEOVER_GOAL else "MISSED"

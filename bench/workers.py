@@ -95,8 +95,10 @@ async def drain(url: str) -> float:
     begin = time.perf_counter()
     async with serve_jobs(engine, engine, skills):
         jobs = "SELECT count(*) AS jobs FROM procrastinate_jobs WHERE task_name = 'a2a_gen.run'"
-        total = int((await store._pool.fetch(jobs))[0]["jobs"])  # noqa: SLF001 - no call of the port counts jobs
-        while int((await store._pool.fetch(jobs))[0]["jobs"]):  # noqa: ASYNC110, SLF001 - as above, and the queue has no event
+        # No call of the port counts jobs.
+        total = int((await store._pool.fetch(jobs))[0]["jobs"])  # noqa: SLF001
+        # As above, and the queue has no event.
+        while int((await store._pool.fetch(jobs))[0]["jobs"]):  # noqa: ASYNC110, SLF001
             await asyncio.sleep(0.1)
     return total / (time.perf_counter() - begin)
 

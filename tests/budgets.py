@@ -111,7 +111,8 @@ class Budgets:
         """Add a test, or the making and removing of its fixtures, to its suite."""
         suite = suite_of(self._root / report.nodeid.partition("::")[0])
         if suite is not None:
-            self._spent[suite] += report.duration  # type: ignore[assignment]  # a counter of seconds
+            # The counter holds seconds.
+            self._spent[suite] += report.duration  # type: ignore[assignment]
             self._alone[suite] += report.duration / crowd() / self._workers_per_core  # type: ignore[assignment]  # as above
 
     @pytest.hookimpl(trylast=True)

@@ -27,7 +27,8 @@ TASKS: dict[str, Any] = {}
 
 def build_task(message: Any) -> Any:  # noqa: ANN401 - classes made at run time
     """Build a task that has the message as its artifact."""
-    task = Task(id=str(uuid.uuid4()), context_id=str(uuid.uuid4()))  # type: ignore[call-arg]  # as above
+    # As above.
+    task = Task(id=str(uuid.uuid4()), context_id=str(uuid.uuid4()))  # type: ignore[call-arg]
     task.status.state = 3
     task.status.timestamp.GetCurrentTime()
     task.artifacts.add(artifact_id="result", name="result").parts.extend(message.parts)

@@ -119,7 +119,8 @@ def test_v0_3_4_4_every_request_is_authenticated(agent_place: httpx.Client) -> N
         ("GET", "/v1/card", None),
     ):
         sent = {} if body is None else {"json": body}
-        refused = agent_place.request(verb, path, **sent)  # type: ignore[arg-type]  # what httpx takes
+        # httpx takes these options.
+        refused = agent_place.request(verb, path, **sent)  # type: ignore[arg-type]
         assert (refused.status_code, refused.headers["www-authenticate"].split()[0]) == (
             401,
             "Bearer",

@@ -37,7 +37,8 @@ def test_models_accept_and_keep_what_schemas_accept(schema: dict[str, object]) -
         try:
             value = form.parse(document)
         except SchemaMismatchError as error:
-            assert not judge.is_valid(document), (document, str(error))  # noqa: PT017 - whether it is refused is what is compared
+            # The test compares whether the document is refused.
+            assert not judge.is_valid(document), (document, str(error))  # noqa: PT017
         else:
             assert judge.is_valid(document), document
             assert same(document, form.serialize(value)), document

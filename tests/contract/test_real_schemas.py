@@ -228,7 +228,8 @@ def check(path: str, tmp_path: Path, example: object) -> None:
             each for each in vars(made).values() if isinstance(each, made.PackageSchema)
         )  # of the first file, whole
         assert judge.is_valid(example)
-        for document in islice(neighbours(example), 0, 400, 3):  # type: ignore[arg-type]  # all are JSON
+        # All examples are JSON.
+        for document in islice(neighbours(example), 0, 400, 3):  # type: ignore[arg-type]
             assert form.validator.is_valid(document) == judge.is_valid(document), document
             if judge.is_valid(document):
                 assert form.serialize(form.parse(document)) == document

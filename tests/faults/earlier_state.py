@@ -46,7 +46,8 @@ class LostAnswers:
 
     async def update_task(self, scope: TaskScope, key: str, change: TaskChange) -> ChangeResult:
         """Commit, and fail once if the change is of a run."""
-        result = await super().update_task(scope, key, change)  # type: ignore[misc]  # the class beside it has it
+        # The class beside it has the method.
+        result = await super().update_task(scope, key, change)  # type: ignore[misc]
         if self.before_retry is None or change.epoch is None:
             return result
         happening = self.before_retry
@@ -140,7 +141,8 @@ class FallibleServer(FallibleDatabase):
                 for name in names:
                     await connection.execute(f"LOCK TABLE {name} IN ACCESS EXCLUSIVE MODE")
                 for name in names:
-                    await connection.execute(f"DELETE FROM {name}")  # noqa: S608 - names of our tables
+                    # The tables are our own.
+                    await connection.execute(f"DELETE FROM {name}")  # noqa: S608
                     await connection.execute(
                         f"INSERT INTO {name} OVERRIDING SYSTEM VALUE TABLE saved.{name}"
                     )

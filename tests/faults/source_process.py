@@ -60,14 +60,16 @@ def source_of(file: Path, *, returns: bool) -> FunctionSource:
 
 def mcp_source_of(file: Path, *, returns: bool) -> SkillSource:
     """Make the same tools those of a server that asks within its calls."""
-    from a2a_runtime.features.mcp import McpSource  # noqa: PLC0415 - takes a second, which the other tools need not wait for
+    # The import takes a second, which the other tools need not wait for.
+    from a2a_runtime.features.mcp import McpSource  # noqa: PLC0415
 
     return McpSource([sys.executable, str(SERVER), str(file), *(() if returns else ("wait",))])
 
 
 async def wait_begun(file: Path, task: asyncio.Future[object]) -> None:
     """Wait until the tool of the server has written its line, or its question waits."""
-    while not (task.done() or file.exists()):  # noqa: ASYNC110, ASYNC240 - another process writes it
+    # Another process writes it.
+    while not (task.done() or file.exists()):  # noqa: ASYNC110, ASYNC240
         await asyncio.sleep(0.01)
     say("written")
 

@@ -46,7 +46,9 @@ async def test_a_frozen_database_is_reported_at_once_and_an_old_schema_too() -> 
             }
 
 
-async def _wait_for(client: AsyncTestClient, status: int) -> None:  # type: ignore[type-arg]  # of any app
+# The type of the app does not matter.
+async def _wait_for(client: AsyncTestClient, status: int) -> None:  # type: ignore[type-arg]
     async with asyncio.timeout(_DEADLINE):
-        while (await client.get("/readyz")).status_code != status:  # noqa: ASYNC110 - a probe is asked again and again
+        # A probe is asked again and again.
+        while (await client.get("/readyz")).status_code != status:  # noqa: ASYNC110
             await asyncio.sleep(0.05)

@@ -128,7 +128,8 @@ async def wait_for_writes(ledgers: list[Ledger]) -> None:
     """Wait for the next acknowledged write of every caller."""
     started = time.monotonic()
     async with asyncio.timeout(DEADLINE):
-        while not all(ledger.last_at > started for ledger in ledgers):  # noqa: ASYNC110 - the ledgers have no event
+        # The ledgers have no event.
+        while not all(ledger.last_at > started for ledger in ledgers):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
 

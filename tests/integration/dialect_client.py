@@ -154,7 +154,8 @@ class DialectClient:
 
     def cancel(self, task_id: str) -> Task:
         """Cancel a task."""
-        return self.call(CANCEL_TASK, CancelTaskRequest(id=task_id))  # type: ignore[return-value]  # as above
+        # As above.
+        return self.call(CANCEL_TASK, CancelTaskRequest(id=task_id))  # type: ignore[return-value]
 
     def list(self, **more: object) -> ListTasksResponse:
         """List tasks."""

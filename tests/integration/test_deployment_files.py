@@ -214,7 +214,8 @@ def test_variables_are_settings_and_pods_get_no_others() -> None:
         variables |= {each["name"]: each["value"] for each in container.get("env", ())}
         assert (pod["enableServiceLinks"], pod["securityContext"]["runAsNonRoot"]) == (False, True)
         assert container["securityContext"]["readOnlyRootFilesystem"] is True
-        assert container["volumeMounts"] == [{"name": "tmp", "mountPath": "/tmp"}]  # noqa: S108 - of the container
+        # The path is in the container.
+        assert container["volumeMounts"] == [{"name": "tmp", "mountPath": "/tmp"}]  # noqa: S108
         assert pod["volumes"] == [{"name": "tmp", "emptyDir": {}}]
     given = {name: value for name, value in variables.items() if not name.endswith("_FILE")}
     Settings.from_environment(given)

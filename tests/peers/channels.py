@@ -8,7 +8,8 @@ import grpc
 class WithToken(grpc.aio.UnaryUnaryClientInterceptor):
     """Adds the token to the metadata of calls with one response."""
 
-    async def intercept_unary_unary(self, continuation, details, request):  # noqa: ANN001, ANN201 - the types of grpcio
+    # grpcio has no types for the parameters.
+    async def intercept_unary_unary(self, continuation, details, request):  # noqa: ANN001, ANN201
         """Make the call."""
         return await continuation(add_token(details), request)
 
@@ -16,7 +17,8 @@ class WithToken(grpc.aio.UnaryUnaryClientInterceptor):
 class StreamsWithToken(grpc.aio.UnaryStreamClientInterceptor):
     """Adds the token to the metadata of calls with a stream."""
 
-    async def intercept_unary_stream(self, continuation, details, request):  # noqa: ANN001, ANN201 - as above
+    # As above.
+    async def intercept_unary_stream(self, continuation, details, request):  # noqa: ANN001, ANN201
         """Make the call."""
         return await continuation(add_token(details), request)
 

@@ -84,7 +84,8 @@ def test_unknown_options_of_a_skill_are_refused() -> None:
             r"known: accepts_messages, .* restartable, .* tags, timeout"
         ),
     ):
-        two_skills().skill("x", restartible=False, tagz=["a"])(len)  # type: ignore[call-arg]  # the mistake that is meant
+        # The mistake is the point of the test.
+        two_skills().skill("x", restartible=False, tagz=["a"])(len)  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize(

@@ -231,7 +231,8 @@ def test_an_unenforced_requirement_stops_the_start(said: dict[str, object], prob
     agent = Agent("x", security_requirements=said.get("security_requirements", ()))  # type: ignore[arg-type]  # as the table has it
     agent.add("one", who, require=said.get("skill", ()))  # type: ignore[typeddict-item]  # as above
     with pytest.raises(ValueError, match=problem):
-        create_app(Surface(agent, gate=said.get("gate")), store="memory")  # type: ignore[arg-type]  # as above
+        # As above.
+        create_app(Surface(agent, gate=said.get("gate")), store="memory")  # type: ignore[arg-type]
 
 
 def test_no_token_is_in_a_log(

@@ -165,7 +165,8 @@ def test_an_open_agent_is_refused_beyond_this_machine(tmp_path: Path) -> None:
     find. ``--open`` serves it.
     """
     (tmp_path / "served.py").write_text(AGENT.format(words="one") + HOSTED)
-    everywhere = ("--host", "0.0.0.0", "--port", str(port := find_free_port()))  # noqa: S104 - the address in question
+    # The test is about this address.
+    everywhere = ("--host", "0.0.0.0", "--port", str(port := find_free_port()))  # noqa: S104
     servers = [start(tmp_path, f"served:{name}", *everywhere) for name in ("app", "hosted")]
     for server, problem in zip(
         servers, ("nothing identifies its callers", "verifies no token"), strict=True

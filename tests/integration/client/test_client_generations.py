@@ -94,4 +94,5 @@ async def test_a_condition_needs_the_next_version(agent: str) -> None:
     async with A2AClient(agent, timeout=30) as client:
         question = await client.send("hello")
         with pytest.raises(UnsupportedOperationError, match="if_generation"):
-            await client.send("Ada", task=question, if_generation=2)  # type: ignore[arg-type]  # a task
+            # The question is a task.
+            await client.send("Ada", task=question, if_generation=2)  # type: ignore[arg-type]

@@ -49,7 +49,8 @@ from a2a_runtime.client import (
 pytestmark = [pytest.mark.anyio, pytest.mark.peer]
 
 
-class NotListed(Exception):  # noqa: N818 - no error of ours: the mark of an agent that answers with an empty list
+# It marks an agent that answers with an empty list, and is not an error of ours.
+class NotListed(Exception):  # noqa: N818
     """The agent knows the path in another version only, and lists nothing there."""
 
 

@@ -35,7 +35,8 @@ def respond(request: httpx.Request) -> httpx.Response:
 async def test_the_handler_of_the_guide_streams_and_remembers() -> None:
     """Both turns of a conversation reach the model."""
     names: dict[str, object] = {}
-    exec(GUIDE.read_text().rpartition("```python\n")[2].partition("```")[0], names)  # noqa: S102 - our own document
+    # The document is our own.
+    exec(GUIDE.read_text().rpartition("```python\n")[2].partition("```")[0], names)  # noqa: S102
     agent = names["agent"]
     assert isinstance(agent, Agent)
     with agent.override(http=lambda: httpx.AsyncClient(transport=httpx.MockTransport(respond))):

@@ -39,7 +39,8 @@ def build_agent(authorizations: dict[str, str]) -> Agent:
 
 async def wait_for_state(client: A2AClient, task_id: str, state: State) -> Task:
     """Read a task until it is in a state."""
-    while (task := await client.get(task_id)).status.state != state:  # noqa: ASYNC110 - as a caller sees it
+    # The test reads the task as a caller does.
+    while (task := await client.get(task_id)).status.state != state:  # noqa: ASYNC110
         await asyncio.sleep(0.01)
     return task
 

@@ -116,7 +116,8 @@ async def call(app: Litestar, scope: dict[str, object], body: bytes, step: int) 
     async def send(_message: Message) -> None:
         await asyncio.sleep(0)
 
-    stepped = CancelAtStep(app(scope, receive, send), step)  # type: ignore[arg-type]  # as a server calls it
+    # A server calls the app like this.
+    stepped = CancelAtStep(app(scope, receive, send), step)  # type: ignore[arg-type]
 
     async def drive() -> None:
         await stepped

@@ -179,7 +179,8 @@ def test_a_task_has_its_generation_and_its_timeline(client: DialectClient) -> No
 def test_the_newest_entries_of_a_timeline_are_returned(client: DialectClient) -> None:
     """As many as the client wants, in answers, reads and lists."""
     question = client.call(SEND_MESSAGE, build_numbered_message("hello", timeline_length=1))
-    assert show_timeline(question.task) == [("status", 2)]  # type: ignore[union-attr]  # a response with a task
+    # The response has a task.
+    assert show_timeline(question.task) == [("status", 2)]  # type: ignore[union-attr]
     task_id = question.task.id  # type: ignore[union-attr]  # as above
     assert show_timeline(read_task(client, task_id, timeline_length=0)) == []
     assert show_timeline(read_task(client, task_id, timeline_length=2)) == [
@@ -280,7 +281,8 @@ def test_a_held_read_is_answered_by_the_next_change() -> None:
                 update={"metadata": {"skillId": "listen"}}
             ),
         )
-        task = read_task(client, started.task.id)  # type: ignore[union-attr]  # a response with a task
+        # The response has a task.
+        task = read_task(client, started.task.id)  # type: ignore[union-attr]
         while task.status.state != "TASK_STATE_WORKING":
             task = read_task(client, task.id, current_generation=task.generation)
         held: Future[NumberedTask] = pool.submit(

@@ -253,7 +253,8 @@ def test_a_version_comes_in_a_header_or_in_the_query(
     error.
     """
     for options in ({"headers": {header: version}}, {"params": {header: version}}):
-        response = client.post(path, json={"message": MESSAGE}, **options)  # type: ignore[arg-type]  # one of the two
+        # The options are one of the two.
+        response = client.post(path, json={"message": MESSAGE}, **options)  # type: ignore[arg-type]
         assert response.status_code == status
         assert ("VERSION_NOT_SUPPORTED" in response.text) is (status == 400)
 

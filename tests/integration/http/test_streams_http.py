@@ -164,7 +164,8 @@ def test_a_disconnect_cancels_the_task_with_the_option(
         async with httpx.AsyncClient(base_url=client.base_url, trust_env=False) as leaving:
             request = asyncio.ensure_future(leaving.request(method, url, **options))
             async with asyncio.timeout(10):
-                while f"{path}-{operation}" not in blocking_handler.started_texts:  # noqa: ASYNC110 - the handler runs in another thread
+                # The handler runs in another thread.
+                while f"{path}-{operation}" not in blocking_handler.started_texts:  # noqa: ASYNC110
                     await asyncio.sleep(0.01)
             request.cancel()
             await asyncio.wait([request])

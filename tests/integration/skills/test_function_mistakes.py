@@ -67,7 +67,8 @@ async def of_a_function(word: str) -> lambda: 1:  # type: ignore[valid-type]  # 
     return word
 
 
-async def from_a_function(word: (lambda: 1)) -> str:  # type: ignore[valid-type]  # which is the point
+# The wrong type is the point of the test.
+async def from_a_function(word: (lambda: 1)) -> str:  # type: ignore[valid-type]
     """Annotate with a function."""
     return str(word)
 

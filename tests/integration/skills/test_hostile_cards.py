@@ -59,7 +59,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content or b"")
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name of the base class
+    # The base class names the parameter.
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         """Say nothing."""
 
 

@@ -158,7 +158,8 @@ async def no_data(a: int, machine: Calculator) -> int:
     return machine.add(a)
 
 
-async def bare(a: int, b) -> int:  # type: ignore[no-untyped-def]  # noqa: ANN001 - which is the point
+# The wrong type is the point of the test.
+async def bare(a: int, b) -> int:  # type: ignore[no-untyped-def]  # noqa: ANN001
     """Leave out an annotation."""
     return a + int(b)
 

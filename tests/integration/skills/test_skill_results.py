@@ -59,7 +59,8 @@ class Careless(ReportAgent):
     @override
     async def publish(self, request: Report, ctx: SkillContext) -> Publication:
         """Give something else altogether."""
-        return request  # type: ignore[return-value]  # what a service does that no type checker has looked at
+        # A service that no type checker has read may return this.
+        return request  # type: ignore[return-value]
 
 
 @pytest.mark.parametrize("skill", ["summarize", "publish"])

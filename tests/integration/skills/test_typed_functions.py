@@ -104,7 +104,8 @@ async def cancel(number: str, ctx: SkillContext) -> str:
 @agent.skill
 async def broken(request: BookFlight, context: TaskContext) -> Booking:
     """Return what is no booking; its context is the untyped one."""
-    return {"number": context.task_id and request.seats}  # type: ignore[return-value]  # which is the point
+    # The wrong type is the point of the test.
+    return {"number": context.task_id and request.seats}  # type: ignore[return-value]
 
 
 @agent.skill(answers="message")
@@ -352,7 +353,8 @@ async def test_a_bare_client_sends_json(http: httpx.AsyncClient) -> None:
         }
 
 
-async def no_output(request: BookFlight):  # type: ignore[no-untyped-def]  # noqa: ANN201 - which is the point
+# The wrong type is the point of the test.
+async def no_output(request: BookFlight):  # type: ignore[no-untyped-def]  # noqa: ANN201
     """Return something."""
     return request
 

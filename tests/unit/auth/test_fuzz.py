@@ -79,7 +79,8 @@ def test_a_gate_raises_no_other_error(
         "client": client,
     }
     try:
-        caller = gate.admit(Credentials(scope))  # type: ignore[arg-type]  # as much of a scope as is read
+        # The scope has all members that are read.
+        caller = gate.admit(Credentials(scope))  # type: ignore[arg-type]
     except AccessError:
         return
     assert isinstance(caller, Caller)

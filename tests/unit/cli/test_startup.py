@@ -12,7 +12,8 @@ from a2a_runtime.cli.startup import report_import_error, report_start_error
 def test_an_error_on_purpose_ends_with_the_line_of_the_app() -> None:
     """The steps of the package to its own error say nothing to those who wrote the app."""
     with pytest.raises(TypeError) as raised:
-        Agent("a").add("s", lambda ctx: ctx, tag=["x"])  # type: ignore[call-arg]  # which is the point
+        # The wrong type is the point of the test.
+        Agent("a").add("s", lambda ctx: ctx, tag=["x"])  # type: ignore[call-arg]
     message = report_import_error("hello:app", raised.value).message
     assert "unknown options tag; known: " in message
     assert message.count("  File ") == 1
@@ -22,7 +23,8 @@ def test_an_error_on_purpose_ends_with_the_line_of_the_app() -> None:
 def test_an_error_of_the_package_itself_shows_all_of_its_steps() -> None:
     """So that it can be reported."""
     with pytest.raises(TypeError) as raised:
-        Agent("a").add("s", lambda ctx: ctx, tags=3)  # type: ignore[arg-type]  # which no check expects
+        # No check expects a number.
+        Agent("a").add("s", lambda ctx: ctx, tags=3)  # type: ignore[arg-type]
     assert "agent.py" in report_import_error("hello:app", raised.value).message
 
 

@@ -103,7 +103,8 @@ async def read_stream(
     stream is at.
     """
     script = Script(events, *reads)
-    stream = TaskStream(script, SEND_STREAMING_MESSAGE, REQUEST)  # type: ignore[arg-type]  # as much of a connection as a stream without faults needs
+    # The script has all that a stream without faults calls.
+    stream = TaskStream(script, SEND_STREAMING_MESSAGE, REQUEST)  # type: ignore[arg-type]
     seen = [(type(event).__name__, find_generation(event)) async for event in stream]
     assert script.reads == []
     return seen, stream.generation

@@ -137,7 +137,8 @@ class Script:
         """Continue after an event, as our own agents do."""
         return self.continues
 
-    async def wait_before_retry(self, failures: int, began_at: float) -> bool:  # noqa: ARG002 - as the port has it
+    # The port has these parameters.
+    async def wait_before_retry(self, failures: int, began_at: float) -> bool:  # noqa: ARG002
         """Wait for no time."""
         return failures < self.patience
 

@@ -46,7 +46,8 @@ def test_every_output_format(run: Run, form: str, rule: str, tmp_path: Path) -> 
             "partialFingerprints",
         }
     if form == "junit":
-        assert ET.fromstring(output).find("testsuite").get("failures") in {"0", "1"}  # noqa: S314 - our own output
+        # The output is our own.
+        assert ET.fromstring(output).find("testsuite").get("failures") in {"0", "1"}  # noqa: S314
 
 
 def test_annotations_are_at_the_line_of_the_new_file(run: Run, tmp_path: Path) -> None:

@@ -87,7 +87,8 @@ def test_any_text_is_one_docstring(text: str, indent: int) -> None:
 def test_a_docstring_equals_the_description(name: str) -> None:
     """Escapes are for Python; a reader of the docstring sees the description."""
     scope: dict[str, type] = {}
-    exec(f"class A:\n    {render.docstring(HOSTILE[name])}\n", scope)  # noqa: S102 - the point of the test
+    # The test is about code that is executed.
+    exec(f"class A:\n    {render.docstring(HOSTILE[name])}\n", scope)  # noqa: S102
     assert words(scope["A"].__doc__) == words(HOSTILE[name])
 
 

@@ -46,7 +46,8 @@ def find(card: dict[str, Any], skill: str) -> dict[str, Any]:
 async def card_lists(agent: AgentUnderTest, skills: Sequence[str]) -> None:
     """Wait until the card lists these skills."""
     async with asyncio.timeout(30):
-        while await agent.skills() != list(skills):  # noqa: ASYNC110 - a card has no event to wait for
+        # A card has no event to wait for.
+        while await agent.skills() != list(skills):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
 

@@ -120,7 +120,8 @@ async def test_a_stopping_server_ends_streams_at_once_and_waits_for_calls() -> N
         stream = client.stream("SendStreamingMessage", build_send("x", "wait"))
         await anext(stream)
         call = asyncio.create_task(client.send("6", "tick"))
-        while not (await client.call("ListTasks", {})).get("totalSize", 0) > 1:  # noqa: ASYNC110 - only the server knows
+        # Only the server knows the state.
+        while not (await client.call("ListTasks", {})).get("totalSize", 0) > 1:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         began = time.monotonic()
         stopping = asyncio.create_task(app.__aexit__(None, None, None))

@@ -118,7 +118,8 @@ async def test_contents_are_parts(toolbox: Toolbox) -> None:
 
     toolbox.add("show", show)
     async with agent_of(McpSource(toolbox.url)) as client:
-        parts = (await call(client, "show")).artifacts[0].parts  # type: ignore[index]  # there is one
+        # There is one artifact.
+        parts = (await call(client, "show")).artifacts[0].parts  # type: ignore[index]
     assert [(part.text, part.raw, part.url, part.media_type, part.filename) for part in parts] == [
         ("see", None, None, None, None),
         (None, b"icon", None, "image/png", None),

@@ -110,7 +110,8 @@ async def skills_on_card(http: httpx.AsyncClient) -> list[str]:
 async def card_lists(http: httpx.AsyncClient, skills: list[str]) -> None:
     """Wait until the card lists these skills."""
     async with asyncio.timeout(10):
-        while await skills_on_card(http) != skills:  # noqa: ASYNC110 - a card has no event to wait for
+        # A card has no event to wait for.
+        while await skills_on_card(http) != skills:  # noqa: ASYNC110
             await asyncio.sleep(0.005)
 
 

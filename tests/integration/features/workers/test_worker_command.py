@@ -81,7 +81,8 @@ def read_until(process: subprocess.Popen[str], last: str) -> list[str]:
 def request(url: str) -> tuple[int, object]:
     """Request a probe."""
     try:
-        with urllib.request.urlopen(url, timeout=5) as response:  # noqa: S310 - a probe of this test
+        # The URL belongs to the test.
+        with urllib.request.urlopen(url, timeout=5) as response:  # noqa: S310
             return response.status, json.loads(response.read())
     except HTTPError as error:
         return error.code, None

@@ -375,7 +375,8 @@ async def test_a_forged_job_leaves_the_queue(
         stored = await one.start("hi")
         async with work(make_store(), skill):
             assert artifact_texts(await one.wait_terminal(stored)) == {"result": ["hi"]}
-            while await count_jobs(postgres_url):  # noqa: ASYNC110 - the condition is in the database
+            # The condition is in the database.
+            while await count_jobs(postgres_url):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
     lines = [
         each.getMessage()

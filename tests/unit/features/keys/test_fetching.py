@@ -44,7 +44,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(self.server.body)
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name of the base class
+    # The base class names the parameter.
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         """Log nothing."""
 
 

@@ -50,7 +50,8 @@ def agent(
     return made
 
 
-def build_streaming_agent(capabilities: Capabilities = Capabilities()) -> Agent:  # noqa: B008 - frozen
+# The default is frozen.
+def build_streaming_agent(capabilities: Capabilities = Capabilities()) -> Agent:  # noqa: B008
     """Make an agent with a skill of plain text that streams, and one that does not."""
     made = Agent("a", capabilities=capabilities)
 
