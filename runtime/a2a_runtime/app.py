@@ -46,9 +46,13 @@ def create_app(
     """
     settings = Settings.from_environment(os.environ) if settings is None else settings
     agents = A2APlugin(
-        *map(_to_surface, surfaces), store=store, settings=settings, mesh=mesh, grpc=grpc
+        *map(_to_surface, surfaces),
+        store=store,
+        settings=settings,
+        mesh=mesh,
+        grpc=grpc,
+        has_host=False,
     )
-    agents.has_host = False
     plugins = [agents, GcTuningPlugin()] if settings.tune_gc else [agents]
     openapi = build_openapi_config(agents.surfaces)
     app = ShortcutApp(

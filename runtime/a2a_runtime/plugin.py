@@ -24,18 +24,14 @@ with explain_missing(__name__):
     from litestar.config.app import AppConfig
     from litestar.exceptions import ImproperlyConfiguredException
     from litestar.plugins import CLIPlugin, InitPlugin
-    from litestar.types import ASGIApp
+    from litestar.types import ASGIApp, ControllerRouterHandler
 
 from a2a_contract.dialects import MESH
 from a2a_runtime.agent import Agent
 from a2a_runtime.auth.gate import Gate
 from a2a_runtime.auth.host import HostCaller
 from a2a_runtime.base.clock import SystemClock
-from a2a_runtime.features.catalog.document import CATALOG_PATH
-from a2a_runtime.features.catalog.route import build_catalog_route
-from a2a_runtime.features.grpc.options import GrpcOptions, check_grpc
 from a2a_runtime.features.heartbeat.registration import MeshConfig, MeshSurfaces
-from a2a_runtime.features.mesh.service import check_surface
 from a2a_runtime.features.openapi.document import extend_openapi
 from a2a_runtime.http.dispatcher import Backend, Dispatcher
 from a2a_runtime.http.endpoints import SurfaceEndpoints
@@ -47,7 +43,6 @@ from a2a_runtime.http.host_routes import adapt_routes
 from a2a_runtime.http.mounting import (
     LandingPage,
     UnroutedRequestHandler,
-    attach_grpc,
     build_controllers,
     check_free,
     check_paths,
@@ -56,7 +51,10 @@ from a2a_runtime.http.mounting import (
     unregister_routes,
 )
 from a2a_runtime.http.resource_metadata import build_keys_route, build_metadata_route
-from a2a_runtime.process import JWKS_PATH, OFF, AgentRuntime, ProcessKeys
+from a2a_runtime.ports import registry
+from a2a_runtime.ports.feature import AppParts, Feature, RunningApp
+from a2a_runtime.ports.registry import OFF
+from a2a_runtime.process import JWKS_PATH, AgentRuntime, ProcessKeys
 from a2a_runtime.service.cards.declarations import METADATA_PATH
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
@@ -65,6 +63,8 @@ from a2a_runtime.surface import RouteOptions, Surface
 
 if TYPE_CHECKING:
     from click import Group
+
+    from a2a_runtime.features.grpc.options import GrpcOptions
 
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
 # Litestar's own types leave the parameters of its responses, guards and lifespans open.
@@ -128,9 +128,6 @@ class A2APlugin(InitPlugin, CLIPlugin):
     its own (``Surface(grpc=…)``).
     """
 
-    has_host = True
-    """False in an app that has only agents: there a surface without a gate is open."""
-
     def __init__(
         self,
         *surfaces: Surface | Agent,
@@ -138,6 +135,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
         settings: Settings | None = None,
         mesh: MeshConfig | None = None,
         grpc: GrpcOptions | str | None = None,
+        has_host: bool = True,
         **options: Unpack[SurfaceOptions],
     ) -> None:
         if not surfaces:
@@ -148,6 +146,8 @@ class A2APlugin(InitPlugin, CLIPlugin):
         if any(isinstance(each, Agent) for each in surfaces):
             options = {"path": AGENT_PATH, **options}
         self.surfaces: Sequence[Surface] = build_surfaces("A2APlugin", surfaces, options)
+        self.has_host = has_host
+        """False in an app that has only agents: there a surface without a gate is open."""
         self.runtime: AgentRuntime | None = None
         """Runtime of the surfaces, while the app runs."""
         self.exact_paths: dict[str, ASGIApp] = {}
@@ -166,15 +166,35 @@ class A2APlugin(InitPlugin, CLIPlugin):
         self._endpoints: list[SurfaceEndpoints] = []
         self._app: Litestar | None = None
         self._changes, self._exit_stack = asyncio.Lock(), AsyncExitStack()
-        self._ports: dict[str, AsyncExitStack] = {}
-        """Servers of gRPC, by the paths of their surfaces."""
+        self._stacks: dict[str, AsyncExitStack] = {}
+        """What features have opened for a surface, by its path."""
         self._has_heartbeat = False
-        if address := self.settings.grpc or grpc:
-            self.surfaces = attach_grpc(self.surfaces, address)
-        check_grpc(self.surfaces)
+        self._parts = AppParts(
+            self.settings, self.has_host, lambda: self.surfaces, {"grpc": grpc, "mesh": mesh}
+        )
+        self._features: list[Feature] = []
+        self.surfaces = self._load_features(self.surfaces)
         self._health = ProcessHealth(
             SystemClock(), lambda: sum(len(each.skills) for each in self.surfaces)
         )
+
+    def _load_features(
+        self, surfaces: Sequence[Surface], beside: Sequence[Surface] = ()
+    ) -> Sequence[Surface]:
+        """Load the features that surfaces want and that are not there yet; return the surfaces as
+        all features want them.
+        """
+        known = {type(each) for each in self._features}
+        for row in registry.FEATURES:
+            if row.is_wanted(self.settings, surfaces, self._parts.options):
+                kind = registry.load(row.name)
+                if isinstance(kind, type) and issubclass(kind, Feature) and kind not in known:
+                    self._features.append(kind(self._parts))
+        for feature in self._features:
+            surfaces = feature.prepare(surfaces)
+        for feature in self._features:
+            feature.check((*beside, *surfaces))
+        return surfaces
 
     def on_app_init(self, app_config: AppConfig) -> AppConfig:
         """Add the routes of every surface."""
@@ -207,12 +227,12 @@ class A2APlugin(InitPlugin, CLIPlugin):
             )
         check_paths(self._endpoints, handlers)
         taken = {route for route, _ in list_routes(handlers)}
-        for path, build_route in (
-            (CATALOG_PATH, build_catalog_route),
-            (METADATA_PATH, build_metadata_route),
-        ):
-            if path not in taken:
-                handlers.append(build_route(lambda: self.surfaces))
+        defaults: dict[str, ControllerRouterHandler] = {
+            METADATA_PATH: build_metadata_route(lambda: self.surfaces)
+        }
+        for feature in self._features:
+            defaults |= feature.list_default_routes()
+        handlers.extend(handler for path, handler in defaults.items() if path not in taken)
         landing = (
             None
             if self.has_host
@@ -245,7 +265,9 @@ class A2APlugin(InitPlugin, CLIPlugin):
         return {each.dispatcher.surface.path: each.dispatcher for each in self._endpoints}[path]
 
     def _check(self, surface: Surface) -> None:
-        check_surface(surface)
+        for dialect in surface.dialects:
+            if check := registry.find_support(dialect).check_mounted:
+                check(surface)
         if self.has_host:
             surface.check_callers_are_known()
 
@@ -255,27 +277,27 @@ class A2APlugin(InitPlugin, CLIPlugin):
         if self.has_host:
             install_shortcut(app, self.exact_paths)
         register_health_routes(app, self.list_health_checks())
-        self._register_metrics(app)
         check_exposure(self.surfaces, is_open=self.settings.open)
         log_callers(self.surfaces, is_open=self.settings.open)
         async with AgentRuntime(
-            self.surfaces, self._store, self.settings, keys=self._keys
+            self.surfaces,
+            self._store,
+            self.settings,
+            keys=self._keys,
         ) as runtime:
             self.runtime = runtime
             self._app = app
-            if runtime.metrics is not None:
-                runtime.metrics.count_streams = lambda: sum(
-                    each.dispatcher.open_streams for each in self._endpoints
-                )
             self._announce_skills()
             runtime.on_skills_changed = self._announce_skills
             for each in self._endpoints:
                 self._start(each, runtime)
             try:
                 async with AsyncExitStack() as self._exit_stack:
-                    self._exit_stack.push_async_callback(self._close_ports)
+                    for feature in self._features:
+                        await feature.open_app(RunningApp(app, runtime), self._exit_stack)
+                    self._exit_stack.push_async_callback(self._close_surfaces)
                     for each in self._endpoints:
-                        await self._open_port(each.dispatcher)
+                        await self._open_surface(each.dispatcher, RunningApp(app, runtime))
                     await self._join_mesh()
                     self._health.find_faults = runtime.find_faults
                     self._find_exact_paths(app)
@@ -305,24 +327,8 @@ class A2APlugin(InitPlugin, CLIPlugin):
             return {}
         return {prefix.rstrip("/") + path: check for path, check in checks.items()}
 
-    def _register_metrics(self, app: Litestar) -> None:
-        path = self.settings.metrics_path
-        if path == OFF or path in {route.path for route in app.routes}:
-            return
-        from a2a_runtime.features.telemetry.metrics_route import build_metrics_route  # noqa: PLC0415 - an extra, imported only where metrics are on
-
-        names_skills = self.settings.metrics_skills
-        app.register(
-            build_metrics_route(
-                path,
-                lambda: None if self.runtime is None else self.runtime.metrics,
-                names_skills=names_skills,
-            )
-        )
-
     def _start(self, endpoints: SurfaceEndpoints, runtime: AgentRuntime) -> None:
-        endpoints.dispatcher.metrics = runtime.metrics
-        endpoints.dispatcher.tracing = runtime.tracing
+        endpoints.dispatcher.observation = runtime.observation
         services = runtime.build_services(endpoints.dispatcher.surface)
         cors = None if self._app is None else self._app.cors_config
         settings = self.settings
@@ -357,7 +363,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
             check_exposure((surface,), is_open=self.settings.open)
             if MESH.name in surface.dialects:
                 self._read_mesh_config()
-            check_grpc((*self.surfaces, surface))
+            (surface,) = self._load_features((surface,), self.surfaces)
             if any(each.path == surface.path for each in self.surfaces):
                 raise ImproperlyConfiguredException(
                     f"{surface}: another agent has the same path; set another path="
@@ -369,7 +375,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
                 undo.push_async_callback(runtime.remove, surface)
                 self._start(endpoints, runtime)
                 undo.callback(endpoints.dispatcher.stop)
-                await self._open_port(endpoints.dispatcher)
+                await self._open_surface(endpoints.dispatcher, RunningApp(app, runtime))
                 undo.pop_all()
             self.surfaces, self._endpoints = (
                 (*self.surfaces, surface),
@@ -405,7 +411,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
             unregister_routes(app, endpoints)
             self._find_exact_paths(app)
             self._announce_skills()
-            closing = asyncio.create_task(self._close_port(surface))
+            closing = asyncio.create_task(self._close_surface(surface))
             try:
                 await runtime.remove(surface)
             finally:
@@ -487,20 +493,16 @@ class A2APlugin(InitPlugin, CLIPlugin):
         except ValueError as error:
             raise ImproperlyConfiguredException(str(error)) from error
 
-    async def _open_port(self, dispatcher: Dispatcher) -> None:
-        """Serve gRPC for a surface that has a port."""
-        surface = dispatcher.surface
-        if surface.grpc is None:
-            return
-        from a2a_runtime.features.grpc.server import serve_surface  # noqa: PLC0415 - an extra, which apps without a port do not need
+    async def _open_surface(self, dispatcher: Dispatcher, running: RunningApp) -> None:
+        """Open what features have for a surface."""
+        async with AsyncExitStack() as stack:
+            for feature in self._features:
+                await feature.open_surface(running, dispatcher, stack)
+            self._stacks[dispatcher.surface.path] = stack.pop_all()
 
-        stack = AsyncExitStack()
-        await stack.enter_async_context(serve_surface(dispatcher, surface.grpc))
-        self._ports[surface.path] = stack
-
-    async def _close_port(self, surface: Surface) -> None:
-        if (stack := self._ports.pop(surface.path, None)) is not None:
+    async def _close_surface(self, surface: Surface) -> None:
+        if (stack := self._stacks.pop(surface.path, None)) is not None:
             await stack.aclose()
 
-    async def _close_ports(self) -> None:
-        await asyncio.gather(*map(self._close_port, self.surfaces))
+    async def _close_surfaces(self) -> None:
+        await asyncio.gather(*map(self._close_surface, self.surfaces))

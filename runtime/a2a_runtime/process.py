@@ -20,16 +20,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from a2a_contract.dialects import DIALECTS, MESH, V1_1_DRAFT
 from a2a_contract.errors import UnavailableError
 from a2a_contract.extensions import PushSignatures
 from a2a_contract.service import AgentService
@@ -38,36 +35,29 @@ from a2a_runtime.base.logs import audit
 from a2a_runtime.engine.engine import Engine, EngineOptions
 from a2a_runtime.engine.handlers.skill import ReplyKind
 from a2a_runtime.errors import UnsupportedStoreError
-from a2a_runtime.features.draft_1_1.service import GenerationService
-from a2a_runtime.features.mesh.service import MeshService
-from a2a_runtime.features.push.notification import PlaintextCipher, SecretCipher
-from a2a_runtime.net.policy import OutboundPolicy
+from a2a_runtime.net.lazy import LazyHttpClient
+from a2a_runtime.ports import registry
+from a2a_runtime.ports.observer import Observation, Observer
+from a2a_runtime.ports.registry import find_support
 from a2a_runtime.service.authorization import AuthorizingService
 from a2a_runtime.service.context import CallContext, ServiceDependencies
+from a2a_runtime.service.push_configs import PlaintextCipher, SecretCipher
 from a2a_runtime.service.service import Service
 from a2a_runtime.settings import PREFIX, Settings
-from a2a_runtime.stores.base import CountedOutbox, ProbedStore, Store, StoreOptions
+from a2a_runtime.stores.base import ProbedStore, Store, StoreOptions
 from a2a_runtime.stores.factory import create_store, to_plain_url, validate_store
 from a2a_runtime.surface import Surface, collect_skills
 
 if TYPE_CHECKING:
     from a2a_runtime.features.keys.signing import SigningKey
     from a2a_runtime.features.push.sender import Signer
-    from a2a_runtime.features.telemetry.metrics import Metrics
-    from a2a_runtime.features.telemetry.tracing import Tracing
-    from a2a_runtime.net.client import GuardedHttpClient
 
 log = logging.getLogger(__name__)
 
 JWKS_PATH = "/.well-known/jwks.json"
 
-OFF = "off"
-"""Value of the setting of a path that is not served."""
-
-_AUTO = "auto"
 _UNAVAILABLE = "unavailable"
 _USE_ANOTHER = "use a store of a2a_runtime.stores: sqlite:///file or postgresql://…"
-_BACKLOG_SECONDS = 5.0
 _PROBE_TIMEOUT = 0.8
 """Probes respond within a second."""
 
@@ -142,12 +132,15 @@ def _build_cipher(settings: Settings) -> SecretCipher:
 
 
 def _to_store_options(settings: Settings, surfaces: Sequence[Surface]) -> StoreOptions:
-    has_mesh = settings.mesh_task_retention and any(
-        MESH.name in surface.dialects for surface in surfaces
-    )
+    dialects = {dialect for surface in surfaces for dialect in surface.dialects}
+    retentions = {
+        each: get(settings) for each in dialects if (get := find_support(each).get_retention)
+    }
     return StoreOptions(
         retention_seconds=settings.task_retention or None,
-        dialect_retention_seconds={MESH.name: settings.mesh_task_retention} if has_mesh else {},
+        dialect_retention_seconds={
+            dialect: seconds for dialect, seconds in retentions.items() if seconds
+        },
         conversation_retention_seconds=settings.conversation_retention or None,
         max_conversation_messages=settings.max_conversation_messages,
         lease_seconds=settings.lease_duration,
@@ -176,8 +169,8 @@ class AgentRuntime:
         self.clock = clock = clock or SystemClock()
         keys = keys or ProcessKeys.from_settings(settings, surfaces)
         store = settings.store if store is None else store
-        self.metrics, self.tracing = _build_metrics(settings), _build_tracing(settings)
-        self.store = _build_store(store, settings, surfaces, self.metrics, self.tracing)
+        self.observation = _build_observation(settings)
+        self.store = _build_store(store, settings, surfaces, self.observation)
         for surface in surfaces:
             _check_task_ids(self.store, surface)
         self._http_client = LazyHttpClient(settings)
@@ -192,12 +185,8 @@ class AgentRuntime:
         self.on_skills_changed: Callable[[], None] = _ignore
         """Called after a source has changed its skills."""
         notifier = self.store.notifier()
-        if self.metrics is not None and notifier is not None:
-            self.metrics.is_notifier_connected = lambda: bool(
-                getattr(notifier, "is_connected", True)
-            )
         options = EngineOptions(
-            settings, clock, notifier, self._http_client, is_worker, self.metrics, self.tracing
+            settings, clock, notifier, self._http_client, is_worker, self.observation
         )
         self.engine = Engine(self.store, self.skills, options)
         dependencies = ServiceDependencies(
@@ -208,13 +197,9 @@ class AgentRuntime:
             keys.secret_cipher,
             settings,
         )
+        self._service_dependencies = dependencies
         self.service = Service(dependencies)
-        numbered = GenerationService(dependencies)
-        self.dialect_services: Mapping[str, AgentService[CallContext]] = {
-            MESH.name: MeshService(dependencies),
-            **{each.name: numbered for each in DIALECTS.values() if each.includes(V1_1_DRAFT)},
-        }
-        """Services of the dialects with rules of their own."""
+        self._dialect_services: dict[str, AgentService[CallContext]] = {}
         self._exit_stack = AsyncExitStack()
         self._store_check: asyncio.Task[str] | None = None
         self._added = dict[Surface, AsyncExitStack]()
@@ -234,16 +219,13 @@ class AgentRuntime:
             self.clock,
             signer,
             self._keys.secret_cipher,
-            self.metrics,
-            self.tracing,
+            self.observation,
         )
         sender = await stack.enter_async_context(
             PushSender(self.store, self._http_client.client, options)
         )
         self.engine.hub.add_listener(sender)
         self._has_push_sender = True
-        if self.metrics is not None and isinstance(self.store, CountedOutbox):
-            stack.callback(asyncio.create_task(_watch_backlog(self.metrics, self.store)).cancel)
 
     async def add(self, surface: Surface) -> None:
         """Run the skills of another surface from now on."""
@@ -302,15 +284,33 @@ class AgentRuntime:
         """Build the service of a surface and those of dialects with rules of their own, with
         authorization where the surface has some.
         """
+        services = {
+            dialect: each
+            for dialect in surface.dialects
+            if (each := self._find_dialect_service(dialect)) is not None
+        }
+        for variant in surface.wire:
+            services |= variant.build_services(self._service_dependencies)
         if surface.policy is None and not any(
             skill.security_requirements for skill in surface.agent.skills.values()
         ):
-            return self.service, self.dialect_services
-        dialect_services = {
-            name: AuthorizingService(each, self.store, has_client_task_ids=name == MESH.name)
-            for name, each in self.dialect_services.items()
+            return self.service, services
+        authorizing = {
+            name: AuthorizingService(
+                each, self.store, has_client_task_ids=find_support(name).chooses_task_ids
+            )
+            for name, each in services.items()
         }
-        return AuthorizingService(self.service, self.store), dialect_services
+        return AuthorizingService(self.service, self.store), authorizing
+
+    def _find_dialect_service(self, dialect: str) -> AgentService[CallContext] | None:
+        """Find the service of a dialect with rules of its own, built for all surfaces on first
+        use.
+        """
+        build = find_support(dialect).build_service
+        if build is not None and dialect not in self._dialect_services:
+            self._dialect_services[dialect] = build(self._service_dependencies)
+        return self._dialect_services.get(dialect)
 
     async def find_faults(self) -> Mapping[str, str]:
         """Check the store and the lease of this process; return what does not work, by part, in
@@ -358,9 +358,8 @@ class AgentRuntime:
             stack.push_async_callback(self._close_added)
             await stack.enter_async_context(self.engine)
             await self._start_push_sender(self._surfaces, stack)
-            if self.metrics is not None:
-                self.metrics.count_running = lambda: self.engine.runner.running_tasks
-                stack.callback(asyncio.create_task(self.metrics.watch_loop()).cancel)
+            for observer in self.observation.observers:
+                await observer.open(self, stack)
             if not self.store.is_durable:
                 log.info(
                     (
@@ -386,45 +385,25 @@ class AgentRuntime:
         await self._exit_stack.aclose()
 
 
-def _build_metrics(settings: Settings) -> Metrics | None:
-    if settings.metrics_path == OFF:
-        return None
-    from a2a_runtime.features.telemetry.metrics import Metrics  # noqa: PLC0415 - imported only where metrics are on
-
-    return Metrics()
-
-
-def _build_tracing(settings: Settings) -> Tracing | None:
-    """Build the traces: where they are wanted, or where the process uses OpenTelemetry already."""
-    if settings.traces == OFF or (
-        settings.traces == _AUTO and "opentelemetry.trace" not in sys.modules
-    ):
-        return None
-    from a2a_runtime.features.telemetry.tracing import build_tracing  # noqa: PLC0415 - an extra, imported only where traces are on
-
-    return build_tracing(settings.traces)
+def _build_observation(settings: Settings) -> Observation:
+    """Build the observers that the settings want."""
+    wanted = (registry.load(row.name) for row in registry.OBSERVERS if row.is_wanted(settings))
+    built = (build(settings) for build in wanted if callable(build))
+    return Observation(*(each for each in built if isinstance(each, Observer)))
 
 
 def _build_store(
-    store: Store | str,
-    settings: Settings,
-    surfaces: Sequence[Surface],
-    metrics: Metrics | None,
-    tracing: Tracing | None,
+    store: Store | str, settings: Settings, surfaces: Sequence[Surface], observation: Observation
 ) -> Store:
     built = (
         create_store(store, _to_store_options(settings, surfaces))
         if isinstance(store, str)
         else validate_store(store)
     )
-    if metrics is not None:
-        from a2a_runtime.features.telemetry.measured_store import measure_store  # noqa: PLC0415 - imported only where metrics are on
+    if observation.wrap_store_call:
+        from a2a_runtime.stores.observed import observe_store  # noqa: PLC0415 - where something observes
 
-        built = measure_store(built, metrics)
-    if tracing is not None:
-        from a2a_runtime.stores.observed import instrument_store  # noqa: PLC0415 - imported only where traces are on
-
-        built = instrument_store(built, tracing.trace_call)
+        return observe_store(built, observation)
     return built
 
 
@@ -435,7 +414,7 @@ def _check_task_ids(store: Store, surface: Surface) -> None:
     if store.accepts_task_ids:
         return
     name = type(store).__name__
-    if MESH.name in surface.dialects:
+    if any(find_support(each).chooses_task_ids for each in surface.dialects):
         raise UnsupportedStoreError(
             f"{surface}: clients of the mesh dialect choose the ids of tasks, and {name} "
             f"takes none; {_USE_ANOTHER}"
@@ -449,43 +428,5 @@ def _check_task_ids(store: Store, surface: Surface) -> None:
             )
 
 
-async def _watch_backlog(metrics: Metrics, store: CountedOutbox) -> None:
-    """Count the deliveries in the outbox, for ever."""
-    while True:
-        with suppress(UnavailableError):  # the store logs its outages
-            metrics.push_backlog = await store.count_deliveries()
-        await asyncio.sleep(_BACKLOG_SECONDS)
-
-
 def _ignore() -> None:
     """Do nothing."""
-
-
-class LazyHttpClient:
-    """Guarded HTTP client that is built on first use: most agents send no requests, and httpx takes
-    long to import.
-    """
-
-    def __init__(self, settings: Settings) -> None:
-        self._policy = OutboundPolicy.from_settings(settings)
-        self._settings = settings
-
-    @cached_property
-    def client(self) -> GuardedHttpClient:
-        """The HTTP client."""
-        from a2a_runtime.net.client import GuardedHttpClient, OutboundLimits  # noqa: PLC0415 - see above
-
-        return GuardedHttpClient(self._policy, OutboundLimits.from_settings(self._settings))
-
-    def check_url(self, url: str) -> None:
-        """Refuse a URL that the policy excludes."""
-        self.client.check_url(url)
-
-    async def fetch(self, url: str) -> bytes:
-        """Get the content of a URL."""
-        return await self.client.fetch(url)
-
-    async def close(self) -> None:
-        """Close the connections, if there were any."""
-        if "client" in vars(self):
-            await self.client.close()

@@ -10,13 +10,12 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
-from a2a_contract import srs_forms
-from a2a_contract.dialects import DIALECTS, MESH, V0_3, V0_3_PROTO, V1_0
+from a2a_contract.dialects import DIALECTS, V0_3, V0_3_PROTO, V1_0
 from a2a_contract.errors import UnavailableError
 from a2a_contract.extensions import PushSignatures
 from a2a_contract.v1_0 import (
@@ -34,7 +33,9 @@ from a2a_runtime.base.caller import Caller, SurfaceKey
 from a2a_runtime.engine.handlers.injection import ProcessDependencies
 from a2a_runtime.engine.handlers.skill import HandlerKind, Skill
 from a2a_runtime.engine.runner import Skills
-from a2a_runtime.features.grpc.options import GrpcOptions, has_grpc
+from a2a_runtime.ports.registry import find_support, load_variants
+from a2a_runtime.ports.server_port import ServerPort
+from a2a_runtime.ports.wire_variant import VariantKey, WireVariant
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -214,17 +215,9 @@ class Surface:
     """Form of 0.3 for HTTP+JSON requests without a body to tell it by: that of the official SDK, or
     the documented one.
     """
-    double_base64: bool = False
-    """Read and write the bytes of files of 0.3 over HTTP+JSON and gRPC as a2a-sdk for Python, which
-    encodes them twice; no request shows who sent it.
-    """
-    srs_forms: bool = False
-    """Read requests over JSON-RPC also in the forms of the apcore SRS, and answer those in its
-    forms; see ``schema/srs_forms.json``.
-    """
-    profile: str | None = None
-    """Patch of 1.0 (``1.0.1``) whose statuses of errors are used over HTTP+JSON and gRPC, and its
-    media type; ``None``: those of 1.0.0.
+    variants: Sequence[WireVariant | VariantKey] = ()
+    """Further forms on the wire, which no request shows: by their keys (``double_base64``,
+    ``srs_forms``, and ``1.0.1`` for the statuses and media type of that patch), or as objects.
     """
     signer: SignsCards | None = None
     """Signs the cards; ``None``: cards are not signed."""
@@ -242,12 +235,16 @@ class Surface:
     """
     routes: RouteOptions = RouteOptions()
     """Options of Litestar for the routes."""
-    grpc: GrpcOptions | None = None
-    """The port of this surface for gRPC, beside HTTP; needs the extra ``grpc``."""
+    grpc: ServerPort | None = None
+    """The port of this surface for gRPC, beside HTTP: ``GrpcOptions(…)``; needs the extra ``grpc``.
+    """
     other_interfaces: Sequence[AgentInterface] = ()
     """Further interfaces on the card, which this surface does not serve: bindings of others, or a
     gateway.
     """
+
+    wire: tuple[WireVariant, ...] = field(init=False, default=())
+    """The variants as objects."""
 
     def __post_init__(self) -> None:
         if not _PATH.fullmatch(self.path):
@@ -263,7 +260,8 @@ class Surface:
                 "gate= instead of caller=, or remove it"
             )
         self._check_answer_within()
-        self._check_grpc()
+        if self.grpc is not None:
+            self.grpc.check(self)
         if self.shared_card not in {COMBINED, *self.dialects}:
             raise ValueError(
                 f"{self}: shared_card: got {self.shared_card!r}; choose {COMBINED!r} or one "
@@ -271,7 +269,7 @@ class Surface:
             )
         if (
             self.signer is not None
-            and self.dialects != frozenset((MESH.name,))
+            and not all(find_support(each).write_card for each in self.dialects)
             and self.configured_url is None
         ):
             raise ValueError(
@@ -281,16 +279,17 @@ class Surface:
             )
         if not self.agent.sources:
             self.check_skills()
-        elif MESH.name in self.dialects or self.override is not None:
+        elif self.override is not None:
             raise ValueError(
-                f"{self}: the mesh dialect and override= are for one skill, and the agent "
-                "has sources of skills; use a surface without them"
+                f"{self}: override= is for one skill, and the agent has sources of skills; "
+                "use a surface without it"
             )
+        for dialect in self.dialects:
+            if check := find_support(dialect).check:
+                check(self)
 
     def _resolve_dialects(self) -> None:
-        """Replace the spellings of dialects by their names, and refuse unknown ones and an unknown
-        profile.
-        """
+        """Replace the spellings of dialects by their names, and refuse unknown ones."""
         try:
             object.__setattr__(
                 self, "dialects", frozenset(map(find_dialect, self.dialects))
@@ -307,18 +306,19 @@ class Surface:
                     f"{self}: dialects: {dialect.spelling} needs the version that it "
                     f"extends; add {DIALECTS[dialect.home].spelling!r}"
                 )
-        if self.srs_forms and srs_forms.DIALECT not in self.dialects:
-            raise ValueError(
-                f"{self}: srs_forms: they are forms of 0.3, which this surface does not "
-                f"have; add {V0_3.version!r} to dialects"
-            )
-        if self.profile is not None and self.profile not in (
-            known := [each.name for each in V1_0.profiles]
-        ):
-            raise ValueError(
-                f"{self}: profile: got {self.profile!r}; choose one of {', '.join(known)}, "
-                "or leave it out"
-            )
+        self._load_variants()
+
+    def _load_variants(self) -> None:
+        if not self.variants:
+            return
+        try:
+            object.__setattr__(
+                self, "wire", tuple(load_variants(self.variants))
+            )  # the dataclass is frozen
+            for variant in self.wire:
+                variant.check(self)
+        except ValueError as error:
+            raise ValueError(f"{self}: {error}") from None
 
     def check_skills(self) -> None:
         """Refuse a surface without skills, or with an option that does not fit them."""
@@ -338,25 +338,12 @@ class Surface:
     def _check_answer_within(self) -> None:
         for name, problem in invalid_numbers(self):
             raise ValueError(f"{self}: {name}: {problem}")
-        if self.answer_within != Surface.answer_within and MESH.name not in self.dialects:
+        if self.answer_within != Surface.answer_within and not any(
+            find_support(each).build_service for each in self.dialects
+        ):
             raise ValueError(
                 f"{self}: answer_within: is for the mesh dialect, which this surface does "
-                f"not have; remove it, or add {MESH.name!r}"
-            )
-
-    def _check_grpc(self) -> None:
-        if self.grpc is None:
-            return
-        if not any(has_grpc(each) for each in self.dialects):
-            raise ValueError(
-                f"{self}: grpc: no dialect of this surface has a gRPC binding; add "
-                f"{V1_0.name!r} to dialects, or remove grpc"
-            )
-        if self.caller is not None:
-            raise ValueError(
-                f"{self}: grpc: caller= identifies users of the HTTP application, which "
-                "calls over gRPC do not pass; "
-                "set gate=AuthGate(…) instead, or serve gRPC from another surface that has a gate"
+                "not have; remove it, or add 'mesh'"
             )
 
     def __str__(self) -> str:
@@ -571,9 +558,8 @@ def collect_skills(
 
 
 def _adapt_to_dialects(surface: Surface, skill: Skill) -> Skill:
-    """Show mesh consumers errors and any returned value as text; with mesh as the only dialect no
-    client can answer a question.
-    """
-    if MESH.name not in surface.dialects:
-        return skill
-    return replace(skill, expose_errors=True, can_ask=len(surface.dialects) > 1)
+    """Adapt a skill to the rules of the dialects of its surface."""
+    for dialect in surface.dialects:
+        if adapt := find_support(dialect).adapt_skill:
+            skill = adapt(surface, skill)
+    return skill

@@ -4,6 +4,7 @@ settings.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from a2a_runtime.auth.gate import OpenGate
 from a2a_runtime.client import HTTP_JSON, JSONRPC, NoInterfaceError, Pin
 from a2a_runtime.client.interface import interface_from_pin
 from a2a_runtime.features.project.loader import load_project
+from a2a_runtime.ports.wire_variant import VariantKey
 from a2a_runtime.surface import Surface
 
 NEW = {"A2A-Version": "1.0"}
@@ -29,19 +31,20 @@ def quiet_agent() -> Agent:
 
 
 @pytest.mark.parametrize(
-    ("profile", "status", "media_type"),
+    ("variants", "status", "media_type"),
     [
-        (None, "UNIMPLEMENTED", "application/json"),
-        ("1.0.1", "FAILED_PRECONDITION", "application/a2a+json"),
+        ((), "UNIMPLEMENTED", "application/json"),
+        (("1.0.1",), "FAILED_PRECONDITION", "application/a2a+json"),
     ],
 )
 def test_a_profile_has_its_statuses_and_its_media_type(
-    profile: str | None, status: str, media_type: str
+    variants: Sequence[VariantKey], status: str, media_type: str
 ) -> None:
     """For errors of capabilities over HTTP+JSON in 1.0; JSON-RPC, 0.3 and clients that want plain
     JSON see no difference.
     """
-    with TestClient(create_app(Surface(quiet_agent(), gate=OpenGate(), profile=profile))) as client:
+    surface = Surface(quiet_agent(), gate=OpenGate(), variants=variants)
+    with TestClient(create_app(surface)) as client:
         sent = client.post("/message:send", json=MESSAGE, headers=NEW)
         assert (sent.status_code, sent.headers["content-type"]) == (200, media_type)
         streamed = client.post("/message:stream", json=MESSAGE, headers=NEW)
@@ -72,9 +75,10 @@ def test_a_profile_has_its_statuses_and_its_media_type(
 def test_an_unknown_profile_is_refused() -> None:
     """The error for an unknown profile lists the known profiles."""
     with pytest.raises(
-        ValueError, match=r"profile: got '1\.2'; choose one of 1\.0\.1, or leave it out"
+        ValueError,
+        match=r"variants: unknown variant '1\.2'; use one of double_base64, srs_forms, 1\.0\.1",
     ):
-        Surface(quiet_agent(), profile="1.2")
+        Surface(quiet_agent(), variants=("1.2",))  # type: ignore[arg-type]  # the mistake that is meant
 
 
 def test_dialects_have_one_spelling() -> None:
@@ -111,10 +115,9 @@ def test_the_project_file_has_these_settings(tmp_path: Path) -> None:
         'true\nprofile = "1.0.1"\n'
     )
     (surface,) = load_project(tmp_path, {}).surfaces
-    assert (surface.default_v0_3_form, surface.double_base64, surface.profile) == (
+    assert (surface.default_v0_3_form, [each.key for each in surface.wire]) == (
         "v0_3",
-        True,
-        "1.0.1",
+        ["double_base64", "1.0.1"],
     )
 
 

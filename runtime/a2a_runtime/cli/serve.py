@@ -34,7 +34,7 @@ from a2a_runtime.features.server.runner import run_server
 from a2a_runtime.http.access_log import AccessLog
 from a2a_runtime.http.exposure import LISTENING_HOST
 from a2a_runtime.plugin import A2APlugin
-from a2a_runtime.process import OFF
+from a2a_runtime.ports.registry import OFF
 from a2a_runtime.settings import read_setting
 from a2a_runtime.surface import Surface
 

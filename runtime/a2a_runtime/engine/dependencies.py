@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from a2a_contract.errors import UnsupportedOperationError
 from a2a_runtime.base.clock import Clock
 from a2a_runtime.base.ids import IdGenerator
 from a2a_runtime.engine.hub import EventHub
+from a2a_runtime.ports.observer import UNOBSERVED, Observation
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
-
-if TYPE_CHECKING:
-    from a2a_runtime.features.telemetry.metrics import Metrics
-    from a2a_runtime.features.telemetry.tracing import Tracing
 
 
 class Fetcher(Protocol):
@@ -45,5 +42,4 @@ class RunDependencies:
     clock: Clock
     settings: Settings
     fetcher: Fetcher
-    metrics: Metrics | None = None
-    tracing: Tracing | None = None
+    observation: Observation = UNOBSERVED

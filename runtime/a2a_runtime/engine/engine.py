@@ -26,7 +26,7 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import Self, TypeAlias
 
 from msgspec.structs import replace
 
@@ -63,6 +63,7 @@ from a2a_runtime.engine.writer import cancel_suspended
 from a2a_runtime.errors import (
     TaskTerminalError,
 )
+from a2a_runtime.ports.observer import UNOBSERVED, Observation
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.factory import require_queue
@@ -75,10 +76,6 @@ from a2a_runtime.stores.models import (
     StoredTask,
 )
 from a2a_runtime.stores.notifier import Notifier
-
-if TYPE_CHECKING:
-    from a2a_runtime.features.telemetry.metrics import Metrics
-    from a2a_runtime.features.telemetry.tracing import Tracing
 
 log = logging.getLogger(__name__)
 
@@ -102,8 +99,7 @@ class EngineOptions:
     notifier: Notifier | None = None  # None: no other process uses this store
     fetcher: Fetcher = NoFetcher()  # noqa: RUF009  # without state
     is_worker: bool = False  # runs the jobs of a queue, see ``workers``
-    metrics: Metrics | None = None
-    tracing: Tracing | None = None
+    observation: Observation = UNOBSERVED
 
 
 class Engine:
@@ -123,8 +119,7 @@ class Engine:
             options.clock,
             options.settings,
             options.fetcher,
-            options.metrics,
-            options.tracing,
+            options.observation,
         )
         self.runner = InProcessRunner(self._dependencies, skills, is_worker=options.is_worker)
         self._background = BackgroundTasks(options.clock)

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Coroutine
 from contextlib import suppress
 from enum import Enum, StrEnum
 from math import inf
@@ -176,9 +177,9 @@ class TaskRun:
         reason = None if self.context.attempt == 1 else refuse_restart(skill, claimed, message)
         if claimed.stored.cancel_requested:
             self.request_stop(StopReason.CANCEL)
-        running = self._run(reason)
-        if dependencies.tracing is not None:
-            running = dependencies.tracing.trace_run(self, running)
+        running: Coroutine[Any, Any, None] = self._run(reason)
+        for wrap in dependencies.observation.wrap_run:
+            running = wrap(self, running)
         self.task: asyncio.Task[None] = dependencies.hub.loop.create_task(running)
 
     @property

@@ -248,11 +248,8 @@ class InProcessRunner:
             return
         run = TaskRun(self._dependencies, skill, claimed, caller, message, begun)
         self._running[key] = run
-        if self._dependencies.metrics is not None:
-            run.began_at = self._clock.monotonic()
-            self._dependencies.metrics.record_queue(
-                skill.id, max(0.0, (self._clock.millis() - claimed.stored.status_at) / 1000)
-            )
+        if self._dependencies.observation.run_started:
+            self._announce_start(run, claimed)
         self._working_delay.add(run)
         run.task.add_done_callback(partial(self._remove, key, run))
 
@@ -388,11 +385,19 @@ class InProcessRunner:
                 self._end_wait(key)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("run failed: task %s", key, exc_info=error)
-        if self._dependencies.metrics is not None:
-            end = run.end.name.lower() if isinstance(run.end, State) else run.end
-            self._dependencies.metrics.record_run(
-                run.skill.id, end, self._clock.monotonic() - run.began_at
-            )
+        if self._dependencies.observation.run_ended:
+            self._announce_end(run)
+
+    def _announce_start(self, run: TaskRun, claimed: ClaimedRun) -> None:
+        run.began_at = self._clock.monotonic()
+        queued_seconds = max(0.0, (self._clock.millis() - claimed.stored.status_at) / 1000)
+        for announce in self._dependencies.observation.run_started:
+            announce(run.skill.id, queued_seconds)
+
+    def _announce_end(self, run: TaskRun) -> None:
+        end = run.end.name.lower() if isinstance(run.end, State) else run.end
+        for announce in self._dependencies.observation.run_ended:
+            announce(run.skill.id, end, self._clock.monotonic() - run.began_at)
 
     async def _renew_lease(self) -> RenewedLease:
         lease = await self._store.renew_lease(self.process)

@@ -74,11 +74,6 @@ class CallerStreams:
         self.limit = limit
         self._counts: Counter[str] = Counter()
 
-    @property
-    def total(self) -> int:
-        """Open streams of all callers."""
-        return self._counts.total()
-
     @contextmanager
     def hold(self, key: str) -> Generator[None, None, None]:
         """Count a stream while it is open; refuse one beyond the limit."""

@@ -15,7 +15,7 @@ from litestar.types import HTTPScope, Receive, ReceiveMessage, Send
 from litestar.utils.scope.state import CONNECTION_STATE_KEY, ScopeState
 from pydantic_core import from_json
 
-from a2a_contract.dialects import CANONICAL, DIALECTS, EXTENSIONS, VERSION, Parameter, Profile
+from a2a_contract.dialects import CANONICAL, DIALECTS, EXTENSIONS, VERSION, Parameter
 from a2a_contract.errors import (
     A2AError,
     ContentTypeNotSupportedError,
@@ -28,6 +28,7 @@ from a2a_contract.jsonrpc import NO_ID, CallId
 from a2a_runtime.base.card_extensions import CURSOR_HEADER, IDEMPOTENCY_HEADER
 from a2a_runtime.base.origin import HEADERS, Origin
 from a2a_runtime.http.negotiation import normalize_version
+from a2a_runtime.ports.wire_variant import WireVariant
 from a2a_runtime.service.context import ProtocolBinding
 
 JSON = b"application/json"
@@ -147,8 +148,8 @@ class HttpRequest:
 
     dialect = ""
     """Dialect of the response; empty until the request is parsed."""
-    profile: Profile | None = None
-    """Patch of 1.0 that the surface answers as."""
+    variants: Sequence[WireVariant] = ()
+    """Further forms on the wire that the surface has."""
     is_stream = False
     """Set as soon as the operation is known to answer with a stream."""
     call_id: CallId = NO_ID
@@ -235,12 +236,13 @@ class HttpRequest:
             return JSON
         default, *others = DIALECTS[self.dialect].media_types
         accepted = self.headers.get(_ACCEPT, b"") + b"," + self.headers.get(_CONTENT_TYPE, b"")
-        if (
-            self.profile is not None
-            and self.dialect == CANONICAL.name
-            and default.encode() not in self.headers.get(_ACCEPT, b"")
-        ):
-            return self.profile.media_type.encode()
+        for variant in self.variants:
+            if (
+                variant.media_type is not None
+                and self.dialect == CANONICAL.name
+                and default.encode() not in self.headers.get(_ACCEPT, b"")
+            ):
+                return variant.media_type.encode()
         return next(
             (each.encode() for each in others if each.encode() in accepted), default.encode()
         )

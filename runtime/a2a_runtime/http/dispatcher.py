@@ -7,8 +7,7 @@ Endpoint.__call__ ────────► run             any exception beco
     parse ──► Invocation ─► serve           service ──► one response, or a stream of events
 
 A transport that is not HTTP (``a2a_runtime.features.grpc``) makes an ``HttpRequest`` of each call
-and uses
-the same steps without those that write HTTP:
+and uses the same steps without those that write HTTP:
 
     run(request, …, send_error)    admit, build_context    invoke ──► the result    open_stream ──► the events
 """
@@ -20,22 +19,20 @@ import logging
 import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import asynccontextmanager
 from contextvars import Token
 from dataclasses import dataclass
-from datetime import datetime
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from litestar.config.cors import CORSConfig
 from litestar.enums import ScopeType
 from litestar.types import Receive, Scope, Send
 from msgspec import Struct
-from pydantic_core import from_json
 
 from a2a_contract.base import WireModel
 from a2a_contract.binding import AnyBinding, Operation, serialize_as_is
-from a2a_contract.dialects import CANONICAL, DIALECTS, MESH
+from a2a_contract.dialects import DIALECTS
 from a2a_contract.errors import AccessError, RequestTimeoutError, UnavailableError
 from a2a_contract.operations import CANCEL_TASK, GET_EXTENDED_AGENT_CARD, OPERATIONS
 from a2a_contract.service import AgentService, Event
@@ -47,7 +44,6 @@ from a2a_runtime.base.clock import Clock, SystemClock
 from a2a_runtime.base.counters import CounterStore
 from a2a_runtime.base.logs import request_log
 from a2a_runtime.base.origin import Origin, current_origin
-from a2a_runtime.features.srs.forms import explain_member
 from a2a_runtime.http.admission import AdmissionControl, CallerStreams, rate_limit_key
 from a2a_runtime.http.asgi import (
     JSON,
@@ -79,12 +75,10 @@ from a2a_runtime.http.watchers import (
     wait_for_disconnect,
     wait_for_expiry,
 )
+from a2a_runtime.ports import registry
+from a2a_runtime.ports.observer import UNOBSERVED, Observation
 from a2a_runtime.service.context import CallContext, ProtocolBinding
 from a2a_runtime.surface import Surface, find_lowest_limit
-
-if TYPE_CHECKING:
-    from a2a_runtime.features.telemetry.metrics import Histogram, Metrics
-    from a2a_runtime.features.telemetry.tracing import Tracing
 
 TaskDialectLookup: TypeAlias = Callable[[str, CallContext], Awaitable[str | None]]
 """Finds the dialect in which a task was created."""
@@ -99,14 +93,12 @@ _NOT_STARTED = (
     "a2a_runtime.starlette.mount_agents, or run its lifespan"
 )
 _DISCONNECTED = "disconnected"
-_STATUS_UPDATE = b'{"statusUpdate":'
 _REFUSALS = (AccessError, UnavailableError)
 _SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 _EMPTY_RESULTS = {ProtocolBinding.JSONRPC: b"null", ProtocolBinding.HTTP: b"{}"}
 """The result of an operation that has none; clients parse a document in every case."""
 _MAX_WARNED = 1000
 """Callers and members of which a warning is remembered."""
-_CONNECTION_KEEP_ALIVE: Header = (b"connection", b"keep-alive")
 _CONNECTION_CLOSE: Header = (b"connection", b"close")
 _NO_STORE: Header = (
     b"cache-control",
@@ -152,9 +144,6 @@ class Dispatcher:
             AdmissionControl.build(surface),
             OriginPolicy(surface),
         )
-        self.profile = next(
-            (each for each in CANONICAL.profiles if each.name == surface.profile), None
-        )
         self._agent = surface.chain_name
         self.streams = CallerStreams(surface.limits.streams)
         self._warned: set[str] = set()
@@ -165,15 +154,9 @@ class Dispatcher:
         self._operations: Mapping[tuple[str, str], Callable[[Any, CallContext], Any]] = {}
         """The methods of the services, by dialect and name."""
         self._clock: Clock = SystemClock()
-        self.metrics: Metrics | None = None
-        """Set where metrics are on: a request enters no function for numbers without a reader."""
-        self.tracing: Tracing | None = None
-        """Set where traces are on."""
-
-    @property
-    def open_streams(self) -> int:
-        """Number of open streams."""
-        return self.streams.total
+        self.observation = UNOBSERVED
+        """Set where something observes the process: otherwise a request enters no function for it.
+        """
 
     def start(self, backend: Backend) -> None:
         """Serve requests from now on."""
@@ -223,18 +206,17 @@ class Dispatcher:
         watcher.checks[request] = 0
         if not watcher.is_running:
             watcher.start()
-        began = 0.0 if self.metrics is None else time.perf_counter()
         is_disconnected = False
+        observation = self.observation
+        began = time.perf_counter() if observation.request_ended else 0.0
         origin = request.origin or Origin()
         origin.agent = self._agent
         outer = current_origin.set(origin).old_value
         try:
             with request.interrupt:
-                await (
-                    handling
-                    if self.tracing is None
-                    else self.tracing.trace_request(request, origin, handling)
-                )
+                for wrap in observation.wrap_request:
+                    handling = wrap(request, origin, handling)
+                await handling
         except ClientDisconnectError:
             is_disconnected = True
         except asyncio.CancelledError as error:
@@ -254,13 +236,12 @@ class Dispatcher:
             del watcher.checks[request]
             if self._admission is not None:
                 self._admission.leave(request)
-            if self.metrics is not None:
-                outcome = _DISCONNECTED if is_disconnected else name_outcome(request.error)
-                seconds = time.perf_counter() - began
-                if request.error is not None and issubclass(request.error, _REFUSALS):
-                    self.metrics.refusals[outcome] += 1
-                self.metrics.record_request(
-                    request.operation, request.dialect, request.binding, outcome, seconds
+            if observation.request_ended:
+                _announce_end(
+                    observation,
+                    request,
+                    time.perf_counter() - began,
+                    is_disconnected=is_disconnected,
                 )
 
     async def _send_error(self, request: HttpRequest, error: Exception) -> None:
@@ -288,7 +269,7 @@ class Dispatcher:
         protocol_error = to_protocol_error(error)
         request.error = type(protocol_error)
         return render_error(
-            protocol_error, request.dialect, request.binding, request.call_id, request.profile
+            protocol_error, request.dialect, request.binding, request.call_id, request.variants
         )
 
     async def admit(self, request: HttpRequest) -> Caller:
@@ -328,7 +309,7 @@ class Dispatcher:
             mark = f"{rate_limit_key(request, caller)}\0{name}"
             if mark not in self._warned and len(self._warned) < _MAX_WARNED:
                 self._warned.add(mark)
-                fix = explain_member(
+                fix = _explain_member(
                     binding, name, is_call=request.binding is ProtocolBinding.JSONRPC
                 )
                 log.warning(
@@ -434,8 +415,8 @@ class Dispatcher:
                 return encode_event("", body)
             return encode_error_event(body)
 
-        if invocation.binding.dialect == MESH.name and request.is_http_1:
-            headers.append(_CONNECTION_KEEP_ALIVE)
+        if request.is_http_1:
+            headers.extend(registry.find_support(invocation.binding.dialect).stream_headers)
         async with self.open_stream(request, invocation) as events:
             await EventStreamResponse(
                 request, self.surface.limits.keep_alive_interval, headers
@@ -453,8 +434,8 @@ class Dispatcher:
             await self._admission.check_operation(request, invocation.binding.operation, caller)
         with self.streams.hold(rate_limit_key(request, caller)):
             events = self._call_service(request, invocation)
-            if self.metrics is not None:
-                events = _measure_lag(events, self.metrics.event_lag, self._clock)
+            for wrap in self.observation.wrap_stream:
+                events = wrap(events)
             if caller.expires_at is not None:
                 request.interrupt.watch(wait_for_expiry(self._clock, caller.expires_at))
             yield events
@@ -473,21 +454,25 @@ class Dispatcher:
         )
 
 
-async def _measure_lag(
-    events: AsyncGenerator[Event[WireModel], None], lag: Histogram, clock: Clock
-) -> AsyncGenerator[Event[WireModel], None]:
-    """Measure how late the status updates of a stream are, by the clocks of both processes."""
-    async with aclosing(events):
-        async for event in events:
-            body = event.data.json
-            if body.startswith(_STATUS_UPDATE):
-                at = from_json(body)["statusUpdate"]["status"].get("timestamp")
-                lag.observe(
-                    max(0.0, clock.millis() / 1000 - datetime.fromisoformat(at).timestamp())
-                    if at
-                    else 0.0
-                )
-            yield event
+def _announce_end(
+    observation: Observation, request: HttpRequest, seconds: float, *, is_disconnected: bool
+) -> None:
+    outcome = _DISCONNECTED if is_disconnected else name_outcome(request.error)
+    is_refusal = request.error is not None and issubclass(request.error, _REFUSALS)
+    for announce in observation.request_ended:
+        announce(request, outcome, seconds, is_refusal=is_refusal)
+
+
+def _explain_member(binding: AnyBinding, name: str, *, is_call: bool) -> str:
+    """Explain a member that is ignored: the members that there are, and the variant of the wire
+    that reads it.
+    """
+    hints = (
+        variant.explain_member(binding, name, is_call=is_call)
+        for variant in registry.load_readers(name)
+    )
+    offered = ", ".join(map(binding.request.wire_name, binding.request.model_fields))
+    return "; ".join((*filter(None, hints), f"there are {offered}"))
 
 
 def list_extension_headers(request: HttpRequest, context: CallContext) -> list[Header]:
@@ -511,7 +496,7 @@ class Endpoint(ABC):
         if scope["type"] != ScopeType.HTTP:
             return reject_websocket(send)
         request = HttpRequest(scope, receive, send, self.binding)
-        request.profile = self.dispatcher.profile
+        request.variants = self.dispatcher.surface.wire
         handling = (
             refuse_hosts()
             if request.repeats_headers and request.has_several_hosts()

@@ -19,8 +19,6 @@ from a2a_contract.errors import MethodNotFoundError
 from a2a_contract.http import CardRoute, Route
 from a2a_contract.paths import PATHS
 from a2a_contract.routes.cards import CARDS
-from a2a_contract.srs_forms import PATHS as SRS_PATHS
-from a2a_runtime.features.srs.card import SrsCardEndpoint
 from a2a_runtime.http.asgi import (
     Header,
     HttpRequest,
@@ -73,9 +71,10 @@ class SurfaceEndpoints:
         for route in chain.from_iterable(PATHS.get(dialect, ()) for dialect in surface.dialects):
             if "{" not in route.path:
                 endpoints[surface.path + route.path] = self.http(route)
-        if surface.srs_forms:
+        for variant in surface.wire:
             endpoints |= {
-                surface.path + each: SrsCardEndpoint(self.dispatcher) for each in SRS_PATHS
+                surface.path + path: endpoint
+                for path, endpoint in variant.build_endpoints(self.dispatcher).items()
             }
         return endpoints
 

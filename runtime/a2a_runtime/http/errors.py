@@ -15,7 +15,7 @@ unavailable names its address).
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from pydantic import AliasChoices, ValidationError
@@ -24,12 +24,11 @@ from pydantic_core import to_json
 
 from a2a_contract.base import WireModel
 from a2a_contract.binding import AnyBinding
-from a2a_contract.dialects import DIALECTS, Profile
+from a2a_contract.dialects import DIALECTS
 from a2a_contract.errors import (
     DOMAIN,
     ERRORS,
     A2AError,
-    CapabilityError,
     EnvelopeError,
     InternalError,
     InvalidParamsError,
@@ -48,6 +47,7 @@ from a2a_contract.rows import ErrorRow
 from a2a_runtime.auth.gate import InsufficientScopeError
 from a2a_runtime.auth.rate_limit import TooManyRequestsError
 from a2a_runtime.errors import HasErrorData
+from a2a_runtime.ports.wire_variant import WireVariant
 from a2a_runtime.service.context import ProtocolBinding
 from a2a_runtime.service.tasks import parse_task_query
 
@@ -148,11 +148,9 @@ def render_error(
     dialect: str,
     binding: ProtocolBinding,
     call_id: CallId = NO_ID,
-    profile: Profile | None = None,
+    variants: Sequence[WireVariant] = (),
 ) -> ErrorResponse:
-    """Render an error as in a dialect, over a binding, with the statuses of a later patch where it
-    has others.
-    """
+    """Render an error as in a dialect, over a binding, with the statuses of variants."""
     row = ERRORS[find_row_class(type(error))].in_dialect(dialect)
     if binding is ProtocolBinding.JSONRPC:
         body = b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (
@@ -163,7 +161,7 @@ def render_error(
     if _is_status(dialect):
         status = {
             "code": row.http,
-            "status": _select_status(error, row, profile),
+            "status": _select_status(error, row, variants),
             "message": row.text(error),
             "details": _status_details(error, row),
         }
@@ -180,7 +178,9 @@ class ErrorStatus(NamedTuple):
     headers: tuple[tuple[bytes, bytes], ...]
 
 
-def render_status(error: A2AError, dialect: str, profile: Profile | None = None) -> ErrorStatus:
+def render_status(
+    error: A2AError, dialect: str, variants: Sequence[WireVariant] = ()
+) -> ErrorStatus:
     """Render an error as over gRPC.
 
     Clients of dialects without typed details find the name of the error at the beginning of its
@@ -189,15 +189,16 @@ def render_status(error: A2AError, dialect: str, profile: Profile | None = None)
     kind = find_row_class(type(error))
     row = ERRORS[kind].in_dialect(dialect)
     text = row.text(error) if _is_status(dialect) else f"{kind.__name__}: {row.text(error)}"
-    status = _select_status(error, row, profile) if _is_status(dialect) else row.grpc
+    status = _select_status(error, row, variants) if _is_status(dialect) else row.grpc
     return ErrorStatus(status, text, _status_details(error, row), _headers(error))
 
 
-def _select_status(error: A2AError, row: ErrorRow, profile: Profile | None) -> str:
-    """Select the gRPC status of an error: a later patch has others for errors of capabilities."""
-    if profile is not None and isinstance(error, CapabilityError):
-        return dict(profile.statuses).get(row.grpc, row.grpc)
-    return row.grpc
+def _select_status(error: A2AError, row: ErrorRow, variants: Sequence[WireVariant]) -> str:
+    """Select the gRPC status of an error, which a variant may have otherwise."""
+    status = row.grpc
+    for variant in variants:
+        status = variant.select_status(error, status)
+    return status
 
 
 def _headers(error: A2AError) -> tuple[tuple[bytes, bytes], ...]:

@@ -25,7 +25,6 @@ from a2a_runtime.surface import Surface
 LISTENING_HOST = "A2A_LISTENING_HOST"
 """Environment variable in which ``a2a-gen serve`` tells its own processes the address."""
 
-_UNIX = "unix:"
 CURE = (
     'set auth in a2a.toml or Surface(gate=AuthGate(…)), PlatformGate("…") if a platform in front '
     "authenticates callers, or --open (A2A_OPEN=on, OpenGate()) to admit every client"
@@ -122,8 +121,6 @@ def _list_reachable(surface: Surface, host: str | None) -> Iterator[str]:
     """List the addresses of a surface at which other machines can reach it."""
     if host is not None and not is_loopback(host):
         yield host or "all addresses"
-    grpc = surface.grpc
-    if grpc is None or grpc.client_authorities is not None or grpc.address.startswith(_UNIX):
-        return
-    if not is_loopback(grpc.address.rpartition(":")[0]):
-        yield f"its gRPC port {grpc.address}"
+    port = surface.grpc
+    if port is not None and port.open_host is not None and not is_loopback(port.open_host):
+        yield f"its {port.name} port {port.address}"

@@ -11,7 +11,6 @@ A call without an id is answered with ``"id": null``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -19,9 +18,7 @@ from msgspec import structs
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from a2a_contract.base import Encoded, WireModel
 from a2a_contract.binding import AnyBinding
-from a2a_contract.dialects import MESH
 from a2a_contract.errors import InvalidParamsError, UnauthenticatedError
 from a2a_contract.field_paths import field_paths
 from a2a_contract.json_types import is_json_object
@@ -30,24 +27,12 @@ from a2a_contract.methods import METHODS
 from a2a_contract.operations import LIST_TASKS
 from a2a_runtime.auth.gate import ANONYMOUS
 from a2a_runtime.base.caller import Caller
-from a2a_runtime.features.mesh.sent_messages import MESH_METHODS
-from a2a_runtime.features.srs.forms import (
-    RewrittenCall,
-    find_result_rule,
-    is_card_call,
-    rewrite_call,
-    rewrite_result,
-)
-from a2a_runtime.http.asgi import (
-    HttpRequest,
-    check_json,
-    read_body,
-    send_allowed_methods,
-    send_response,
-)
+from a2a_runtime.http.asgi import HttpRequest, check_json, send_allowed_methods, send_response
 from a2a_runtime.http.dispatcher import Dispatcher, Endpoint, Invocation
 from a2a_runtime.http.errors import collect_field_errors
-from a2a_runtime.service.context import ProtocolBinding, SrsForm
+from a2a_runtime.ports.registry import find_support
+from a2a_runtime.ports.wire_variant import ReadCall
+from a2a_runtime.service.context import ProtocolBinding
 
 if TYPE_CHECKING:
     from litestar.types import HTTPScope
@@ -55,10 +40,6 @@ if TYPE_CHECKING:
     from a2a_runtime.features.pages.html import HtmlDocument
 
 _METHODS = ("POST", "OPTIONS")
-_AUTHORIZATION = b"authorization"
-_MAX_CARD_CALL_BYTES = 64 * 1024
-_AS_IT_IS = RewrittenCall(b"")
-_TABLES = {**METHODS, MESH.name: MESH_METHODS}
 
 
 class JsonRpcEndpoint(Endpoint):
@@ -68,8 +49,9 @@ class JsonRpcEndpoint(Endpoint):
 
     def __init__(self, dispatcher: Dispatcher) -> None:
         super().__init__(dispatcher)
+        self._variants = dispatcher.surface.wire
         dialects = [each for each in dispatcher.supported_dialects.dialects if each.name in METHODS]
-        self._tables = [_TABLES[each.name] for each in dialects]
+        self._tables = [_find_methods(each.name) for each in dialects]
         self._parser = _build_parser(tuple(each.name for each in dialects if each.extends is None))
         extended = {
             each.version: _build_parser((each.name,))
@@ -119,10 +101,10 @@ class JsonRpcEndpoint(Endpoint):
         """Respond to a call."""
         if request.scope["method"] != "POST":
             return await self._respond_to_method(request)
-        rewritten = _AS_IT_IS
-        if self.dispatcher.surface.srs_forms:
-            caller, rewritten = await self._read_srs_call(request)
-            body = rewritten.body
+        read: ReadCall | None = None
+        if self._variants:
+            caller, read = await self._read_in_variants(request)
+            body = read.body
         else:
             caller = await self.dispatcher.admit(request)
             body = await self.dispatcher.read_body(request)
@@ -135,8 +117,8 @@ class JsonRpcEndpoint(Endpoint):
             self._complete_error(error, request, body)
             raise
         request.call_id = call.call_id
-        if rewritten.errors:
-            raise InvalidParamsError(fields=rewritten.errors)
+        if read is not None and read.errors:
+            raise InvalidParamsError(fields=read.errors)
         indexes = self._selections.get(
             (version, call.method)
         ) or self.dispatcher.supported_dialects.select_bindings(version, call.bindings)
@@ -158,37 +140,45 @@ class JsonRpcEndpoint(Endpoint):
             ) from error
         if binding.operation is LIST_TASKS:
             self.dispatcher.warn_of_ignored(request, caller, binding, _extract_params(body))
-        if rewritten.form is not None:
-            binding = _answer_in_form(binding, rewritten.form)
-            context = structs.replace(context, srs_form=rewritten.form)
+        if read is not None and read.form is not None:
+            binding = read.form.bind(binding)
+            context = structs.replace(context, form=read.form)
         prefix = b'{"jsonrpc":"2.0","id":%b,"result":' % call.call_id
         return await self.dispatcher.serve(
             request, Invocation(binding, parsed, context, prefix, b"}")
         )
 
-    async def _read_srs_call(self, request: HttpRequest) -> tuple[Caller, RewrittenCall]:
-        """Admit a request in the forms of the apcore SRS, and read it; every client may ask for the
-        public card.
+    async def _read_in_variants(self, request: HttpRequest) -> tuple[Caller, ReadCall]:
+        """Admit and read a request in the forms of the variants; one of them may read what the gate
+        has refused.
         """
         try:
             caller = await self.dispatcher.admit(request)
         except UnauthenticatedError:
-            if self.dispatcher.surface.public_card is False or _AUTHORIZATION in request.headers:
-                raise
-            body = await read_body(request, _MAX_CARD_CALL_BYTES)
-            if not is_card_call(body):
+            body = await self._read_refused(request)
+            if body is None:
                 raise
             caller = ANONYMOUS
         else:
             body = await self.dispatcher.read_body(request)
         check_json(body)
-        return caller, rewrite_call(body)
+        read = ReadCall(body)
+        for variant in self._variants:
+            read = variant.read_call(read)
+        return caller, read
+
+    async def _read_refused(self, request: HttpRequest) -> bytes | None:
+        for variant in self._variants:
+            body = await variant.read_refused(self.dispatcher, request)
+            if body is not None:
+                return body
+        return None
 
     async def _select_by_task(
         self, request: HttpRequest, caller: Caller, call: ParsedCall, indexes: Sequence[int]
     ) -> int:
-        """Select the dialect in which the task of a call was created; that of the mesh, if there is
-        one, for an unknown task.
+        """Select the dialect in which the task of a call was created; for an unknown task, the one
+        that answers for these.
         """
         binding = call.bindings[indexes[0]]
         context = self.dispatcher.build_context(request, caller, binding)
@@ -196,7 +186,11 @@ class JsonRpcEndpoint(Endpoint):
             binding.parse(call.requests[binding.dialect]).id, context
         )
         dialects = {call.bindings[each].dialect: each for each in indexes}
-        return dialects.get(dialect or MESH.name, indexes[0])
+        if dialect is None:
+            dialect = next(
+                (name for name in dialects if find_support(name).takes_unknown_tasks), None
+            )
+        return dialects.get(dialect or "", indexes[0])
 
     def _complete_error(self, error: InvalidCallError, request: HttpRequest, body: bytes) -> None:
         """Check the media type, select the dialect of an error response, and add the field errors
@@ -220,6 +214,13 @@ class JsonRpcEndpoint(Endpoint):
                 error.fields = collect_field_errors(binding, _extract_params(body), error.fields)
 
 
+def _find_methods(dialect: str) -> Mapping[str, AnyBinding]:
+    methods = find_support(dialect).methods
+    if methods is None:
+        return METHODS[dialect]
+    return methods
+
+
 def _extract_params(body: bytes) -> Mapping[str, object]:
     """Return the params of a call; empty if they are no object."""
     call: object = from_json(body)
@@ -234,17 +235,4 @@ def _build_parser(dialects: tuple[str, ...]) -> JsonRpcParser:
     """Build a parser; surfaces with the same dialects share it, because building takes
     milliseconds.
     """
-    return JsonRpcParser([_TABLES[each] for each in dialects])
-
-
-def _answer_in_form(binding: AnyBinding, form: SrsForm) -> AnyBinding:
-    """Answer a call in a form of the apcore SRS with its members."""
-    rule = find_result_rule(binding.operation.name)
-    serialize = binding.serialize
-    if rule is None or serialize is None:
-        return binding
-
-    def serialize_form(answer: Encoded[WireModel]) -> bytes:
-        return rewrite_result(rule, form, serialize(answer))
-
-    return replace(binding, serialize=serialize_form)
+    return JsonRpcParser([_find_methods(each) for each in dialects])

@@ -11,12 +11,10 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from litestar import Controller, Litestar, Request, Response, Router
-from litestar import route as route_handler
 from litestar.exceptions import (
     HTTPException,
     ImproperlyConfiguredException,
@@ -25,7 +23,7 @@ from litestar.exceptions import (
 )
 from litestar.exceptions.responses import create_exception_response
 from litestar.handlers import BaseRouteHandler
-from litestar.types import ASGIApp, ControllerRouterHandler, ExceptionHandlersMap, HTTPScope
+from litestar.types import ControllerRouterHandler, ExceptionHandlersMap, HTTPScope
 
 from a2a_contract.controllers import (
     AgentController,
@@ -34,7 +32,6 @@ from a2a_contract.controllers import (
     HttpV10Controller,
     JsonRpcController,
 )
-from a2a_contract.controllers.mount import METHODS
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_contract.errors import (
     ERRORS,
@@ -47,14 +44,11 @@ from a2a_contract.errors import (
     UnauthenticatedError,
     VersionNotSupportedError,
 )
-from a2a_contract.srs_forms import PATHS
 from a2a_runtime.auth.gate import ChallengeError
-from a2a_runtime.features.grpc.options import GrpcOptions
 from a2a_runtime.features.plain_skills.endpoints import SchemaController, SkillController
-from a2a_runtime.features.srs.card import SrsCardEndpoint
 from a2a_runtime.http.asgi import HttpRequest, path_within
 from a2a_runtime.http.dispatcher import Dispatcher
-from a2a_runtime.http.endpoints import SurfaceEndpoints, get_dispatcher
+from a2a_runtime.http.endpoints import SurfaceEndpoints
 from a2a_runtime.http.host_routes import apply_route_options, find_endpoints
 from a2a_runtime.http.rest import allowed_methods_at
 from a2a_runtime.service.context import ProtocolBinding
@@ -83,15 +77,6 @@ _ERRORS_BY_STATUS: Mapping[int, type[A2AError]] = {
 }
 
 
-class SrsController(AgentController):
-    """Paths of the apcore SRS below a surface that reads its forms."""
-
-    @route_handler(list(PATHS), http_method=METHODS, include_in_schema=False)
-    async def card(self) -> ASGIApp:
-        """GET the extended card."""
-        return SrsCardEndpoint(get_dispatcher(self))
-
-
 def build_controllers(endpoints: SurfaceEndpoints) -> list[type[AgentController]]:
     """Build the controllers of a surface."""
     dispatcher = endpoints.dispatcher
@@ -100,7 +85,7 @@ def build_controllers(endpoints: SurfaceEndpoints) -> list[type[AgentController]
         JsonRpcController,
         CardController,
         *(each for name, each in _REST_CONTROLLERS.items() if name in surface.dialects),
-        *([SrsController] if surface.srs_forms else []),
+        *(each for variant in surface.wire for each in variant.list_controllers()),
         *(
             [SkillController, SchemaController]
             if surface.agent.sources or any(skill.contract for skill in surface.skills.values())
@@ -112,25 +97,6 @@ def build_controllers(endpoints: SurfaceEndpoints) -> list[type[AgentController]
         controller.exception_handlers = {Exception: ProtocolErrorHandler(dispatcher)}
         apply_route_options(controller, surface)
     return controllers
-
-
-def attach_grpc(surfaces: Sequence[Surface], grpc: GrpcOptions | str) -> tuple[Surface, ...]:
-    """Give a gRPC address to the surface that has one already, or to the only surface."""
-    chosen = [each for each in surfaces if each.grpc is not None] or surfaces
-    if len(chosen) != 1:
-        raise ImproperlyConfiguredException(
-            f"grpc: there are {len(chosen)} surfaces, and a port belongs to one; set "
-            "Surface(grpc=GrpcOptions(…)), or surface in [grpc]"
-        )
-    current = chosen[0].grpc
-    options = (
-        grpc
-        if isinstance(grpc, GrpcOptions)
-        else GrpcOptions(grpc)
-        if current is None
-        else replace(current, address=grpc)
-    )
-    return tuple(replace(each, grpc=options) if each is chosen[0] else each for each in surfaces)
 
 
 def check_paths(

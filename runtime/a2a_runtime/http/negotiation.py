@@ -190,12 +190,12 @@ def _parse_mended(
     """Parse a request with its misplaced members in their places; ``None`` if it stays invalid."""
     binding = choice.binding
     with suppress(ValidationError):  # other errors are reported for the original request
-        mended = (
-            binding.mend(match.request_members(choice, query, body)) if binding.misplaced else None
-        )
-        if mended is None:
-            return None
-        return binding.parse(binding.request.model_validate_json(to_json(mended)))
+        mended = None
+        if binding.misplaced:
+            mended = binding.mend(match.request_members(choice, query, body))
+        if mended is not None:
+            request: WireModel = binding.parse(binding.request.model_validate_json(to_json(mended)))
+            return request
     return None
 
 

@@ -10,13 +10,11 @@ from urllib.parse import parse_qs
 
 from litestar.types import HTTPScope
 
-from a2a_contract import srs_forms
 from a2a_contract.binding import serialize_with
 from a2a_contract.dialects import DIALECTS, V0_3
 from a2a_contract.http import Route, RouteMatch
 from a2a_contract.operations import GET_EXTENDED_AGENT_CARD, LIST_TASKS
 from a2a_contract.paths import PATHS
-from a2a_runtime.features.double_base64.codec import decode_once, encode_files_twice
 from a2a_runtime.http.asgi import HttpRequest, check_json, path_within, send_allowed_methods
 from a2a_runtime.http.dispatcher import Dispatcher, Endpoint, Invocation
 from a2a_runtime.http.negotiation import parse_request
@@ -33,7 +31,6 @@ SKILL_PATHS: Mapping[str, tuple[str, ...]] = {
 }
 """The paths of skills below a surface, and the methods of each."""
 
-SRS_METHODS = ("GET", "HEAD", "OPTIONS")
 _METHODS_WITH_BODY = frozenset(("POST", "PUT", "PATCH"))
 
 
@@ -55,8 +52,9 @@ def allowed_methods_at(surface: Surface, path: str) -> tuple[str, ...]:
     for route in chain.from_iterable(PATHS.get(dialect, ()) for dialect in surface.dialects):
         if match := _match_path(route.path, path):
             return allowed_methods(route, match.groups())
-    if surface.srs_forms and path in srs_forms.PATHS:
-        return SRS_METHODS
+    for variant in surface.wire:
+        if methods := variant.list_methods(path):
+            return methods
     return next(
         (methods for skill_path, methods in SKILL_PATHS.items() if _match_path(skill_path, path)),
         (),
@@ -84,6 +82,7 @@ class RestEndpoint(Endpoint):
 
     def __init__(self, dispatcher: Dispatcher, route: Route) -> None:
         super().__init__(dispatcher)
+        self._variants = dispatcher.surface.wire
         self._routes = {
             version: found
             for version, names in dispatcher.supported_dialects.list_versions()
@@ -129,8 +128,8 @@ class RestEndpoint(Endpoint):
             request.check_media_type(self._media_types)
             body = await dispatcher.read_body(request)
             check_json(body)
-            if dispatcher.surface.double_base64:
-                body = decode_once(body)
+            for variant in self._variants:
+                body = variant.read_body(body, request.binding)
         binding, parsed = parse_request(
             match, scope["query_string"], body, self._preferred_dialects
         )
@@ -140,8 +139,8 @@ class RestEndpoint(Endpoint):
             )
         if binding.operation is GET_EXTENDED_AGENT_CARD and binding.dialect == V0_3.name:
             binding = replace(binding, serialize=serialize_with(write_card_in_both_forms))
-        if dispatcher.surface.double_base64:
-            binding = encode_files_twice(binding)
+        for variant in self._variants:
+            binding = variant.bind(binding, request.binding)
         return await dispatcher.serve(
             request, Invocation(binding, parsed, dispatcher.build_context(request, caller, binding))
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 from msgspec import Struct
@@ -21,7 +21,8 @@ from a2a_runtime.base.ids import IdGenerator
 from a2a_runtime.base.origin import Origin
 from a2a_runtime.engine.engine import Engine
 from a2a_runtime.engine.replay import RequestInfo
-from a2a_runtime.features.push.notification import PlaintextCipher, SecretCipher, encrypt_config
+from a2a_runtime.ports.wire_variant import CallForm
+from a2a_runtime.service.push_configs import PlaintextCipher, SecretCipher, encrypt_config
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
 from a2a_runtime.surface import Surface
@@ -33,16 +34,6 @@ class ProtocolBinding(StrEnum):
     JSONRPC = TransportProtocol.JSONRPC.value
     HTTP = TransportProtocol.HTTP_JSON.value
     GRPC = TransportProtocol.GRPC.value
-
-
-@dataclass(slots=True)
-class SrsForm:
-    """Members beyond 0.3 of a call in a form of the apcore SRS, and of its result."""
-
-    page_size: int | None = None
-    """Length of a page, which may be longer than those of 0.3."""
-    result: dict[str, str] = field(default_factory=dict[str, str])
-    """Members of the result that 0.3 does not have."""
 
 
 class CallContext(Struct, frozen=True):
@@ -63,8 +54,8 @@ class CallContext(Struct, frozen=True):
     """The call as it was sent, in a dialect whose messages may hold more than the canonical
     model.
     """
-    srs_form: SrsForm | None = None
-    """Set for a call in a form of the apcore SRS."""
+    form: CallForm | None = None
+    """Set for a call in the form of a variant of the wire."""
     origin: Origin | None = None
     """Where the call comes from, if it says so."""
     generation: int | None = None

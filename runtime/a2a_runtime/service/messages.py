@@ -9,10 +9,8 @@ from uuid import NAMESPACE_OID, uuid5
 
 from msgspec.structs import replace
 
-from a2a_contract import srs_forms
 from a2a_contract.base import Encoded
 from a2a_contract.errors import TaskNotFoundError
-from a2a_contract.lifecycle import State
 from a2a_contract.operations import GET_TASK
 from a2a_contract.service import Event
 from a2a_contract.v1_0 import Message, SendMessageRequest, SendMessageResponse, StreamResponse
@@ -20,10 +18,9 @@ from a2a_runtime.base.lifecycle import INTERRUPTED, SETTLED
 from a2a_runtime.engine.engine import to_stream_response
 from a2a_runtime.engine.follow_ups import AcceptedMessage, check_follow_up, check_generation
 from a2a_runtime.engine.handlers.skill import ReplyKind
-from a2a_runtime.features.push.notification import check_config
-from a2a_runtime.features.srs.answers import build_status_event
-from a2a_runtime.service.authorization import find_readable, is_allowed
+from a2a_runtime.service.authorization import is_allowed
 from a2a_runtime.service.context import CallContext, ServiceBase
+from a2a_runtime.service.push_configs import check_config
 from a2a_runtime.service.routing import route_message
 from a2a_runtime.service.validation import (
     SendCommand,
@@ -34,7 +31,7 @@ from a2a_runtime.service.validation import (
     require_streaming,
 )
 from a2a_runtime.skills.handlers import check_reply
-from a2a_runtime.stores.models import NewTask, StoredTask, TaskQuery
+from a2a_runtime.stores.models import NewTask, StoredTask
 from a2a_runtime.surface import find_lowest_limit
 
 _PUSH_CONFIG_PATH = "configuration.taskPushNotificationConfig."
@@ -50,8 +47,6 @@ class MessageOperations(ServiceBase):
         at once.
         """
         command = parse_send_request(request, context)
-        if context.surface.srs_forms:
-            command = await self._address(command, context)
         accepted = await self._accept(command, context)
         if isinstance(accepted, Message):
             return Encoded.of(SendMessageResponse(message=accepted))
@@ -76,8 +71,6 @@ class MessageOperations(ServiceBase):
         """
         require_streaming(context.surface)
         command = parse_send_request(request, context)
-        if context.surface.srs_forms:
-            command = await self._address(command, context)
         accepted = await self._accept(command, context, is_streaming=True)
         if isinstance(accepted, Message):
             yield Event(0, Encoded.of(StreamResponse(message=accepted)))
@@ -85,12 +78,7 @@ class MessageOperations(ServiceBase):
         stored = await self._load_current(accepted, command)
         state = stored.state
         try:
-            is_srs = context.srs_form is not None
-            yield (
-                build_status_event(stored)
-                if is_srs
-                else Event(stored.last_seq, to_stream_response(stored.to_event()), stored.mark)
-            )
+            yield Event(stored.last_seq, to_stream_response(stored.to_event()), stored.mark)
             if state in SETTLED:
                 return
             with_messages = context.has_generations
@@ -174,28 +162,6 @@ class MessageOperations(ServiceBase):
         ):
             raise TaskNotFoundError(details={"task_id": accepted.stored.wire_id})
         return accepted
-
-    async def _address(self, command: SendCommand, context: CallContext) -> SendCommand:
-        """Address a message of the apcore SRS to the task of its context that waits for input; it
-        needs no id there.
-        """
-        message = command.message
-        if message.task_id or not message.context_id or context.dialect != srs_forms.DIALECT:
-            return command
-        hidden = frozenset(context.hidden_skills)
-        query = TaskQuery(
-            message.context_id,
-            State.INPUT_REQUIRED,
-            page_size=1,
-            history_length=0,
-            hidden_skills=hidden,
-        )
-        waiting = await find_readable(
-            (await self._store.list_tasks(command.scope, query)).tasks, context
-        )
-        if not waiting:
-            return command
-        return replace(command, message=message.model_copy(update={"task_id": waiting[0].wire_id}))
 
     async def _accept_follow_up(
         self, command: SendCommand, wire_id: str, context: CallContext

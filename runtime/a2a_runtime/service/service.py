@@ -34,14 +34,6 @@ class Service(
         """Return the card with the skills that only authenticated callers see."""
         surface = context.surface
         context.task_scope(request.tenant)  # raises for the tenant of another caller
-        if context.srs_form is not None:  # there, every caller gets the card of what it may see
-            return Encoded.of(
-                sign_card(
-                    build_card(surface, context.base_url, context.dialect, reader=context.caller),
-                    surface,
-                    context.dialect,
-                )
-            )
         if not surface.agent.capabilities.extended_agent_card:
             raise (
                 UnsupportedOperationError

@@ -13,15 +13,9 @@ from pydantic_core import from_json
 
 from a2a_contract.base import Encoded
 from a2a_contract.dialects import V0_3, V0_3_PROTO
-from a2a_contract.errors import (
-    InvalidParamsError,
-    MethodNotFoundError,
-    TaskNotCancelableError,
-    TaskNotFoundError,
-)
+from a2a_contract.errors import InvalidParamsError, TaskNotFoundError
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_contract.service import Event
-from a2a_contract.srs_forms import DIALECT as SRS_DIALECT
 from a2a_contract.v1_0 import (
     CancelTaskRequest,
     DeleteTaskPushNotificationConfigRequest,
@@ -41,11 +35,9 @@ from a2a_runtime.base.caller import TaskScope
 from a2a_runtime.base.card_extensions import CURSOR_HEADER
 from a2a_runtime.base.lifecycle import SETTLED
 from a2a_runtime.engine.engine import to_stream_response
-from a2a_runtime.errors import TaskTerminalError
-from a2a_runtime.features.push.notification import FAILURE_KEY_PREFIX, check_config, decrypt_config
-from a2a_runtime.features.srs.answers import build_cancel_error, build_status_event, follows_srs
 from a2a_runtime.service.authorization import list_readable
 from a2a_runtime.service.context import CallContext, ServiceBase
+from a2a_runtime.service.push_configs import check_config, decrypt_config
 from a2a_runtime.service.validation import require_push_notifications, require_streaming
 from a2a_runtime.stores.models import TaskPage, TaskQuery
 from a2a_runtime.stores.pagination import (
@@ -86,25 +78,21 @@ class TaskOperations(ServiceBase):
     async def list_tasks(
         self, request: ListTasksRequest, context: CallContext
     ) -> Encoded[ListTasksResponse]:
-        """List the tasks of the caller, the most recently changed first; on a surface with forms of
-        the apcore SRS the newest first, in 0.3.
-        """
+        """List the tasks of the caller, the most recently changed first."""
+        return await self._list(request, context)
+
+    async def _list(
+        self, request: ListTasksRequest, context: CallContext, *, by_creation: bool = False
+    ) -> Encoded[ListTasksResponse]:
         scope = context.task_scope(request.tenant)
         query = parse_task_query(request)
-        by_creation = context.surface.srs_forms and context.dialect == SRS_DIALECT
         query = replace(
             query,
             history_length=context.limit_history(query.history_length),
             by_creation=by_creation,
         )
-        if context.srs_form is not None and context.srs_form.page_size is not None:
-            query = replace(query, page_size=context.srs_form.page_size)
-        page = await list_readable(partial(self._list_page, scope), query, context)
-        needs_context = (
-            not page.total_size
-            and context.dialect in _DIALECTS_REQUIRING_CONTEXT
-            and context.srs_form is None
-        )
+        page = await list_readable(partial(self._store.list_tasks, scope), query, context)
+        needs_context = not page.total_size and context.dialect in _DIALECTS_REQUIRING_CONTEXT
         if (
             needs_context
             and query.context_id
@@ -117,29 +105,9 @@ class TaskOperations(ServiceBase):
             )
         return Encoded(ListTasksResponse, encode_page(page, query))
 
-    async def _list_page(self, scope: TaskScope, query: TaskQuery) -> TaskPage:
-        """Read a page, which may be longer than a page of the store."""
-        page = await self._store.list_tasks(
-            scope, replace(query, page_size=min(query.page_size, MAX_PAGE_SIZE))
-        )
-        if page.next_page_token and (left := query.page_size - MAX_PAGE_SIZE) > 0:
-            rest = await self._list_page(
-                scope, replace(query, page_size=left, page_token=page.next_page_token)
-            )
-            return TaskPage([*page.tasks, *rest.tasks], rest.next_page_token, page.total_size)
-        return page
-
     async def cancel_task(self, request: CancelTaskRequest, context: CallContext) -> Encoded[Task]:
         """Cancel a task and wait for its end up to the cancel timeout."""
-        scope = context.task_scope(request.tenant)
-        try:
-            return (await self._engine.cancel(scope, request.id)).task
-        except TaskNotCancelableError:
-            if not follows_srs(context):
-                raise
-            raise build_cancel_error(
-                await self._engine.load(scope, request.id, 0, include_artifacts=False)
-            ) from None
+        return (await self._engine.cancel(context.task_scope(request.tenant), request.id)).task
 
     async def task_dialect(self, task_id: str, context: CallContext) -> str | None:
         """Return the dialect in which a task was created; it decides where dialects share the name
@@ -251,22 +219,14 @@ class SubscriptionOperations(ServiceBase):
         cursor, mark = parse_cursor(context.last_event_id)
         end_states = _SUBSCRIPTION_END_STATES.get(context.dialect, TERMINAL)
         scope = context.task_scope(request.tenant)
-        try:
-            following = await self._engine.follow(
-                scope,
-                request.id,
-                cursor,
-                end_states,
-                mark=mark,
-                with_messages=context.has_generations,
-            )
-        except TaskTerminalError:
-            if not follows_srs(context):
-                raise
-            yield build_status_event(
-                await self._engine.load(scope, request.id, 0, include_artifacts=False)
-            )
-            return
+        following = await self._engine.follow(
+            scope,
+            request.id,
+            cursor,
+            end_states,
+            mark=mark,
+            with_messages=context.has_generations,
+        )
         async with aclosing(following) as events:
             async for event in events:
                 yield Event(event.seq, to_stream_response(event), event.mark)
@@ -298,7 +258,6 @@ class PushConfigOperations(ServiceBase):
             context.dialect,
             max_configs=context.surface.limits.webhooks,
         )
-        await self._report_status(stored, context, scope)
         return Encoded.of(strip_credentials(stored.model_copy(update={"token": request.token})))
 
     async def get_task_push_notification_config(
@@ -318,7 +277,6 @@ class PushConfigOperations(ServiceBase):
             raise TaskNotFoundError(
                 _NO_CONFIG, details={"task_id": request.task_id, "config_id": request.id}
             )
-        await self._report_status(config, context, scope)
         return Encoded.of(self._to_visible_config(config, context, scope))
 
     async def list_task_push_notification_configs(
@@ -344,30 +302,9 @@ class PushConfigOperations(ServiceBase):
     async def delete_task_push_notification_config(
         self, request: DeleteTaskPushNotificationConfigRequest, context: CallContext
     ) -> None:
-        """Delete a push configuration; a no-op if it does not exist, and an error in a form of the
-        apcore SRS.
-        """
+        """Delete a push configuration; a no-op if it does not exist."""
         scope = _require_scope(context, request.tenant)
-        if (
-            context.srs_form is not None
-            and await self._store.get_push_config(scope, request.task_id, request.id) is None
-        ):
-            raise TaskNotFoundError(_NO_CONFIG, details={"task_id": request.task_id})
         await self._store.delete_push_config(scope, request.task_id, request.id)
-
-    async def _report_status(
-        self, config: TaskPushNotificationConfig, context: CallContext, scope: TaskScope
-    ) -> None:
-        """Report that deliveries have been given up, where the form of the response has a place for
-        it.
-        """
-        if context.srs_form is not None:
-            stored = await self._store.load_task(
-                scope, config.task_id or "", 0, include_artifacts=False
-            )
-            metadata = (stored.task.model.metadata or {}) if stored else {}
-            if f"{FAILURE_KEY_PREFIX}{config.id}" in metadata:
-                context.srs_form.result["status"] = "failed"
 
     def _to_visible_config(
         self, config: TaskPushNotificationConfig, context: CallContext, scope: TaskScope
@@ -401,7 +338,5 @@ def strip_credentials(config: TaskPushNotificationConfig) -> TaskPushNotificatio
 
 
 def _require_scope(context: CallContext, tenant: str | None) -> TaskScope:
-    if context.srs_form is not None and not context.surface.agent.capabilities.push_notifications:
-        raise MethodNotFoundError
     require_push_notifications(context.surface)
     return context.task_scope(tenant)

@@ -1,27 +1,32 @@
-"""A store whose calls are wrapped, for numbers or traces of them."""
+"""A store whose calls are observed."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
-StoreT = TypeVar("StoreT")
-StoreCall = Callable[..., Awaitable[Any]]
-
-
-class _InstrumentedStore:
-    """All that a store has; calls that wait are wrapped."""
-
-    def __init__(self, store: object, wrap: Callable[[str, StoreCall], StoreCall]) -> None:
-        for name in dir(store):
-            if not name.startswith("_"):
-                member = getattr(store, name)
-                if inspect.iscoroutinefunction(member):
-                    member = wrap(name, member)
-                setattr(self, name, member)
+from a2a_runtime.ports.observer import Observation
+from a2a_runtime.stores.base import Store
 
 
-def instrument_store(store: StoreT, wrap: Callable[[str, StoreCall], StoreCall]) -> StoreT:
-    """Wrap each call of a store that waits; ``wrap`` gets its name."""
-    return cast("StoreT", _InstrumentedStore(store, wrap))
+def observe_store(store: Store, observation: Observation) -> Store:
+    """Wrap each call of a store that waits; what the store says about itself is read from it each
+    time.
+    """
+    members: dict[str, Any] = {}
+    calls: dict[str, Any] = {}
+    for name in dir(store):
+        if name.startswith("_"):
+            continue
+        member = getattr(store, name)
+        if inspect.iscoroutinefunction(member):
+            for wrap in observation.wrap_store_call:
+                member = wrap(name, member)
+            calls[name] = member
+        elif callable(member):
+            calls[name] = member
+        else:
+            members[name] = property(lambda _, name=name: getattr(store, name))  # type: ignore[misc]  # a default binds the name
+    observed = type(f"Observed{type(store).__name__}", (), members)()
+    vars(observed).update(calls)
+    return cast("Store", observed)

@@ -14,6 +14,7 @@ from a2a_runtime.engine.handlers.context import Context, TaskContext
 from a2a_runtime.engine.handlers.skill import ReplyKind, Skill
 from a2a_runtime.engine.handlers.usage import USAGE, UsageReport, read_usage
 from a2a_runtime.features.telemetry.metrics import MAX_CURRENCIES, OTHER, Metrics
+from a2a_runtime.ports.observer import Observation
 from a2a_runtime.stores.base import Store
 from a2a_runtime.testing.agent import FAST_SETTINGS, build_user_message, run_agent
 
@@ -109,12 +110,14 @@ async def test_a_reply_without_a_task_has_it_in_its_metadata() -> None:
 async def test_metrics_count_it_by_skill() -> None:
     """Tokens by kind, cost by currency; a handler cannot make currencies without end."""
     metrics = Metrics()
-    async with run_agent(report, options=EngineOptions(FAST_SETTINGS, metrics=metrics)) as agent:
+    async with run_agent(
+        report, options=EngineOptions(FAST_SETTINGS, observation=Observation(metrics))
+    ) as agent:
         await agent.send("x")
     assert metrics.tokens == {("report", "input"): 100, ("report", "output"): 15}
     assert metrics.costs == {("report", "USD"): pytest.approx(0.3)}
     for number in range(10 * MAX_CURRENCIES):
-        metrics.record_usage("report", UsageReport(cost=1.0, currency=f"C{number}"))
+        metrics.usage_reported("report", UsageReport(cost=1.0, currency=f"C{number}"))
     assert len(metrics.costs) == MAX_CURRENCIES + 1
     assert metrics.costs["report", OTHER] > 0
 

@@ -267,8 +267,8 @@ class Context:
         """
         report = UsageReport(input_tokens, output_tokens, cost, currency)
         report.check()
-        if self._dependencies.metrics is not None:
-            self._dependencies.metrics.record_usage(self._view.skill, report)
+        for announce in self._dependencies.observation.usage_reported:
+            announce(self._view.skill, report)
         self._add_usage(report)
 
     def _add_usage(self, report: UsageReport) -> None:

@@ -38,6 +38,7 @@ from a2a_runtime.features.apcore.source import (
 from a2a_runtime.features.apcore.stores import build_store
 from a2a_runtime.features.server.protocol import BoundedHttpProtocol
 from a2a_runtime.features.server.runner import run_server
+from a2a_runtime.features.telemetry.metrics import find_metrics
 from a2a_runtime.http.exposure import LISTENING_HOST
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.settings import Settings
@@ -122,7 +123,7 @@ def _build_app(registry_or_executor: Any, options: ServeOptions, settings: Setti
         _build_agent(source, options),
         gate=build_gate(options.get("auth")),
         cancel_on_disconnect=options.get("cancel_on_disconnect", True),
-        srs_forms=True,
+        variants=("srs_forms",),
         public_card=True if options.get("auth") is not None else None,
     )
     app = create_app(
@@ -258,7 +259,7 @@ def _register_metrics(app: Litestar) -> None:
     @get(METRICS_PATH, include_in_schema=False, exclude_from_auth=True, sync_to_thread=False)
     def read_metrics() -> Response[Mapping[str, int | float]]:
         runtime = find_plugin(app).runtime
-        metrics = None if runtime is None else runtime.metrics
+        metrics = find_metrics(runtime)
         summary = {} if metrics is None else metrics.summarize()
         return Response(
             summary,

@@ -35,11 +35,6 @@ from a2a_contract.errors import (
 )
 from a2a_contract.protobuf import METHODS, find_method
 from a2a_contract.protobuf_values import Method, UnreadableError, UnwritableError, write_message
-from a2a_runtime.features.double_base64.codec import (
-    decode_once,
-    encode_files_twice,
-    has_double_base64,
-)
 from a2a_runtime.features.grpc.messages import (
     EVENT_NUMBERS,
     MalformedMessageError,
@@ -55,6 +50,8 @@ from a2a_runtime.http.errors import (
     to_protocol_error,
     to_validation_error,
 )
+from a2a_runtime.ports.wire_variant import WireVariant
+from a2a_runtime.service.context import ProtocolBinding
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
@@ -69,15 +66,12 @@ _DIALECTS = {path.rpartition("/")[0]: each.binding.dialect for path, each in MET
 class CallEndpoint(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic in its stubs only
     """The methods of the dialects of a surface."""
 
-    def __init__(self, dispatcher: Dispatcher) -> None:
+    def __init__(self, dispatcher: Dispatcher, *, has_certificates: bool) -> None:
         self._dispatcher = dispatcher
+        self._variants = dispatcher.surface.wire
         self._streams: set[CallRequest] = set()
-        self._has_certificates = (
-            dispatcher.surface.grpc is not None
-            and dispatcher.surface.grpc.client_authorities is not None
-        )
+        self._has_certificates = has_certificates
         self._dialects = frozenset(each.name for each in dispatcher.supported_dialects.dialects)
-        self._double_base64 = dispatcher.surface.double_base64
         methods = {
             path: self._adapt(each)
             for path, each in METHODS.items()
@@ -98,10 +92,11 @@ class CallEndpoint(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic
             call.interrupt.throw(UnavailableError())
 
     def _adapt(self, method: Method) -> Method:
-        """Adapt a method to the files of the clients of the surface."""
-        if self._double_base64:
-            return replace(method, binding=encode_files_twice(method.binding))
-        return method
+        """Let the variants of the surface write the results of a method."""
+        binding = method.binding
+        for variant in self._variants:
+            binding = variant.bind(binding, ProtocolBinding.GRPC)
+        return replace(method, binding=binding)
 
     def _build_handler(self, method: Method) -> Any:  # noqa: ANN401 - as above
         """Build the handler of a method: a plain function, because gRPC finds out in each call what
@@ -120,7 +115,7 @@ class CallEndpoint(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic
 
     def _build_call(self, method: Method, context: ServicerContext[Any, Any]) -> CallRequest:
         call = CallRequest(method.path, context, has_certificates=self._has_certificates)
-        call.profile = self._dispatcher.profile
+        call.variants = self._variants
         return call
 
     def _select_method(self, method: Method, call: CallRequest) -> Method:
@@ -190,8 +185,7 @@ class CallEndpoint(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic
         call.dialect = binding.dialect
         caller = await dispatcher.admit(call)
         dispatcher.supported_dialects.check_version(call.version, binding.dialect)
-        is_doubled = self._double_base64 and has_double_base64(binding.dialect)
-        request = _parse(method, data, is_doubled=is_doubled)
+        request = _parse(method, data, self._variants)
         return Invocation(binding, request, dispatcher.build_context(call, caller, binding))
 
 
@@ -232,10 +226,10 @@ async def _record_failure(request: HttpRequest, error: Exception) -> None:
     if isinstance(request, CallRequest):
         protocol_error = to_protocol_error(error)
         request.error = type(protocol_error)
-        request.failure = render_status(protocol_error, request.dialect, request.profile)
+        request.failure = render_status(protocol_error, request.dialect, request.variants)
 
 
-def _parse(method: Method, data: bytes, *, is_doubled: bool) -> WireModel:
+def _parse(method: Method, data: bytes, variants: Sequence[WireVariant]) -> WireModel:
     """Parse a message as the canonical request; every error has its place."""
     binding = method.binding
     try:
@@ -244,8 +238,8 @@ def _parse(method: Method, data: bytes, *, is_doubled: bool) -> WireModel:
         raise ParseError("The message cannot be decoded") from error
     except UnreadableError as error:
         raise InvalidParamsError(fields=error.fields) from error
-    if is_doubled:
-        body = decode_once(body)
+    for variant in variants:
+        body = variant.read_body(body, ProtocolBinding.GRPC)
     try:
         request = binding.request.model_validate_json(body)
         return binding.parse(request)  # type: ignore[no-any-return]  # of the types of the binding

@@ -18,8 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from a2a_contract.dialects import DIALECTS
+from a2a_contract.dialects import DIALECTS, V0_3, V1_0, Dialect
 from a2a_contract.operations import SEND_MESSAGE
+from a2a_contract.v0_3 import TransportProtocol
+from a2a_contract.v1_0 import AgentInterface
 
 if TYPE_CHECKING:
     from a2a_runtime.surface import Surface
@@ -28,6 +30,7 @@ MISSING_EXTRA = (
     "grpcio or protobuf is not installed; install the extra: pip install 'a2a-gen[grpc]'"
 )
 
+_UNIX = "unix:"
 _MODULES = ("grpc", "google.protobuf")
 _ADDRESS = re.compile(
     r"(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})|unix:(/[^\s]+)"
@@ -122,6 +125,45 @@ class GrpcOptions:
             raise ValueError(f"grpc: connections is {self.connections}; set a number above 0")
         if self.grace < 0:
             raise ValueError(f"grpc: grace is {self.grace}; set 0 or more")
+
+    @property
+    def name(self) -> str:
+        """Name of the protocol."""
+        return "gRPC"
+
+    @property
+    def open_host(self) -> str | None:
+        """Host at which a client needs no certificate; ``None`` for a file of this machine too."""
+        if self.client_authorities is not None or self.address.startswith(_UNIX):
+            return None
+        return self.address.rpartition(":")[0]
+
+    def check(self, surface: Surface) -> None:
+        """Refuse a surface without a dialect over gRPC, and one whose callers come from HTTP."""
+        if not any(has_grpc(each) for each in surface.dialects):
+            raise ValueError(
+                f"{surface}: grpc: no dialect of this surface has a gRPC binding; add "
+                f"{V1_0.name!r} to dialects, or remove grpc"
+            )
+        if surface.caller is not None:
+            raise ValueError(
+                f"{surface}: grpc: caller= identifies users of the HTTP application, which "
+                "calls over gRPC do not pass; "
+                "set gate=AuthGate(…) instead, or serve gRPC from another surface that has a gate"
+            )
+
+    def build_interface(
+        self, dialect: Dialect, version: str, reader: Dialect, url: str
+    ) -> AgentInterface | None:
+        """Build the interface of a dialect; readers of 0.3 may want a URL."""
+        if not self.on_card or not has_grpc(dialect.name):
+            return None
+        address = self.card_address(url)
+        if reader.name == V0_3.name:
+            address = self.card_url(url)
+        return AgentInterface(
+            url=address, protocol_binding=TransportProtocol.GRPC.value, protocol_version=version
+        )
 
     @classmethod
     def of(cls, options: GrpcOptions | str) -> GrpcOptions:

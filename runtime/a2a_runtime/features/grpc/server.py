@@ -35,7 +35,8 @@ _MANY = 1_000_000
 async def serve_surface(dispatcher: Dispatcher, options: GrpcOptions) -> AsyncGenerator[None, None]:
     """Serve a surface on its port."""
     surface = dispatcher.surface
-    endpoint = CallEndpoint(dispatcher)
+    has_certificates = options.client_authorities is not None
+    endpoint = CallEndpoint(dispatcher, has_certificates=has_certificates)
     health = HealthService(endpoint.services)
     server = create_server(
         options=list(_list_channel_arguments(options, surface.limits.body_bytes).items())

@@ -30,13 +30,14 @@ from a2a_runtime.features.grpc.options import GrpcOptions, check_grpc
 from a2a_runtime.features.project.auth import build_gates
 from a2a_runtime.features.project.errors import ConfigError, ConfigProblem, locate_problems
 from a2a_runtime.features.project.file import parse_auth, parse_surfaces
+from a2a_runtime.ports.registry import VARIANTS
+from a2a_runtime.ports.wire_variant import VariantKey
 from a2a_runtime.surface import Limits, Surface, find_dialect
 
 PROJECT_FILE = "a2a.toml"
 _BUILT_IN_GATES: Mapping[str, Gate] = {BEARER: PresenceGate(), "open": OpenGate()}
 _DEFAULT_DIALECTS = (V1_0.name, V0_3.name)
 _FORMS = {"protojson": V0_3_PROTO.name, "kind": V0_3.name}
-_BASE_PROFILE = "1.0.0"
 _DEFAULT_SURFACES = (SurfaceTable(path="/"),)
 
 
@@ -54,7 +55,6 @@ def surfaces_from_tables(
     problems: list[ConfigProblem] = []
     for number, table in enumerate(tables.surfaces or _DEFAULT_SURFACES):
         only = table.skills if table.skill_id is None else [table.skill_id]
-        profile = None if table.profile == _BASE_PROFILE else table.profile
         try:
             surface = Surface(
                 agent,
@@ -70,9 +70,7 @@ def surfaces_from_tables(
                 answer_within=table.answer_within,
                 public_card=table.public_card,
                 default_v0_3_form=_FORMS[table.v0_3_form],
-                double_base64=table.double_base64,
-                srs_forms=table.srs_forms,
-                profile=profile,
+                variants=_select_variants(table),
             )
         except ValueError as error:
             problems.append(ConfigProblem(("surfaces", number), str(error)))
@@ -81,6 +79,14 @@ def surfaces_from_tables(
     if problems:
         raise ConfigError(problems)
     return tuple(surfaces)
+
+
+def _select_variants(table: SurfaceTable) -> list[VariantKey]:
+    """Select the variants that are switched on, and the patch of 1.0."""
+    selected = [key for key in VARIANTS if getattr(table, key, False)]
+    if table.profile != "1.0.0":  # the first patch, which needs no variant
+        selected.append(table.profile)
+    return selected
 
 
 def attach_grpc(surfaces: Sequence[Surface], table: GrpcTable, folder: Path) -> tuple[Surface, ...]:

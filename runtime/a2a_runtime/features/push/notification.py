@@ -1,12 +1,9 @@
-"""Request of a webhook from a delivery, and encryption of the secrets in a config. Pure."""
+"""Request of a webhook from a delivery. Pure."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
 from uuid import NAMESPACE_OID, uuid5
 
 from pydantic_core import to_json
@@ -14,9 +11,9 @@ from pydantic_core import to_json
 from a2a_contract.dialects import DIALECTS, NOTIFICATION_TOKEN, V0_3, V0_3_PROTO, V1_1_DRAFT
 from a2a_contract.errors import InvalidParamsError
 from a2a_contract.translate.v0_3.task import write_task
-from a2a_contract.v1_0 import StreamResponse, Task, TaskPushNotificationConfig, TaskStatus
-from a2a_runtime.base.caller import TaskScope
+from a2a_contract.v1_0 import StreamResponse, Task, TaskStatus
 from a2a_runtime.features.draft_1_1.timeline import number_event
+from a2a_runtime.service.push_configs import find_invalid_headers
 from a2a_runtime.stores.models import Delivery
 
 ID_HEADER = "Webhook-Id"
@@ -25,13 +22,7 @@ ID_HEADER = "Webhook-Id"
 Not part of the protocol, but usual for webhooks.
 """
 
-FAILURE_KEY_PREFIX = "a2a-gen/push-failed/"
-"""Metadata key of a task, before the id of the failed config."""
-
 _TASK_BODY_DIALECTS = frozenset({V0_3.name, V0_3_PROTO.name})
-_HEADER_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
-_INVALID_ID = re.compile(r".*/.*|[.]{1,2}", re.DOTALL)
-_AUTH_SCHEME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,28 +32,6 @@ class PushNotification:
     url: str
     headers: Mapping[str, str]
     body: bytes
-
-
-def check_config(
-    config: TaskPushNotificationConfig, check_url: Callable[[str], object], path_prefix: str = ""
-) -> None:
-    """Raise ``InvalidParamsError``, with all field errors, for a config that cannot be delivered or
-    read again.
-
-    ``check_url`` raises ``InvalidParamsError`` for a URL that is never allowed. ``path_prefix`` is
-    the field path of the config in its request.
-    """
-    fields = list(_find_invalid_headers(config).items())
-    if _INVALID_ID.fullmatch(config.id or ""):
-        fields.insert(
-            0, ("id", "An id is a segment of a path: it has no slash, and is not all dots")
-        )
-    try:
-        check_url(config.url)
-    except InvalidParamsError as error:
-        fields.insert(0, ("url", error.message))
-    if fields:
-        raise InvalidParamsError(fields=tuple((path_prefix + path, text) for path, text in fields))
 
 
 def build_notification(delivery: Delivery) -> PushNotification | None:
@@ -99,7 +68,7 @@ def _build_body(delivery: Delivery) -> bytes | None:
 
 def _build_headers(delivery: Delivery) -> Mapping[str, str]:
     config = delivery.config
-    fields = tuple(_find_invalid_headers(config).items())
+    fields = tuple(find_invalid_headers(config).items())
     if fields:
         raise InvalidParamsError("; ".join(text for _, text in fields), fields=fields)
     headers = {
@@ -121,20 +90,6 @@ def build_delivery_id(delivery: Delivery) -> str:
     )
 
 
-def _find_invalid_headers(config: TaskPushNotificationConfig) -> dict[str, str]:
-    """Find secrets that cannot be written in a header, or would end it early."""
-    invalid: dict[str, str] = {}
-    if config.token and not _HEADER_VALUE.fullmatch(config.token):
-        invalid["token"] = "The token must be printable ASCII"  # noqa: S105  # a text about it
-    authentication = config.authentication
-    if authentication is not None and authentication.credentials:
-        if not _AUTH_SCHEME.fullmatch(authentication.scheme):
-            invalid["authentication.scheme"] = "The scheme must be one word, such as Bearer"
-        if not _HEADER_VALUE.fullmatch(authentication.credentials):
-            invalid["authentication.credentials"] = "The credentials must be printable ASCII"
-    return invalid
-
-
 def _build_task_body(delivery: Delivery) -> bytes | None:
     """Serialize the whole task for 0.3, with the status of the event, so that each status is
     delivered in order.
@@ -148,64 +103,3 @@ def _build_task_body(delivery: Delivery) -> bytes | None:
     elif event.artifact_update is not None and delivery.event.seq < delivery.stored.last_seq:
         return None
     return to_json(write_task(task.to_dict()))
-
-
-class SecretCipher(Protocol):
-    """Port: encryption of secrets; ``crypto.secret_box.SecretBox`` implements it."""
-
-    def encrypt(self, secret: str, purpose: str) -> str:
-        """Encrypt a secret for one purpose."""
-        ...
-
-    def decrypt(self, text: str, purpose: str) -> str:
-        """Decrypt a secret for the same purpose."""
-        ...
-
-
-class PlaintextCipher:
-    """The cipher without a key: secrets stay plaintext."""
-
-    def encrypt(self, secret: str, purpose: str) -> str:  # noqa: ARG002 - as the port has it
-        """Return the secret."""
-        return secret
-
-    def decrypt(self, text: str, purpose: str) -> str:  # noqa: ARG002 - as above
-        """Return the text."""
-        return text
-
-
-def encrypt_config(
-    config: TaskPushNotificationConfig, cipher: SecretCipher, scope: TaskScope
-) -> TaskPushNotificationConfig:
-    """Encrypt the secrets of a config that has all of its ids; each is bound to its field, task and
-    URL.
-    """
-    return _transform_secrets(config, cipher.encrypt, scope, config.task_id or "")
-
-
-def decrypt_config(
-    config: TaskPushNotificationConfig, cipher: SecretCipher, scope: TaskScope, wire_id: str
-) -> TaskPushNotificationConfig:
-    """Decrypt the secrets of a config of a task."""
-    return _transform_secrets(config, cipher.decrypt, scope, wire_id)
-
-
-def _transform_secrets(
-    config: TaskPushNotificationConfig,
-    transform: Callable[[str, str], str],
-    scope: TaskScope,
-    wire_id: str,
-) -> TaskPushNotificationConfig:
-    def changed(place: str, secret: str) -> str:
-        return transform(secret, json.dumps([place, *scope, wire_id, config.id, config.url]))
-
-    changes: dict[str, object] = {}
-    if config.token:
-        changes["token"] = changed("token", config.token)
-    authentication = config.authentication
-    if authentication is not None and authentication.credentials:
-        credentials = changed("credentials", authentication.credentials)
-        changes["authentication"] = authentication.model_copy(update={"credentials": credentials})
-    if changes:
-        return config.model_copy(update=changes)
-    return config

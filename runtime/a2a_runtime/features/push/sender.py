@@ -15,10 +15,10 @@ import logging
 import random
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import Protocol, Self
 
 from msgspec.structs import replace
 
@@ -27,24 +27,20 @@ from a2a_contract.errors import InvalidParamsError, TaskNotFoundError
 from a2a_runtime.base.clock import Clock, SystemClock, to_datetime, to_rfc3339
 from a2a_runtime.errors import ConcurrencyError, StoreUnavailableError
 from a2a_runtime.features.push import retry_policy
-from a2a_runtime.features.push.notification import (
-    FAILURE_KEY_PREFIX,
-    PlaintextCipher,
-    SecretCipher,
-    build_delivery_id,
-    build_notification,
-    decrypt_config,
-)
+from a2a_runtime.features.push.notification import build_delivery_id, build_notification
 from a2a_runtime.features.push.retry_policy import Attempt, AttemptOutcome, Delivered, GiveUp, Retry
 from a2a_runtime.net.client import OutboundResponse
 from a2a_runtime.net.target import OutboundError
+from a2a_runtime.ports.observer import UNOBSERVED, Observation
+from a2a_runtime.service.push_configs import (
+    FAILURE_KEY_PREFIX,
+    PlaintextCipher,
+    SecretCipher,
+    decrypt_config,
+)
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Outbox, TaskStore
 from a2a_runtime.stores.models import Delivery, TaskChange
-
-if TYPE_CHECKING:
-    from a2a_runtime.features.telemetry.metrics import Metrics
-    from a2a_runtime.features.telemetry.tracing import Tracing
 
 log = logging.getLogger(__name__)
 
@@ -85,8 +81,7 @@ class SenderOptions:
     clock: Clock = SystemClock()  # noqa: RUF009  # without state
     sign: Signer = skip_signing
     cipher: SecretCipher = PlaintextCipher()  # noqa: RUF009  # without state
-    metrics: Metrics | None = None
-    tracing: Tracing | None = None
+    observation: Observation = UNOBSERVED
 
 
 class PushSender:
@@ -211,13 +206,10 @@ class PushSender:
                 **notification.headers,
                 **self._options.sign(notification.url, notification.headers, notification.body),
             }
-            if self._options.tracing is None:
+            with ExitStack() as stack:
+                for deliver in self._options.observation.deliver:
+                    headers |= stack.enter_context(deliver(delivery.stored.task.model))
                 response = await self._poster.post(notification.url, headers, notification.body)
-            else:
-                with self._options.tracing.trace_delivery(delivery.stored.task.model) as traced:
-                    response = await self._poster.post(
-                        notification.url, {**headers, **traced}, notification.body
-                    )
         # The edge of a background task: a bug must not be retried forever.
         except Exception as error:
             if not isinstance(error, OutboundError | InvalidParamsError):
@@ -226,8 +218,8 @@ class PushSender:
         return retry_policy.outcome_from_response(response, attempt, self._settings)
 
     async def _apply_outcome(self, delivery: Delivery, outcome: AttemptOutcome) -> None:
-        if self._options.metrics is not None:
-            self._options.metrics.push_outcomes[_OUTCOMES[type(outcome)]] += 1
+        for announce in self._options.observation.delivery_attempted:
+            announce(_OUTCOMES[type(outcome)])
         match outcome:
             case Delivered():
                 await self._store.mark_delivered(delivery)

@@ -7,18 +7,11 @@ tasks/cancel of an ended task            is refused with the state in the text  
 
 from __future__ import annotations
 
-from a2a_contract import srs_forms
 from a2a_contract.base import Encoded
 from a2a_contract.errors import TaskNotCancelableError
 from a2a_contract.service import Event
 from a2a_contract.v1_0 import StreamResponse, TaskStatusUpdateEvent
-from a2a_runtime.service.context import CallContext
 from a2a_runtime.stores.models import StoredTask
-
-
-def follows_srs(context: CallContext) -> bool:
-    """Return whether a call is answered as the SRS says."""
-    return context.surface.srs_forms and context.dialect == srs_forms.DIALECT
 
 
 def build_status_event(stored: StoredTask) -> Event[StreamResponse]:

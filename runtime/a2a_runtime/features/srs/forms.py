@@ -1,7 +1,8 @@
 """Forms of the apcore SRS: a call becomes the one of 0.3 that it stands for, before it is parsed;
 its result gets the members of the SRS.
 
-    body ── rewrite_call ──► body of 0.3, errors, SrsForm ── parse, run ──► result ── rewrite_result ──► result of the SRS
+    body ── rewrite_call ──► body of 0.3, errors, SrsForm
+    result of 0.3 ── rewrite_result ──► result of the SRS
 
 The rules are those of ``schema/srs_forms.json``; the functions are pure. A call that none of them
 changes stays as it is, to the byte.
@@ -10,11 +11,12 @@ changes stays as it is, to the byte.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
 from pydantic_core import from_json, to_json
 
+from a2a_contract.base import Encoded, WireModel
 from a2a_contract.binding import AnyBinding
 from a2a_contract.json_types import is_json_array, is_json_object
 from a2a_contract.methods import METHODS
@@ -22,7 +24,7 @@ from a2a_contract.operations import OPERATIONS
 from a2a_contract.srs_forms import DIALECT, REQUESTS, RESULTS, RequestRule, ResultRule
 from a2a_contract.srs_forms import METHODS as SRS_METHODS
 from a2a_contract.v0_3 import ListTasksParams
-from a2a_runtime.service.context import SrsForm
+from a2a_runtime.ports.wire_variant import ReadCall
 
 _OPERATIONS = {method: binding.operation.name for method, binding in METHODS[DIALECT].items()}
 _LIST = "[]"
@@ -30,24 +32,37 @@ _PAGE_SIZE = ListTasksParams.wire_name("page_size")
 _MISSING = object()
 
 
-class RewrittenCall(NamedTuple):
-    """A call of 0.3, and what it says beyond it; no form if nothing was changed."""
+@dataclass(slots=True)
+class SrsForm:
+    """Members beyond 0.3 of a call in a form of the SRS, and of its result."""
 
-    body: bytes
-    form: SrsForm | None = None
-    errors: tuple[tuple[str, str], ...] = ()
-    """Field errors, for members that contradict each other."""
+    page_size: int | None = None
+    """Length of a page, which may be longer than those of 0.3."""
+    result: dict[str, str] = field(default_factory=dict[str, str])
+    """Members of the result that 0.3 does not have."""
+
+    def bind(self, binding: AnyBinding) -> AnyBinding:
+        """Write results with the members of the SRS."""
+        rule = find_result_rule(binding.operation.name)
+        serialize = binding.serialize
+        if rule is None or serialize is None:
+            return binding
+
+        def serialize_form(answer: Encoded[WireModel]) -> bytes:
+            return rewrite_result(rule, self, serialize(answer))
+
+        return replace(binding, serialize=serialize_form)
 
 
-def rewrite_call(body: bytes) -> RewrittenCall:
+def rewrite_call(body: bytes) -> ReadCall:
     """Rewrite a call; one that cannot be read is left to its parser."""
     try:
         call: object = from_json(body, allow_inf_nan=False)
     except ValueError:
-        return RewrittenCall(body)
+        return ReadCall(body)
     method = call.get("method") if is_json_object(call) else None
     if not is_json_object(call) or not isinstance(method, str):
-        return RewrittenCall(body)
+        return ReadCall(body)
     form = SrsForm()
     errors = list[tuple[str, str]]()
     params = call.get("params")
@@ -62,14 +77,12 @@ def rewrite_call(body: bytes) -> RewrittenCall:
             for path, found in _find_objects(params, rule.at):
                 is_changed = _apply(rule, path, found, form, errors) or is_changed
     if is_changed or errors:
-        return RewrittenCall(to_json(call), form, tuple(errors))
-    return RewrittenCall(body)
+        return ReadCall(to_json(call), form, tuple(errors))
+    return ReadCall(body)
 
 
 def explain_member(binding: AnyBinding, name: str, *, is_call: bool) -> str:
-    """Explain a member that is ignored: the members that there are, and the switch if calls in
-    these forms have it.
-    """
+    """Name the switch for a member that calls in these forms have."""
     rules = [
         rule
         for rule in REQUESTS
@@ -79,8 +92,9 @@ def explain_member(binding: AnyBinding, name: str, *, is_call: bool) -> str:
         and not rule.at
     ]
     is_read = any(name == each for rule in rules for each, _ in (*rule.move, *rule.limit))
-    offered = ", ".join(map(binding.request.wire_name, binding.request.model_fields))
-    return f"{'set srs_forms on the surface to read it; ' if is_read else ''}there are {offered}"
+    if is_read:
+        return "set srs_forms on the surface to read it"
+    return ""
 
 
 def is_card_call(body: bytes) -> bool:

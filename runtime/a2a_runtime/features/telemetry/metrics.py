@@ -42,9 +42,19 @@ import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Hashable
-from typing import Protocol, TypeVar
+from contextlib import AsyncExitStack, aclosing, suppress
+from datetime import datetime
+from functools import wraps
+from typing import Any, TypeVar
+
+from pydantic_core import from_json
 
 from a2a_contract.dialects import DIALECTS
+from a2a_contract.errors import UnavailableError
+from a2a_runtime.base.clock import Clock, SystemClock
+from a2a_runtime.ports.observer import Consumption, Events, Observer, StoreCall
+from a2a_runtime.settings import Settings
+from a2a_runtime.stores.base import CountedOutbox
 
 K = TypeVar("K", bound=Hashable)
 
@@ -75,6 +85,8 @@ SECONDS = (
 """Upper bounds of the buckets of histograms."""
 
 _LAG_INTERVAL = 1.0
+_BACKLOG_SECONDS = 5.0
+_STATUS_UPDATE = b'{"statusUpdate":'
 
 
 def spell_dialect(name: str) -> str:
@@ -82,19 +94,6 @@ def spell_dialect(name: str) -> str:
     if name:
         return DIALECTS[name].spelling
     return ""
-
-
-class ConsumptionReport(Protocol):
-    """Tokens and cost of one report."""
-
-    @property
-    def input_tokens(self) -> int: ...  # noqa: D102
-    @property
-    def output_tokens(self) -> int: ...  # noqa: D102
-    @property
-    def cost(self) -> float: ...  # noqa: D102
-    @property
-    def currency(self) -> str: ...  # noqa: D102
 
 
 class Histogram:
@@ -121,11 +120,12 @@ def observe(histograms: dict[K, Histogram], key: K, seconds: float) -> None:
     found.total += seconds
 
 
-class Metrics:
+class Metrics(Observer):
     """Metrics of one process."""
 
     def __init__(self) -> None:
         self.started_at = time.monotonic()
+        self._clock: Clock = SystemClock()
         self.requests: Counter[tuple[str, str, str, str]] = Counter()
         self.request_seconds: dict[tuple[str, str], Histogram] = {}
         self.runs: Counter[tuple[str, str]] = Counter()
@@ -142,31 +142,101 @@ class Metrics:
         self.store_seconds: dict[str, Histogram] = {}
         self.store_failures: Counter[str] = Counter()
         self.loop_lag_seconds = 0.0
-        self.count_streams: Callable[[], int] = lambda: 0
+        self.open_streams = 0
         self.count_running: Callable[[], int] = lambda: 0
 
-    def record_request(
-        self, operation: str, dialect: str, binding: str, outcome: str, seconds: float
+    def request_ended(
+        self,
+        request: Any,  # noqa: ANN401 - of a transport
+        outcome: str,
+        seconds: float,
+        *,
+        is_refusal: bool,
     ) -> None:
         """Count a request."""
-        operation = operation or NO_OPERATION
-        self.requests[operation, spell_dialect(dialect), binding, outcome] += 1
-        observe(self.request_seconds, (operation, binding), seconds)
+        if is_refusal:
+            self.refusals[outcome] += 1
+        operation = request.operation or NO_OPERATION
+        dialect = spell_dialect(request.dialect)
+        self.requests[operation, dialect, request.binding, outcome] += 1
+        observe(self.request_seconds, (operation, request.binding), seconds)
 
-    def record_run(self, skill: str, end: str, seconds: float) -> None:
+    async def wrap_stream(self, events: Events) -> Events:
+        """Count an open stream, and measure how late its status updates are, by the clocks of both
+        processes.
+        """
+        self.open_streams += 1
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    body = event.data.json
+                    if body.startswith(_STATUS_UPDATE):
+                        self.event_lag.observe(self._find_lag(body))
+                    yield event
+        finally:
+            self.open_streams -= 1
+
+    def _find_lag(self, body: bytes) -> float:
+        at = from_json(body)["statusUpdate"]["status"].get("timestamp")
+        if not at:
+            return 0.0
+        return max(0.0, self._clock.millis() / 1000 - datetime.fromisoformat(at).timestamp())
+
+    def wrap_store_call(self, name: str, call: StoreCall) -> StoreCall:
+        """Measure a call of the store; only errors of the store itself count as failures, not those
+        of a caller.
+        """
+        found = self.store_seconds
+
+        @wraps(call)
+        async def measured(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - passed on
+            began = time.perf_counter()
+            try:
+                return await call(*args, **kwargs)
+            except UnavailableError:
+                self.store_failures[name] += 1
+                raise
+            finally:
+                observe(found, name, time.perf_counter() - began)
+
+        return measured
+
+    def delivery_attempted(self, outcome: str) -> None:
+        """Count an attempt of a webhook."""
+        self.push_outcomes[outcome] += 1
+
+    async def open(self, process: Any, stack: AsyncExitStack) -> None:  # noqa: ANN401 - the process is above
+        """Read the gauges of a process from now on."""
+        notifier = process.engine.hub.notifier
+        if notifier is not None:
+            self.is_notifier_connected = lambda: bool(getattr(notifier, "is_connected", True))
+        self._clock = process.clock
+        self.count_running = lambda: process.engine.runner.running_tasks
+        stack.callback(asyncio.create_task(self.watch_loop()).cancel)
+        if isinstance(process.store, CountedOutbox):
+            stack.callback(asyncio.create_task(self._watch_backlog(process.store)).cancel)
+
+    async def _watch_backlog(self, store: CountedOutbox) -> None:
+        """Count the deliveries in the outbox, for ever."""
+        while True:
+            with suppress(UnavailableError):  # the store logs its outages
+                self.push_backlog = await store.count_deliveries()
+            await asyncio.sleep(_BACKLOG_SECONDS)
+
+    def run_ended(self, skill: str, end: str, seconds: float) -> None:
         """Count a run of a handler."""
         if skill not in self.run_seconds and len(self.run_seconds) >= MAX_SKILLS:
             skill = OTHER
         self.runs[skill, end] += 1
         observe(self.run_seconds, skill, seconds)
 
-    def record_queue(self, skill: str, seconds: float) -> None:
+    def run_started(self, skill: str, queued_seconds: float) -> None:
         """Count the time from the last change of a task to the run that it has led to."""
         if skill not in self.queue_seconds and len(self.queue_seconds) >= MAX_SKILLS:
             skill = OTHER
-        observe(self.queue_seconds, skill, seconds)
+        observe(self.queue_seconds, skill, queued_seconds)
 
-    def record_usage(self, skill: str, report: ConsumptionReport) -> None:
+    def usage_reported(self, skill: str, report: Consumption) -> None:
         """Count tokens and cost, as a handler has reported them."""
         skill = (
             skill
@@ -204,3 +274,14 @@ class Metrics:
             "uptime_seconds": round(time.monotonic() - self.started_at, 3),
             "total_requests": self.requests.total(),
         }
+
+
+def build_metrics(_settings: Settings) -> Metrics:
+    """Build the metrics of a process."""
+    return Metrics()
+
+
+def find_metrics(process: Any) -> Metrics | None:  # noqa: ANN401 - the process is above
+    """Find the metrics of a process, if it has some."""
+    observers = () if process is None else process.observation.observers
+    return next((each for each in observers if isinstance(each, Metrics)), None)

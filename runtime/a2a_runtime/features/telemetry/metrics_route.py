@@ -112,7 +112,7 @@ class MetricsCollector(Collector):
             ("call",),
             _with_one_label(metrics.store_seconds),
         )
-        yield GaugeMetricFamily("a2a_open_streams", "Open streams.", metrics.count_streams())
+        yield GaugeMetricFamily("a2a_open_streams", "Open streams.", metrics.open_streams)
         yield GaugeMetricFamily(
             "a2a_running_tasks", "Tasks that run in this process.", metrics.count_running()
         )

@@ -15,7 +15,7 @@ messages, callers and credentials is in a span.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator, Mapping
+from collections.abc import Awaitable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,8 @@ from a2a_contract.v1_0 import Task
 from a2a_runtime.base.importing import explain_missing
 from a2a_runtime.base.origin import TRACE_MEMBER, Origin, current_origin
 from a2a_runtime.features.telemetry.metrics import spell_dialect
+from a2a_runtime.ports.observer import Observer, StoreCall
+from a2a_runtime.settings import Settings
 
 with explain_missing("A2A_TRACES", "otel"):
     from opentelemetry import propagate, trace
@@ -61,7 +63,7 @@ def has_provider() -> bool:
     return not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
 
 
-class Tracing:
+class Tracing(Observer):
     """Spans of one process."""
 
     def __init__(self) -> None:
@@ -71,7 +73,7 @@ class Tracing:
         )
         """Headers that a trace may come with."""
 
-    async def trace_request(
+    async def wrap_request(
         self,
         request: Any,  # noqa: ANN401 - of the HTTP side
         origin: Origin,
@@ -106,7 +108,7 @@ class Tracing:
             {name.decode("latin-1"): value.decode("latin-1") for name, value in headers.items()}
         )
 
-    async def trace_run(
+    async def wrap_run(
         self,
         run: Any,  # noqa: ANN401 - of the execution
         running: Awaitable[None],
@@ -143,7 +145,7 @@ class Tracing:
                 )
 
     @contextmanager
-    def trace_delivery(self, task: Task) -> Generator[dict[str, str]]:
+    def deliver(self, task: Task) -> Generator[dict[str, str]]:
         """Deliver a webhook in a span below the request that has begun its task; the headers of the
         trace are for its receiver.
         """
@@ -161,9 +163,7 @@ class Tracing:
                 _record_error(span, error)
                 raise
 
-    def trace_call(
-        self, name: str, call: Callable[..., Awaitable[Any]]
-    ) -> Callable[..., Awaitable[Any]]:
+    def wrap_store_call(self, name: str, call: StoreCall) -> StoreCall:
         """Make a span of each call of a store that belongs to a request, a run or a delivery."""
 
         @wraps(call)
@@ -289,8 +289,8 @@ def _record_error(span: Span, error: Exception) -> None:
         span.set_status(Status(StatusCode.ERROR))
 
 
-def build_tracing(mode: str) -> Tracing | None:
+def build_tracing(settings: Settings) -> Tracing | None:
     """Build the traces of a process, as the setting has it."""
-    if mode == "on" or has_provider():
+    if settings.traces == "on" or has_provider():
         return Tracing()
     return None

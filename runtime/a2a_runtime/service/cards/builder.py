@@ -11,25 +11,22 @@ its own: one skill, a URL if one is known, and no empty texts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import reduce
 from typing import TypeAlias
 
 from a2a_contract.base import JsonMembers
-from a2a_contract.dialects import CANONICAL, DIALECTS, MESH, V0_3, Dialect
+from a2a_contract.dialects import CANONICAL, DIALECTS, V0_3, Dialect
 from a2a_contract.json_types import is_json_array, is_json_object
-from a2a_contract.mesh import SkillMetadata
-from a2a_contract.translate.mesh import write_agent_card as write_mesh_card
 from a2a_contract.translate.v0_3 import write_agent_card as write_v0_3_card
 from a2a_contract.translate.v0_3_proto import write_security_scheme as write_proto_security_scheme
-from a2a_contract.v0_3 import AgentCapabilities as V03AgentCapabilities
 from a2a_contract.v0_3 import AgentCard as V03AgentCard
 from a2a_contract.v0_3 import TransportProtocol
 from a2a_contract.v1_0 import AgentCapabilities, AgentCard, AgentInterface, AgentSkill
-from a2a_runtime.agent import DEFAULT_MODES, SkillDefinition
+from a2a_runtime.agent import SkillDefinition
 from a2a_runtime.auth.gate import ANONYMOUS
 from a2a_runtime.base.caller import Caller
-from a2a_runtime.features.grpc.options import has_grpc
+from a2a_runtime.ports.registry import find_support
 from a2a_runtime.service.cards.declarations import build_extensions
 from a2a_runtime.surface import Surface
 
@@ -37,7 +34,6 @@ Document: TypeAlias = dict[str, object]
 
 _SIGNATURES = AgentCard.wire_name("signatures")
 _SECURITY_SCHEMES = AgentCard.wire_name("security_schemes")
-_HISTORY = V03AgentCapabilities.wire_name("state_transition_history")
 """Capability of 0.3 without a meaning there, which the apcore SRS wants on every card."""
 _MESH_MODES = ("application/json",)
 _FULL_VERSION_03: str = V03AgentCard.model_fields[
@@ -108,15 +104,10 @@ def _build_interfaces(surface: Surface, url: str, reader: Dialect) -> Iterator[A
                 protocol_binding=TransportProtocol.HTTP_JSON.value,
                 protocol_version=version,
             )
-        if surface.grpc is not None and surface.grpc.on_card and has_grpc(dialect.name):
-            address = (
-                surface.grpc.card_url(url)
-                if reader.name == V0_3.name
-                else surface.grpc.card_address(url)
-            )
-            yield AgentInterface(
-                url=address, protocol_binding=TransportProtocol.GRPC.value, protocol_version=version
-            )
+        if surface.grpc is not None:
+            interface = surface.grpc.build_interface(dialect, version, reader, url)
+            if interface is not None:
+                yield interface
     if reader.version is not None:
         yield from (
             each
@@ -138,78 +129,22 @@ def _build_skill(skill: SkillDefinition) -> AgentSkill:
     )
 
 
-def build_mesh_card(surface: Surface, base_url: str) -> Document:
-    """Build the card that consumers of mcp-mesh read; a missing text falls back to the next best
-    one.
-    """
-    agent = surface.agent
-    skill = next(iter(surface.skills.values()))
-    inputs = _resolve_mesh_modes(skill.input_modes, agent.default_input_modes)
-    outputs = _resolve_mesh_modes(skill.output_modes, agent.default_output_modes)
-    mesh_skill = AgentSkill(
-        id=skill.id,
-        name=skill.name or skill.id,
-        description=skill.description or skill.name or skill.id,
-        tags=list(skill.tags),
-        input_modes=inputs,
-        output_modes=outputs,
-    )
-    interface = AgentInterface(
-        url=resolve_url(surface, base_url),
-        protocol_binding=TransportProtocol.JSONRPC.value,
-        protocol_version="",
-    )
-    card = build_card(surface, base_url, MESH.name).model_copy(
-        update={
-            "description": agent.description or agent.name,
-            "capabilities": AgentCapabilities(streaming=True),  # every mesh surface streams
-            "supported_interfaces": [interface],
-            "default_input_modes": inputs,
-            "default_output_modes": outputs,
-            "skills": [mesh_skill],
-        }
-    )
-    document = write_mesh_card(card.to_dict())
-    if skill.input_schema is not None:
-        skills = document["skills"]
-        if is_json_array(skills) and is_json_object(skills[0]):
-            skills[0]["metadata"] = SkillMetadata.model_validate(
-                {"input_schema": skill.input_schema}
-            ).to_dict()
-    return document
-
-
-def _resolve_mesh_modes(modes: Sequence[str], of_agent: Sequence[str]) -> list[str]:
-    """Return the media types of a skill, or those that its agent declares; else the default of the
-    mesh, as at the registry.
-    """
-    return list(modes) or (list(_MESH_MODES) if of_agent is DEFAULT_MODES else list(of_agent))
-
-
 COMBINABLE_WRITERS: Mapping[str, Callable[[AgentCard], Document]] = {
     CANONICAL.name: lambda card: card.to_dict(),
     V0_3.name: lambda card: write_v0_3_card(card.to_dict()),
 }
 """The dialects whose documents can be combined, the canonical one first."""
 
-SEPARATE_WRITERS: Mapping[str, Callable[[Surface, str], Document]] = {MESH.name: build_mesh_card}
-"""The dialects whose document cannot be combined with another."""
-
 
 def build_document(surface: Surface, dialect: str, base_url: str) -> Document:
     """Build the card of a surface as a dialect defines it, signed if the agent signs."""
-    if write := SEPARATE_WRITERS.get(dialect):
+    if write := find_support(dialect).write_card:
         return write(surface, base_url)
     document = COMBINABLE_WRITERS[dialect](
         sign_card(build_card(surface, base_url, dialect), surface, dialect)
     )
-    if (
-        dialect == V0_3.name
-        and surface.srs_forms
-        and surface.signer is None
-        and is_json_object(capabilities := document["capabilities"])
-    ):
-        document["capabilities"] = {_HISTORY: False, **capabilities}
+    for variant in surface.wire:
+        variant.write_card(document, surface, dialect)
     if (
         dialect == V0_3.name
         and surface.signer is None

@@ -12,9 +12,9 @@ from pydantic_core import to_json
 from a2a_contract.dialects import DIALECTS
 from a2a_runtime.agent import SkillDefinition
 from a2a_runtime.base.clock import Clock, SystemClock
+from a2a_runtime.ports.registry import find_support
 from a2a_runtime.service.cards.builder import (
     COMBINABLE_WRITERS,
-    SEPARATE_WRITERS,
     build_combined_document,
     build_document,
 )
@@ -64,7 +64,7 @@ class CardCache:
         of.
         """
         return _resolve_form(dialect) in self._combinable or (
-            dialect in SEPARATE_WRITERS and dialect in self._surface.dialects
+            dialect in self._surface.dialects and find_support(dialect).write_card is not None
         )
 
     def get(self, dialect: str | None = None, base_url: str = "") -> CardDocument:

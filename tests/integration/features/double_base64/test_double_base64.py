@@ -75,7 +75,7 @@ def urls() -> Iterator[tuple[str, str]]:
             surface = Surface(
                 bytes_agent(),
                 gate=OpenGate(),
-                double_base64=double,
+                variants=("double_base64",) if double else (),
                 grpc=GrpcOptions(find_free_address()),
             )
             found.append(str(stack.enter_context(serve_on_socket(create_app(surface))).base_url))

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import grpc
@@ -41,6 +41,7 @@ from a2a_runtime.auth.rate_limit import RateLimit, RateLimiter
 from a2a_runtime.base.caller import Caller
 from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.features.grpc.options import GrpcOptions
+from a2a_runtime.ports.wire_variant import VariantKey
 from a2a_runtime.surface import Limits, Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 
@@ -483,15 +484,15 @@ async def _nothing(_ctx: TaskContext) -> None:
 
 
 @pytest.mark.parametrize(
-    ("profile", "code"), [(None, "UNIMPLEMENTED"), ("1.0.1", "FAILED_PRECONDITION")]
+    ("variants", "code"), [((), "UNIMPLEMENTED"), (("1.0.1",), "FAILED_PRECONDITION")]
 )
-async def test_a_profile_has_its_statuses(profile: str | None, code: str) -> None:
+async def test_a_profile_has_its_statuses(variants: Sequence[VariantKey], code: str) -> None:
     """For errors of capabilities, on streams too; other errors, and clients of 0.3, see no
     difference.
     """
     agent = Agent("quiet", capabilities=Capabilities(streaming=False))
     agent.add("echo", lambda ctx: ctx.text)
-    async with serve_agent(agent, profile=profile) as client:
+    async with serve_agent(agent, variants=variants) as client:
         assert (await client.fail("SendStreamingMessage", build_send("x"))).code == code
         assert (await client.fail("ListTaskPushNotificationConfigs", {"taskId": "t"})).code == code
         assert (await client.fail("GetTask", {"id": "nowhere"})).code == "NOT_FOUND"

@@ -145,7 +145,7 @@ async def test_a_finished_task_is_returned_at_once() -> None:
     async with AgentRuntime([SURFACE], "memory", FAST_SETTINGS) as assembly:
         call = CallContext(SURFACE, Caller("ada"), MESH.name)
         sending = asyncio.ensure_future(
-            assembly.dialect_services[MESH.name].send_message(
+            assembly.build_services(SURFACE)[1][MESH.name].send_message(
                 build_send_request("hi", task_id="t-1"), call
             )
         )

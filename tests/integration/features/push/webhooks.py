@@ -9,10 +9,11 @@ from contextlib import asynccontextmanager
 
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import AuthenticationInfo, TaskPushNotificationConfig
-from a2a_runtime.features.push.notification import FAILURE_KEY_PREFIX, ID_HEADER
+from a2a_runtime.features.push.notification import ID_HEADER
 from a2a_runtime.features.push.sender import PushSender, SenderOptions
 from a2a_runtime.net.client import GuardedHttpClient, OutboundLimits
 from a2a_runtime.net.policy import OutboundPolicy
+from a2a_runtime.service.push_configs import FAILURE_KEY_PREFIX
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.models import StoredTask, TaskChange

@@ -69,7 +69,9 @@ class Caller:
 @pytest.fixture
 def srs() -> Iterator[Caller]:
     """A client of an open surface that reads the forms."""
-    with TestClient(create_app(Surface(build_agent(), gate=OpenGate(), srs_forms=True))) as client:
+    with TestClient(
+        create_app(Surface(build_agent(), gate=OpenGate(), variants=("srs_forms",)))
+    ) as client:
         yield Caller(client)
 
 
@@ -192,7 +194,9 @@ def test_a_push_configuration_that_is_given_up_has_failed() -> None:
     """Its status tells the client that nothing more comes."""
     settings = Settings(push_max_attempts=1, push_poll_interval=0.05)
     with TestClient(
-        create_app(Surface(build_agent(), gate=OpenGate(), srs_forms=True), settings=settings)
+        create_app(
+            Surface(build_agent(), gate=OpenGate(), variants=("srs_forms",)), settings=settings
+        )
     ) as client:
         caller = Caller(client)
         task = caller.send(text("go"), skill="ask", contextId="c")["id"]
@@ -214,7 +218,7 @@ def test_a_push_configuration_that_is_given_up_has_failed() -> None:
 def test_without_webhooks_the_flat_method_does_not_exist() -> None:
     """The form of 0.3 has the error of 0.3."""
     with TestClient(
-        create_app(Surface(build_agent(webhooks=False), gate=OpenGate(), srs_forms=True))
+        create_app(Surface(build_agent(webhooks=False), gate=OpenGate(), variants=("srs_forms",)))
     ) as client:
         caller = Caller(client)
         flat = caller.call(
@@ -267,7 +271,9 @@ def test_cards() -> None:
     path is for authenticated callers.
     """
     gate = AuthGate(ApiKeyAuthenticator({digest_key("k" * 32): Identity("ada")}))
-    with TestClient(create_app(Surface(build_agent(), gate=gate, srs_forms=True))) as client:
+    with TestClient(
+        create_app(Surface(build_agent(), gate=gate, variants=("srs_forms",)))
+    ) as client:
         public = Caller(client).call("agentCard/get")["result"]
         known = Caller(client, KEY).call("agentCard/get")["result"]
         assert [each["id"] for each in public["skills"]] == ["echo", "ask"]
@@ -299,7 +305,7 @@ def test_guards_of_the_host_do_not_hide_the_path() -> None:
         build_agent(),
         "/srs",
         gate=gate,
-        srs_forms=True,
+        variants=("srs_forms",),
         routes=RouteOptions(guards=[lambda *_: None]),
     )
     with TestClient(create_app(surface)) as client:
@@ -352,7 +358,7 @@ def test_the_switch_is_for_surfaces_with_0_3() -> None:
             r"which this surface does not have; add '0\.3' to dialects"
         ),
     ):
-        Surface(build_agent(), dialects=frozenset({"1.0"}), srs_forms=True)
+        Surface(build_agent(), dialects=frozenset({"1.0"}), variants=("srs_forms",))
 
 
 def test_the_switch_is_a_key_of_the_project_file(tmp_path: Path) -> None:
@@ -364,4 +370,4 @@ def test_the_switch_is_a_key_of_the_project_file(tmp_path: Path) -> None:
         '[[surfaces]]\npath = "/"\nauth = "open"\nsrs_forms = true\n'
     )
     (surface,) = load_project(tmp_path, {}).surfaces
-    assert surface.srs_forms
+    assert [each.key for each in surface.wire] == ["srs_forms"]

@@ -396,7 +396,7 @@ def test_skills_of_a_source_are_bounded() -> None:
     """Beyond a number of skills the others are counted together."""
     metrics = Metrics()
     for number in range(10 * MAX_SKILLS):
-        metrics.record_run(f"skill-{number}", "completed", 0.1)
+        metrics.run_ended(f"skill-{number}", "completed", 0.1)
     assert len(metrics.run_seconds) == MAX_SKILLS + 1
     assert metrics.runs[OTHER, "completed"] == 9 * MAX_SKILLS
 

@@ -465,7 +465,7 @@ async def main(settings):
     agent.add("echo", lambda ctx: ctx.text)
     app = create_app(agent, settings=settings)
     async with app.lifespan():
-        return app.plugins.get(A2APlugin).runtime.tracing
+        return app.plugins.get(A2APlugin).runtime.observation.observers or None
 
 assert asyncio.run(main(Settings())) is None
 assert "a2a_runtime.features.telemetry.tracing" not in sys.modules

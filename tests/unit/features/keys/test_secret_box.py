@@ -9,7 +9,7 @@ import pytest
 from a2a_contract.v1_0 import AuthenticationInfo, TaskPushNotificationConfig
 from a2a_runtime.base.caller import TaskScope
 from a2a_runtime.features.keys.secret_box import DecryptionError, SecretBox
-from a2a_runtime.features.push.notification import decrypt_config, encrypt_config
+from a2a_runtime.service.push_configs import decrypt_config, encrypt_config
 
 SCOPE = TaskScope("/x agent", "acme", "ada")
 URL = "https://hooks.example/a"

@@ -12,8 +12,9 @@ from a2a_contract import v0_3, v1_0
 from a2a_contract.dialects import CANONICAL, NOTIFICATION_TOKEN, V0_3, V0_3_PROTO
 from a2a_contract.errors import InvalidParamsError
 from a2a_contract.v1_0 import AuthenticationInfo, TaskPushNotificationConfig
-from a2a_runtime.features.push.notification import ID_HEADER, build_notification, check_config
+from a2a_runtime.features.push.notification import ID_HEADER, build_notification
 from a2a_runtime.net.client import GuardedHttpClient
+from a2a_runtime.service.push_configs import check_config
 
 pytestmark = pytest.mark.anyio
 

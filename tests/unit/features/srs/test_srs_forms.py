@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from a2a_runtime.features.srs.forms import (
+    SrsForm,
     find_result_rule,
     is_card_call,
     rewrite_call,
     rewrite_result,
 )
-from a2a_runtime.service.context import SrsForm
 
 
 def call(method: str, params: object) -> bytes:

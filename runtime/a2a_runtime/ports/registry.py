@@ -1,0 +1,165 @@
+"""Registry of what can be plugged into the core, by name: a feature is imported when its name is
+asked for, and by nothing else.
+
+Each row is ``module:attribute`` below ``a2a_runtime``. ``tests/unit/test_registry.py`` loads all
+rows and checks their kinds.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from a2a_contract.dialects import DIALECTS as CONTRACT_DIALECTS
+from a2a_contract.dialects import V1_1_DRAFT
+from a2a_runtime.base.importing import import_from_string
+from a2a_runtime.ports.dialect_support import NO_SUPPORT, DialectSupport
+from a2a_runtime.ports.wire_variant import VariantKey, WireVariant
+
+if TYPE_CHECKING:
+    from a2a_runtime.settings import Settings
+    from a2a_runtime.surface import Surface
+
+OFF = "off"
+"""Value of a setting that switches something off."""
+
+AUTO = "auto"
+
+
+class Row(NamedTuple):
+    """Something that a setting plugs in."""
+
+    name: str
+    is_wanted: Callable[[Settings], bool]
+
+
+def _wants_metrics(settings: Settings) -> bool:
+    return settings.metrics_path != OFF
+
+
+def _wants_traces(settings: Settings) -> bool:
+    """Traces are on where they are wanted, or where the process uses OpenTelemetry already."""
+    return settings.traces != OFF and (
+        settings.traces != AUTO or "opentelemetry.trace" in sys.modules
+    )
+
+
+OBSERVERS = (
+    Row("features.telemetry.metrics:build_metrics", _wants_metrics),
+    Row("features.telemetry.tracing:build_tracing", _wants_traces),
+)
+"""Functions of the settings that build an observer, or ``None``; in the order in which they wrap.
+"""
+
+
+class FeatureRow(NamedTuple):
+    """A feature that settings, surfaces or an option of the plugin plug in."""
+
+    name: str
+    is_wanted: Callable[[Settings, Sequence[Surface], Mapping[str, object]], bool]
+
+
+def _wants_grpc(
+    settings: Settings, surfaces: Sequence[Surface], options: Mapping[str, object]
+) -> bool:
+    return bool(settings.grpc or options.get("grpc") or any(each.grpc for each in surfaces))
+
+
+def _wants_metrics_route(
+    settings: Settings, _surfaces: Sequence[Surface], _options: Mapping[str, object]
+) -> bool:
+    return _wants_metrics(settings)
+
+
+def _always(
+    _settings: Settings, _surfaces: Sequence[Surface], _options: Mapping[str, object]
+) -> bool:
+    return True
+
+
+FEATURES = (
+    FeatureRow("features.grpc.feature:GrpcFeature", _wants_grpc),
+    FeatureRow("features.telemetry.feature:MetricsFeature", _wants_metrics_route),
+    FeatureRow("features.catalog.feature:CatalogFeature", _always),
+)
+"""Classes of features, in the order in which they are asked."""
+
+DIALECTS: Mapping[str, str] = {
+    "mesh": "features.mesh.dialect:SUPPORT",
+    **{
+        each.name: "features.draft_1_1.dialect:SUPPORT"
+        for each in CONTRACT_DIALECTS.values()
+        if each.includes(V1_1_DRAFT)
+    },
+}
+"""Support of dialects that have rules of their own, by name."""
+
+
+class VariantRow(NamedTuple):
+    """A variant of the wire, and the members of requests that only it reads."""
+
+    name: str
+    members: frozenset[str] = frozenset()
+    """Written here as text, so that an unknown member loads no variant."""
+
+
+VARIANTS: Mapping[VariantKey, VariantRow] = {
+    "double_base64": VariantRow("features.double_base64.variant:DoubleBase64"),
+    "srs_forms": VariantRow(
+        "features.srs.variant:SrsForms",
+        frozenset(
+            (
+                "authentication",
+                "contextId",
+                "cursor",
+                "limit",
+                "messageId",
+                "taskId",
+                "token",
+                "url",
+            )
+        ),
+    ),
+    "1.0.1": VariantRow("features.profile_1_0_1.variant:Profile101"),
+}
+"""Variants of a surface, by the key of a project file."""
+
+
+def load(name: str) -> object:
+    """Import what a row names."""
+    return import_from_string(f"a2a_runtime.{name}")
+
+
+@cache
+def find_support(dialect: str) -> DialectSupport:
+    """Find the support of a dialect."""
+    if dialect not in DIALECTS:
+        return NO_SUPPORT
+    found = load(DIALECTS[dialect])
+    if not isinstance(found, DialectSupport):
+        raise TypeError(f"{DIALECTS[dialect]} is no support of a dialect")
+    return found
+
+
+def load_variants(given: Iterable[WireVariant | VariantKey]) -> Iterator[WireVariant]:
+    """Return variants of the wire, and load those that are given by their keys."""
+    for each in given:
+        if isinstance(each, WireVariant):
+            yield each
+            continue
+        if each not in VARIANTS:
+            raise ValueError(
+                f"variants: unknown variant {each!r}; use one of {', '.join(VARIANTS)}"
+            )
+        name = VARIANTS[each].name
+        kind = load(name)
+        if not (isinstance(kind, type) and issubclass(kind, WireVariant)):
+            raise TypeError(f"{name} is no variant")
+        yield kind()
+
+
+def load_readers(member: str) -> Iterator[WireVariant]:
+    """Load the variants that may read a member of a request."""
+    return load_variants(key for key, row in VARIANTS.items() if member in row.members)

@@ -1,0 +1,41 @@
+"""The registry of what can be plugged into the core: every row loads, and is of its kind."""
+
+from __future__ import annotations
+
+import pytest
+
+from a2a_contract.srs_forms import REQUESTS
+from a2a_runtime.agent import Agent
+from a2a_runtime.ports import registry
+from a2a_runtime.ports.dialect_support import DialectSupport
+from a2a_runtime.ports.feature import Feature
+from a2a_runtime.surface import Surface
+
+
+def test_rows_are_of_their_kinds() -> None:
+    """A variant is checked when it is loaded, and has the key of its row."""
+    assert all(callable(registry.load(row.name)) for row in registry.OBSERVERS)
+    for row in registry.FEATURES:
+        kind = registry.load(row.name)
+        assert isinstance(kind, type)
+        assert issubclass(kind, Feature)
+    assert all(
+        isinstance(registry.load(name), DialectSupport) for name in registry.DIALECTS.values()
+    )
+    assert [each.key for each in registry.load_variants(registry.VARIANTS)] == [*registry.VARIANTS]
+
+
+def test_members_that_only_a_variant_reads() -> None:
+    """The row repeats them, so that no variant is loaded for an unknown member."""
+    read = {name for rule in REQUESTS if not rule.at for name, _ in (*rule.move, *rule.limit)}
+    assert registry.VARIANTS["srs_forms"].members == read
+    assert not [*registry.load_readers("nonsense")]
+
+
+@pytest.mark.parametrize("wrong", ["srs_form", "", 7, object])
+def test_a_wrong_key_names_the_right_ones(wrong: object) -> None:
+    """A surface fails when it is built."""
+    agent = Agent("a")
+    agent.add("echo", lambda ctx: ctx.text)
+    with pytest.raises(ValueError, match="use one of double_base64, srs_forms"):
+        Surface(agent, variants=(wrong,))  # type: ignore[arg-type]  # wrong on purpose
