@@ -151,7 +151,7 @@ async def run_in_thread(function: Callable[[T], object], argument: T) -> object:
     try:
         return await done
     except asyncio.CancelledError:
-        # The result came before the cancellation, but nobody has taken it.
+        # The result came before the cancellation, but no caller has taken it.
         if done.done() and not done.cancelled() and done.exception() is None:
             _close_coroutine(done.result())
         raise

@@ -166,10 +166,10 @@ class TaskRecord:
         span = self._spans.get(str(artifact.get(_ARTIFACT_ID)))
         if span is None:
             return {**artifact}
-        shown = {**artifact, _START: span.start}
+        rendered = {**artifact, _START: span.start}
         if span.is_complete:
-            shown[_END] = span.newest
-        return shown
+            rendered[_END] = span.newest
+        return rendered
 
 
 def limit_newest(entries: Sequence[object], length: int | None) -> list[object]:

@@ -87,7 +87,7 @@ class PostgresNotifier:
             connection.add_termination_listener(lambda _: self._wake_up.set())
             self._outages.on_success()
             self.is_connected = True
-            # Nobody has listened to notifications until now.
+            # Notifications before this moment were lost.
             listener.on_reconnect()
             while not connection.is_closed():
                 await self._wait()
