@@ -12,7 +12,7 @@ QUESTION = re.compile(r"_*(is|has|can|should|may)_")
 ANSWER = re.compile(r"\b(bool|TypeGuard|TypeIs)\b")
 
 
-def test_functions_named_like_questions_return_bool() -> None:
+def test_questions_return_bool() -> None:
     """A caller who reads ``is_…`` or ``has_…`` expects true or false."""
     assert [
         f"{source}:{function.lineno}: {function.name} returns {describe_result(function)}"

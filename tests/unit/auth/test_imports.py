@@ -20,7 +20,8 @@ from a2a_runtime.surface import Surface
 from litestar.testing import TestClient
 agent = Agent("plain")
 agent.add("echo", lambda ctx: ctx.text)
-with TestClient(create_app(Surface(agent, gate=AuthGate(ApiKeyAuthenticator({}))), Surface(agent, "/open"), store="memory")) as client:
+guarded = Surface(agent, gate=AuthGate(ApiKeyAuthenticator({})))
+with TestClient(create_app(guarded, Surface(agent, "/open"), store="memory")) as client:
     print(client.get("/tasks").status_code, client.get("/open/tasks").status_code)
 """
 
@@ -38,7 +39,8 @@ def test_the_base_install_needs_no_extra() -> None:
 FOUNDATION = """
 import sys
 import a2a_runtime.auth.gate
-print(*sorted(name for name in sys.modules if name.startswith("a2a_runtime") or name in {"sqlite3", "jwt", "httpx"}))
+others = {"sqlite3", "jwt", "httpx"}
+print(*sorted(name for name in sys.modules if name.startswith("a2a_runtime") or name in others))
 """
 
 
