@@ -164,7 +164,9 @@ class BegunHandler:
         self.task.cancel()
 
     def _build_message(self, result: object) -> Message:
-        message = result if isinstance(result, Message) else self.context.reply(result)
+        message = result
+        if not isinstance(message, Message):
+            message = self.context.reply(message)
         message = self.context.describe_usage(message)
         return message.model_copy(
             update={"task_id": None, "context_id": message.context_id or self.context.context_id}

@@ -26,7 +26,8 @@ def observe_store(store: Store, observation: Observation) -> Store:
         elif callable(member):
             calls[name] = member
         else:
-            members[name] = property(lambda _, name=name: getattr(store, name))  # type: ignore[misc]  # a default binds the name
+            # The default binds the name of this turn.
+            members[name] = property(lambda _, own=name: getattr(store, own))  # type: ignore[misc]
     observed = type(f"Observed{type(store).__name__}", (), members)()
     vars(observed).update(calls)
     return cast("Store", observed)

@@ -22,7 +22,9 @@ QUESTION_KEY = "a2a-gen/question"
 
 def mark_question(message: Message, key: str, schema: JsonObject | None) -> Message:
     """Mark a message of the agent as the question with a key."""
-    metadata: dict[str, object] = {"key": key} if schema is None else {"key": key, "schema": schema}
+    metadata: dict[str, object] = {"key": key}
+    if schema is not None:
+        metadata["schema"] = schema
     return message.model_copy(
         update={"metadata": {**(message.metadata or {}), QUESTION_KEY: metadata}}
     )

@@ -153,7 +153,8 @@ def find_parameters(handler: Handler) -> HandlerParameters:
     first, *rest = signature.parameters.values() or (None,)
     others = {each.name: each for each in rest if each.kind in _KEYWORD_KINDS}
     signature.bind(None, **dict.fromkeys(others))
-    return HandlerParameters("" if first is None else first.name, others)
+    context_name = "" if first is None else first.name
+    return HandlerParameters(context_name, others)
 
 
 def _accepts_context(handler: Handler) -> bool:

@@ -40,6 +40,7 @@ class GrpcFeature(Feature):
         """Serve the port of a surface."""
         port = dispatcher.surface.grpc
         if isinstance(port, GrpcOptions):
-            from a2a_runtime.features.grpc.server import serve_surface  # noqa: PLC0415 - an extra, which apps without a port do not need
+            # An extra, which apps without a port do not need.
+            from a2a_runtime.features.grpc.server import serve_surface  # noqa: PLC0415 - as said
 
             await stack.enter_async_context(serve_surface(dispatcher, port))

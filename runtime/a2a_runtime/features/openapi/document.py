@@ -136,7 +136,9 @@ def build_paths(surface: Surface) -> Iterator[tuple[str, Json]]:
             paths[f"{SKILLS}/{skill.id}"] = {
                 "post": ids | skill_operation(skill, skill.contract, dialects[0])
             }
-    public_paths = {card.path for card in CARDS} if surface.public_card is not False else set[str]()
+    public_paths = set[str]()
+    if surface.public_card is not False:
+        public_paths = {card.path for card in CARDS}
     for path, item in paths.items():
         operations = {
             method: _adapt_operation(surface, operation, is_public=path in public_paths)

@@ -98,7 +98,9 @@ def _build_operations(paths: Mapping[str, Any]) -> Iterator[str]:
         for method in _METHODS:
             if is_json_object(operation := item.get(method)):
                 tags = operation.get("tags")
-                tag = str(tags[0]) if is_json_array(tags) and tags else "other"
+                tag = "other"
+                if is_json_array(tags) and tags:
+                    tag = str(tags[0])
                 by_tag.setdefault(tag, []).append(_build_operation(method, path, operation))
     for tag, operations in by_tag.items():
         yield f"<h2>{escape(tag)}</h2>{''.join(operations)}"

@@ -361,12 +361,16 @@ class PostgresTasks(PostgresBase):
         try:
             if query.context_id is None:
                 active = [state for state in states if lifecycle.is_active(state)]
-                statement = SQL["list_states_by_creation" if query.by_creation else "list_states"]
+                statement = SQL["list_states"]
+                if query.by_creation:
+                    statement = SQL["list_states_by_creation"]
                 found = await self._pool.fetch(
                     statement, *where, states, oldest, *after, query.is_plain, active, *page
                 )
             else:
-                statement = SQL["list_context_by_creation" if query.by_creation else "list_context"]
+                statement = SQL["list_context"]
+                if query.by_creation:
+                    statement = SQL["list_context_by_creation"]
                 found = await self._pool.fetch(
                     statement, *where, query.context_id, states, oldest, *after, *page
                 )

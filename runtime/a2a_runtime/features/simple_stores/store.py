@@ -73,7 +73,9 @@ class SimpleStore(SimpleTasks):
                     self._codec.name,
                     error,
                 )
-        lacks = f"; without {', '.join(self._codec.missing)}" if self._codec.missing else ""
+        lacks = ""
+        if self._codec.missing:
+            lacks = f"; without {', '.join(self._codec.missing)}"
         log.info(
             (
                 "store: %s keeps tasks for one process only; leases, events and webhooks live in "

@@ -12,7 +12,11 @@ from a2a_runtime.ports.feature import Feature, RunningApp
 class MetricsFeature(Feature):
     """Serves the metrics where the host has no such route."""
 
-    async def open_app(self, running: RunningApp, stack: AsyncExitStack) -> None:  # noqa: ARG002 - nothing to end
+    async def open_app(
+        self,
+        running: RunningApp,
+        stack: AsyncExitStack,  # noqa: ARG002 - nothing to end
+    ) -> None:
         """Add the route: only now all routes of the host are known."""
         path = self.parts.settings.metrics_path
         if path not in {route.path for route in running.app.routes}:

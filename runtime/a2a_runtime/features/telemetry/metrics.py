@@ -205,7 +205,8 @@ class Metrics(Observer):
         """Count an attempt of a webhook."""
         self.push_outcomes[outcome] += 1
 
-    async def open(self, process: Any, stack: AsyncExitStack) -> None:  # noqa: ANN401 - the process is above
+    # The process is above this room.
+    async def open(self, process: Any, stack: AsyncExitStack) -> None:  # noqa: ANN401 - as said
         """Read the gauges of a process from now on."""
         notifier = process.engine.hub.notifier
         if notifier is not None:

@@ -204,7 +204,9 @@ def _build_skill_tool(skill: SkillDefinition) -> SkillTool:
         input_schema=dict(checked.tool.parameters),
         output_schema=None if shape is None else dict(shape),
     )
-    validator = None if shape is None else SchemaValidator(shape)
+    validator = None
+    if shape is not None:
+        validator = SchemaValidator(shape)
     return SkillTool(skill, listed, checked, validator, is_wrapped)
 
 

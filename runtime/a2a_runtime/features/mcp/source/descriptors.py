@@ -24,6 +24,9 @@ def describe_tool(tool: mt.Tool, prefix: str, timeout: float | None) -> SkillDes
     """Describe a tool as a skill."""
     hints = tool.annotations or mt.ToolAnnotations()
     published = hints.model_dump(mode="json", by_alias=True, exclude_none=True)
+    annotations = {}
+    if published:
+        annotations = {"extensions": {TAG: {"annotations": published}}}
     return SkillDescriptor(
         f"{prefix}{tool.name}",
         tool.description or hints.title or tool.title or tool.name,
@@ -37,7 +40,7 @@ def describe_tool(tool: mt.Tool, prefix: str, timeout: float | None) -> SkillDes
         is_idempotent=bool(hints.idempotent_hint),
         asks=True,
         timeout=timeout,
-        annotations={"extensions": {TAG: {"annotations": published}}} if published else {},
+        annotations=annotations,
     )
 
 
