@@ -9,6 +9,7 @@ import os
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 import pytest
@@ -16,9 +17,13 @@ import pytest
 from a2a_contract.lifecycle import State
 from a2a_runtime.engine.engine import EngineOptions
 from a2a_runtime.engine.handlers.context import TaskContext
+from a2a_runtime.engine.handlers.skill import Skill
 from a2a_runtime.features.postgres import PostgresStore
+from a2a_runtime.features.workers.jobs import JobQueue
 from a2a_runtime.settings import Settings
-from a2a_runtime.testing.agent import artifact_texts, run_agent
+from a2a_runtime.stores.base import StoreOptions
+from a2a_runtime.testing.agent import FAST_SETTINGS, artifact_texts, run_agent
+from a2a_runtime.testing.faults.proxy import CuttableProxy
 
 pytestmark = pytest.mark.anyio
 
@@ -30,6 +35,13 @@ LOCKED = (
 SERVERS = """SELECT pid FROM pg_stat_activity
 WHERE datname = current_database() AND backend_type = 'client backend'
     AND pid <> pg_backend_pid()"""
+LET_FETCHES_WAIT = """
+CREATE FUNCTION wait_for_test() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NULL; END $$;
+CREATE CONSTRAINT TRIGGER wait_for_test AFTER UPDATE ON procrastinate_jobs
+DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.status = 'doing')
+EXECUTE FUNCTION wait_for_test()"""
+"""Lets the commit of each fetch wait for a lock of the test."""
 
 
 @asynccontextmanager
@@ -40,6 +52,24 @@ async def connect(url: str) -> AsyncIterator[asyncpg.Connection]:
         yield connection
     finally:
         await connection.close()
+
+
+@asynccontextmanager
+async def run_proxy(url: str) -> AsyncIterator[tuple[CuttableProxy, str]]:
+    """Run a proxy in front of a database, and yield it with its address."""
+    address = urlsplit(url)
+    proxy = CuttableProxy([(address.hostname or "127.0.0.1", address.port or 5432)])
+    await proxy.open()
+    user, at, _ = address.netloc.rpartition("@")
+    try:
+        yield proxy, urlunsplit(address._replace(netloc=f"{user}{at}127.0.0.1:{proxy.port}"))
+    finally:
+        await proxy.close()
+
+
+async def echo(ctx: TaskContext) -> str:
+    """Answer."""
+    return ctx.text
 
 
 def break_connections(store: PostgresStore) -> None:
@@ -147,3 +177,55 @@ async def test_the_first_chunk_that_comes_late_does_not_replace_the_others(
             State.COMPLETED,
             ["0;", "1;", "2;", "3;"],
         )
+
+
+async def test_a_job_runs_whose_fetch_has_lost_its_answer(postgres_url: str) -> None:
+    """The connection of the worker breaks while the database commits the fetch. The worker lives
+    on, and does not know that it has the job.
+    """
+    async with (
+        asyncio.timeout(30),
+        run_proxy(postgres_url) as (proxy, cuttable),
+        connect(postgres_url) as locking,
+        connect(postgres_url) as watching,
+        run_agent(
+            echo,
+            store=PostgresStore(postgres_url),
+            worker_store=PostgresStore(postgres_url, StoreOptions(direct_address=cuttable)),
+        ) as one,
+    ):
+        await locking.execute(LET_FETCHES_WAIT)
+        await locking.execute("SELECT pg_advisory_lock(1)")
+        stored = await one.start("x")
+        await wait_until(watching, f"SELECT ({LOCKED}) = 1")
+        await proxy.cut()
+        await locking.execute("SELECT pg_advisory_unlock(1)")
+        task = await one.wait_terminal(stored)
+        assert (task.status.state, artifact_texts(task)["result"]) == (State.COMPLETED, ["x"])
+
+
+async def test_a_job_comes_back_and_ends_once(postgres_url: str) -> None:
+    """A worker puts it back again, or ends it again, when it does not know what became of the first
+    time.
+    """
+    skill = Skill("echo", echo, runs_on="workers")
+    queue = JobQueue(postgres_url)
+    await queue.open()
+    try:
+        async with run_agent(
+            skill,
+            store=PostgresStore(postgres_url),
+            options=EngineOptions(settings=FAST_SETTINGS),
+        ) as one:
+            stored = await one.start("x")
+            job = await queue.fetch(["default@"])
+            assert job is not None
+            await queue.come_back(job, 0)
+            await queue.come_back(job, 0)
+            assert await queue.fetch(["default@"]) == (job.id, stored.key)
+            await queue.finish(job)
+            await queue.finish(job)
+            await queue.come_back(job, 0)
+            assert await queue.fetch(["default@"]) is None
+    finally:
+        await queue.close()

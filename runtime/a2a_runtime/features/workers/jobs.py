@@ -8,6 +8,7 @@ tasks, of which there are none), and a job whose end cannot be stored stays with
     ends                               it is deleted
     cannot run now                     it comes back after a delay
     belongs to a dead worker           it comes back at once, see ``return_stalled``
+    was fetched, and the answer lost   it comes back soon, see ``return_unanswered``
 
 All errors of the connection become ``StoreUnavailableError``.
 """
@@ -53,6 +54,10 @@ class JobQueue:
         self._app = App(connector=connector)
         self._manager = self._app.job_manager
         self._worker_id: int | None = None
+        self._held: set[int] = set()
+        """Jobs that this worker has fetched, until their end is stored."""
+        self._unknown: set[int] = set()
+        """Jobs that this worker has by the tables, and did not know when it last looked."""
 
     async def open(self) -> None:
         """Connect and register as a worker."""
@@ -92,24 +97,27 @@ class JobQueue:
             return None
         if job is None or job.id is None:
             return None
+        self._held.add(job.id)
         return TaskJob(job.id, str(job.task_kwargs.get("task", "")))
 
     async def finish(self, job: TaskJob) -> None:
         """Delete a job that is done; a job that another worker has finished stays so."""
-        with _translate_errors(), suppress(_JobGoneError):
+        with suppress(_JobGoneError), _translate_errors():
             await self._manager.finish_job_by_id_async(job.id, Status.SUCCEEDED, delete_job=True)
+        self._held.discard(job.id)
 
     async def come_back(self, job: TaskJob, delay_seconds: float) -> None:
         """Put a job back into the queue; where its task has another job there, this one is
-        deleted.
+        deleted. A job that is back already, or finished, stays so.
         """
         try:
-            with _translate_errors():
+            with suppress(_JobGoneError), _translate_errors():
                 await self._manager.retry_job_by_id_async(
                     job.id, datetime.now(UTC) + timedelta(seconds=delay_seconds)
                 )
-        except _JobGoneError:
+        except _OtherJobError:
             await self.finish(job)
+        self._held.discard(job.id)
 
     async def return_stalled(self, dead_seconds: float) -> int:
         """Put jobs back into the queue whose worker has no heartbeat for some seconds; return their
@@ -123,6 +131,27 @@ class JobQueue:
         for job in jobs:
             await self.come_back(job, 0)
         return len(jobs)
+
+    async def return_unanswered(self) -> int:
+        """Put jobs back into the queue that this worker has by the tables, and has not known twice
+        in a row; return their number.
+
+        The connection broke when the database had fetched them and had not answered yet. Nothing
+        else frees them, since the worker lives. A fetch under way explains a job that is unknown
+        once.
+        """
+        if self._worker_id is None:
+            return 0
+        with _translate_errors():
+            fetched = await self._manager.list_jobs_async(
+                task=JOB_NAME, status=Status.DOING.value, worker_id=self._worker_id
+            )
+        before = self._unknown
+        self._unknown = {job.id for job in fetched if job.id is not None} - self._held
+        lost = before & self._unknown
+        for number in lost:
+            await self.come_back(TaskJob(number, ""), 0)
+        return len(lost)
 
     async def prune_workers(self, dead_seconds: float) -> None:
         """Delete the rows of workers that are long dead."""
@@ -146,7 +175,11 @@ class _UnknownWorkerError(Exception):
 
 
 class _JobGoneError(Exception):
-    """The job is in another state than expected, or another job of its task is waiting."""
+    """The job does not exist, or is in another state than expected."""
+
+
+class _OtherJobError(Exception):
+    """Another job of the same task is waiting."""
 
 
 @contextmanager
@@ -155,7 +188,9 @@ def _translate_errors() -> Generator[None]:
         yield
     except ConnectorException as error:
         cause = error.__cause__
-        if isinstance(error, UniqueViolation) or isinstance(cause, psycopg.errors.RaiseException):
+        if isinstance(error, UniqueViolation):
+            raise _OtherJobError from error
+        if isinstance(cause, psycopg.errors.RaiseException):
             raise _JobGoneError from error
         if isinstance(cause, psycopg.errors.ForeignKeyViolation):
             raise _UnknownWorkerError from error

@@ -5,6 +5,7 @@ have no living worker.
                  one for each queue with a concurrency of its own
     heartbeat    every lease renewal, so that other workers know that this one lives
     stalled      every lease renewal: jobs of workers without a heartbeat come back
+    unanswered   every lease renewal: jobs of this worker come back whose fetch lost its answer
     lost         every ten seconds: active tasks without a job and without a live process get one
 
 Shutdown: consumers stop to fetch; running handlers have their grace time; what is left is released,
@@ -282,6 +283,9 @@ class TaskWorker:
                 count,
                 self._settings.lease_duration,
             )
+        count = await self._jobs.return_unanswered()
+        if count:
+            log.warning("jobs returned: %d, whose fetch by this worker lost its answer", count)
 
     async def _requeue_lost(self) -> None:
         count = await self._queue.requeue_lost(self._read_plan().jobs)
