@@ -282,14 +282,8 @@ class InProcessRunner:
                     info.origin, self._skills.agents.get(stored.scope.surface, "")
                 )
                 message = history[0] if history else MISSING_MESSAGE
-                launch = partial(
-                    self.launch,
-                    skill,
-                    claimed,
-                    Caller.from_json(info.caller, stored.scope),
-                    message,
-                )
-                in_origin(origin, launch)
+                caller = Caller.from_json(info.caller, stored.scope)
+                in_origin(origin, partial(self.launch, skill, claimed, caller, message))
                 return
             if skill is None:  # a task of an agent that lives in another process
                 self._unknown_skill_tasks[key] = stored.scope.surface, stored.skill
