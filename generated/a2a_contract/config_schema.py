@@ -71,11 +71,9 @@ class _AtLeast:
 
     def validate(self, instance: object) -> None:
         """Compare the members, if both are numbers."""
-        member, of = (
-            (instance.get(self._member), instance.get(self._of))
-            if is_json_object(instance)
-            else (None, None)
-        )
+        table = instance if is_json_object(instance) else {}
+        member = table.get(self._member)
+        of = table.get(self._of)
         if (
             isinstance(member, int | float)
             and isinstance(of, int | float)
@@ -269,12 +267,10 @@ def _describe_condition(error: jsonschema_rs.ValidationError, holder: object) ->
     described = str(holder.get("description", "")).rstrip(".") if is_json_object(holder) else ""
     problem, _, fix = described.partition("; ")
     if isinstance(error.kind, Kind.Pattern):
-        return (
-            "not in the expected form",
-            f"expected: {_lower(described)}"
-            if described
-            else f"write a text that matches {error.kind.pattern}",
-        )
+        expected = f"write a text that matches {error.kind.pattern}"
+        if described:
+            expected = f"expected: {_lower(described)}"
+        return "not in the expected form", expected
     if error.kind.name in _BOUNDS:
         limit = getattr(error.kind, "limit", "")
         return error.message.removeprefix("the value "), _BOUNDS[error.kind.name].format(

@@ -124,11 +124,10 @@ class JsonRpcParser:
             return self._diagnose(body, error)
         method = call["method"]
         given = call["id"]
-        call_id = (
-            _number_text(body, given)
-            if given.__class__ is float
-            else to_json(given, inf_nan_mode="null")
-        )
+        if given.__class__ is float:
+            call_id = _number_text(body, given)
+        else:
+            call_id = to_json(given, inf_nan_mode="null")
         return ParsedCall(call_id, method, self.methods[method], call)
 
     def _diagnose(self, body: bytes, error: ValidationError) -> ParsedCall:
@@ -239,12 +238,11 @@ class _CallSchema:
         bindings: tuple[AnyBinding, ...],
         handler: GetCoreSchemaHandler,
     ) -> CoreSchema:
-        anything = core_schema.any_schema()
-        call_id, version = (
-            (anything, anything)
-            if is_lenient
-            else (_STRICT_ID, core_schema.literal_schema([_VERSION]))
-        )
+        call_id: CoreSchema = core_schema.any_schema()
+        version: CoreSchema = call_id
+        if not is_lenient:
+            call_id = _STRICT_ID
+            version = core_schema.literal_schema([_VERSION])
         envelope = {
             "jsonrpc": core_schema.typed_dict_field(version, required=not is_lenient),
             "id": core_schema.typed_dict_field(

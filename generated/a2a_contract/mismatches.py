@@ -134,11 +134,9 @@ class _Finder:
         for name, member in members.items():
             if name in value:
                 yield from self.find(member, value[name], (*path, name))
-        others = (
-            {name: each for name, each in value.items() if name not in members}
-            if members
-            else value
-        )
+        others = value
+        if members:
+            others = {name: each for name, each in value.items() if name not in members}
         for pattern, part in node.iter_parts_by_name("patternProperties"):
             matching = {name for name in value if self._documents.matches(pattern, name)}
             yield from self._check_parts(

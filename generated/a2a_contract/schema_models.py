@@ -191,15 +191,14 @@ class BranchSelector:
         elif is_json_array(value):
             kind = "array"
         try:
-            accepting = (
-                [
+            if kind:
+                accepting = [
                     branch
                     for branch in self._branches
                     if kind in branch.kinds and branch.is_valid(value)
                 ]
-                if kind
-                else []
-            )
+            else:
+                accepting = []
         except ValueError:
             # A list that is written, or made in Python, may hold models: validators know JSON only.
             return _PLAIN

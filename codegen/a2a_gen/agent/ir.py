@@ -34,11 +34,9 @@ class TypedSchemaIR:
     @property
     def code(self) -> Code:
         """Return the expression that constructs the schema."""
-        return Code(
-            f"TypedSchema[{self.type}]({self.type}, _SCHEMAS / {self.file!r})"
-            if self.file
-            else "TEXT"
-        )
+        if self.file:
+            return Code(f"TypedSchema[{self.type}]({self.type}, _SCHEMAS / {self.file!r})")
+        return Code("TEXT")
 
 
 TEXT = TypedSchemaIR("str")

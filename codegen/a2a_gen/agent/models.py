@@ -78,12 +78,11 @@ def assign_modules(definitions: Definitions) -> Mapping[str, str]:
 
 def find_names(definition: Definition) -> Iterator[str]:
     """List the names of the types that a type consists of."""
-    for shape in (
-        (member.shape for member in definition.members)
-        if isinstance(definition, ObjectType)
-        else (definition.shape,)
-    ):
-        yield from _names(shape)
+    if isinstance(definition, ObjectType):
+        for member in definition.members:
+            yield from _names(member.shape)
+    else:
+        yield from _names(definition.shape)
 
 
 def _names(shape: AgentType) -> Iterator[str]:
@@ -267,11 +266,11 @@ def emit(
     missing: set[str] = set()
     for module in sorted(wanted):
         sources = [texts[each] for each in sorted(find_reachable(module, uses) | {module})]
-        content = (
-            options.cache.find(f"types/{module}.py", hash_parts([*files[module], *sources]))
-            if options.cache
-            else None
-        )
+        content = None
+        if options.cache:
+            content = options.cache.find(
+                f"types/{module}.py", hash_parts([*files[module], *sources])
+            )
         if content is None:
             missing.add(module)
         else:
@@ -371,17 +370,13 @@ def _definition(
     bases: ModelBases,
 ) -> dict[str, Json]:
     module, modules = at
-    described: dict[str, Json] = (
-        {"description": escape_unprintable(definition.description, keep="\n")}
-        if definition.description
-        else {}
-    )
+    described: dict[str, Json] = {}
+    if definition.description:
+        described = {"description": escape_unprintable(definition.description, keep="\n")}
     if not isinstance(definition, ObjectType):
-        reader: dict[str, Json] = (
-            {"x-a2a-reader": f"BranchSelector(__file__, {definition.name!r})"}
-            if is_ambiguous(definition.shape, types)
-            else {}
-        )
+        reader: dict[str, Json] = {}
+        if is_ambiguous(definition.shape, types):
+            reader = {"x-a2a-reader": f"BranchSelector(__file__, {definition.name!r})"}
         return _render_module(definition.shape, module, modules) | described | reader
     nullable: list[Json] = [
         each.name
@@ -462,11 +457,10 @@ def _compare(expected: Mapping[str, Mapping[str, Definition]], bodies: Mapping[s
     for module, types in expected.items():
         made = models.declared_names(bodies.get(module, "")).keys()
         for name in sorted(types.keys() ^ made):
-            text = (
-                f"the type {name} has another name in Python"
-                if name in types
-                else f"the type {name} belongs to no schema"
-            )
+            if name in types:
+                text = f"the type {name} has another name in Python"
+            else:
+                text = f"the type {name} belongs to no schema"
             problems.append(
                 Problem(
                     Place(module),

@@ -143,11 +143,10 @@ def _describe(point: EntryPoint) -> str:
     """Read the first docstring line of a command from its source; an import may be slow or fail."""
     try:
         found = find_spec(point.module)
-        source = (
-            ast.parse(Path(found.origin).read_text(encoding="utf-8"))
-            if found and found.origin
-            else ast.Module([], [])
-        )
+        if found and found.origin:
+            source = ast.parse(Path(found.origin).read_text(encoding="utf-8"))
+        else:
+            source = ast.Module([], [])
     except (ImportError, OSError, SyntaxError, ValueError):
         source = ast.Module([], [])
     said = next(

@@ -114,11 +114,10 @@ def command(
             "BASE: not given; pass BASE and REVISION, or --against, or set baselines under "
             "[compat] in the project file"
         )
-    bases, revision = (
-        (baselines, sides[0] if sides else "")
-        if baselines
-        else (sides[:1], sides[1] if len(sides) > 1 else "")
-    )
+    # With baselines, the only side that is given is the revision.
+    bases = baselines or sides[:1]
+    rest = sides if baselines else sides[1:]
+    revision = rest[0] if rest else ""
     ignore_file = options["ignored"] or (find_root(Path.cwd()) or Path()) / IGNORE_FILE
     request = CompareRequest(
         bases,
@@ -179,11 +178,9 @@ def _write_ignore_entries(file: Path, report: Report, fail_on: str) -> None:
     )
     entries = render_ignore_entries(report.findings_at_least(level))
     if entries:
-        before = (
-            file.read_text(encoding="utf-8")
-            if file.exists()
-            else "# Accepted changes. Every entry needs a reason.\n"
-        )
+        before = "# Accepted changes. Every entry needs a reason.\n"
+        if file.exists():
+            before = file.read_text(encoding="utf-8")
         file.write_text(before + entries, encoding="utf-8")
         click.echo(
             f"{file}: {entries.count('[[ignore]]')} entries added; fill in the reasons", err=True

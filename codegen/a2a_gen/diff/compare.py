@@ -83,11 +83,10 @@ def split_schema(schema: SchemaLocation) -> Iterator[SchemaLocation]:
         part: dict[str, Json] = {
             keyword: schema.members[keyword] for keyword in group if keyword in schema.members
         }
-        yield from (
-            (SchemaLocation(schema.file, f"{schema.pointer}#part/{group[0]}", part),)
-            if branch is None
-            else split_schema(branch)
-        )
+        if branch is None:
+            yield SchemaLocation(schema.file, f"{schema.pointer}#part/{group[0]}", part)
+        else:
+            yield from split_schema(branch)
 
 
 _RULES_BY_KIND: Mapping[str, tuple[Callable[[RuleContext], Iterator[ComparisonItem]], ...]] = {
@@ -218,11 +217,10 @@ class SchemaComparison:
             or changes
             or self.has_effect(Effect.BOTH, (child.pair for child in children))
         ):
-            undecided = (
-                build_undecided_union(pair, OPENED_OVERLAP)
-                if self._has_opened_branch(changes, children)
-                else build_undecided_union(pair)
-            )
+            if self._has_opened_branch(changes, children):
+                undecided = build_undecided_union(pair, OPENED_OVERLAP)
+            else:
+                undecided = build_undecided_union(pair)
             changes = (*changes, undecided)
         return Expansion(changes, children)
 

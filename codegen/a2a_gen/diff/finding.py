@@ -80,11 +80,12 @@ def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     merged: dict[str, Finding] = {}
     for finding in findings:
         known = merged.get(finding.fingerprint)
-        merged[finding.fingerprint] = (
-            finding
-            if known is None
-            else _merge(*sorted((known, finding), key=lambda each: -each.level))
-        )
+        if known is None:
+            merged[finding.fingerprint] = finding
+        else:
+            merged[finding.fingerprint] = _merge(
+                *sorted((known, finding), key=lambda each: -each.level)
+            )
     return tuple(merged.values())
 
 

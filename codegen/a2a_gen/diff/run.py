@@ -52,11 +52,10 @@ def check_compatibility(request: CompareRequest) -> CompareOutcome:
     is_transitive = request.profile.endswith(TRANSITIVE_SUFFIX)
     options = replace(request.options, profile=profile or ("FULL" if new.is_contract else "WIRE"))
     path = request.revision
-    folder = (
-        RevisionFolder(path.parent, request.is_plain, path.name)
-        if path.is_file()
-        else RevisionFolder(path, request.is_plain)
-    )
+    if path.is_file():
+        folder = RevisionFolder(path.parent, request.is_plain, path.name)
+    else:
+        folder = RevisionFolder(path, request.is_plain)
     reports: list[Report] = []
     notes = [*_list_foreign_keywords(new)]
     for baseline in request.baselines:

@@ -194,15 +194,14 @@ def _add_neighbours(
                 and not reference.file.startswith(PROTOCOL_PREFIX)
             ):
                 blob = read(reference.file)
-                found = (
-                    {}
-                    if blob is None
-                    else parse_documents(
+                if blob is None:
+                    found = {}
+                else:
+                    found = parse_documents(
                         {reference.file: blob},
                         display_prefix=f"{side.display_prefix}/",
                         has_yaml=True,
                     )
-                )
                 documents |= found
                 pending += found.values()
     return replace(side, documents=documents, entry=entry)
@@ -348,14 +347,13 @@ def _fetch_card(address: str) -> ContractSide:
     except ModuleNotFoundError:
         raise MissingExtraError("httpx", "client") from None
 
-    urls = (
-        [address]
-        if address.endswith(".json")
-        else [
+    if address.endswith(".json"):
+        urls = [address]
+    else:
+        urls = [
             f"{address.rstrip('/')}/.well-known/{name}"
             for name in ("agent-card.json", "agent.json")
         ]
-    )
     reason = ""
     for url in urls:
         try:

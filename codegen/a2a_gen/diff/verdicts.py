@@ -133,14 +133,21 @@ class FindingBuilder:
         witnesses: list[Witness],
     ) -> SchemaChange | None:
         """Correct the levels of a change by facts; ``None`` if it has no effect."""
+        if change.rule is REMOVED_OPTIONAL and self._is_described_elsewhere(change, reached):
+            levels = replace(change.levels, read=ChangeLevel.INFO, write=ChangeLevel.INFO)
+            return replace(change, level_override=levels)
+        return self._settle_directions(change, reached, usages, witnesses)
+
+    def _settle_directions(
+        self,
+        change: SchemaChange,
+        reached: ReachedPair,
+        usages: frozenset[Usage],
+        witnesses: list[Witness],
+    ) -> SchemaChange | None:
         levels = change.levels
         claimed = 0
         empty = 0
-        if change.rule is REMOVED_OPTIONAL and self._is_described_elsewhere(change, reached):
-            return replace(
-                change,
-                level_override=replace(levels, read=ChangeLevel.INFO, write=ChangeLevel.INFO),
-            )
         for direction in DIRECTIONS:
             if not direction.has_effect(change):
                 continue
@@ -149,11 +156,9 @@ class FindingBuilder:
             can_rise = direction.get_level(levels) is not ChangeLevel.ERROR and not _is_tolerated(
                 change
             )
-            witness = (
-                self._find_witness(change, reached, direction, must_be_sent=can_rise)
-                if is_relevant
-                else None
-            )
+            witness = None
+            if is_relevant:
+                witness = self._find_witness(change, reached, direction, must_be_sent=can_rise)
             if witness is not None and can_rise:
                 levels = direction.with_level(levels, ChangeLevel.ERROR)
             if witness is None and can_rise and is_relevant:
@@ -278,6 +283,10 @@ class FindingBuilder:
         has_search = (
             self._options.find_witnesses and reached is not None and change.pair is not None
         )
+        # Its own text says that the effect cannot be decided; a witness has decided it.
+        text = change.text
+        if change.rule is UNDECIDABLE and witnesses:
+            text = f"{dict(change.arguments)['name']} changed"
         missing = ""
         if has_search and reached is not None and level is ChangeLevel.ERROR and not witnesses:
             is_meaning = change.rule in _MEANING_RULES or not _is_about_documents(change)
@@ -285,9 +294,7 @@ class FindingBuilder:
         return Finding(
             rule=change.rule,
             level=level,
-            text=f"{dict(change.arguments)['name']} changed"
-            if change.rule is UNDECIDABLE and witnesses
-            else change.text,
+            text=text,
             old=self._trees[0].place_at(change.old),
             new=self._trees[1].place_at(change.new),
             definition=_get_definition_name(definition, reached),

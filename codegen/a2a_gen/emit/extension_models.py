@@ -128,11 +128,9 @@ class _ModuleWriter:
         name = ""
         for each in node.body:
             if isinstance(each, ast.AnnAssign | ast.Assign):
-                name = (
-                    each.target.id
-                    if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
-                    else ""
-                )
+                name = ""
+                if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name):
+                    name = each.target.id
                 is_wanted = name in wanted
             if is_wanted:
                 text = lines[each.lineno - 1 : each.end_lineno]

@@ -170,11 +170,10 @@ def _paths(contract: Contract, dialects: tuple[str, ...]) -> Iterator[RoutePath]
                     flags,
                     call.http_body,
                 )
-                key = (
-                    http.segments
-                    if isinstance(http.segments[-1], int)
-                    else (*http.segments, f":{http.verb}")
-                )
+                if isinstance(http.segments[-1], int):
+                    key = http.segments
+                else:
+                    key = (*http.segments, f":{http.verb}")
                 path = found.setdefault(key, _path(http))
                 path.answers.setdefault((http.method, _split_verb(http)), []).append(answer)
     yield from found.values()

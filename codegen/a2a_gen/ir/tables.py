@@ -236,6 +236,9 @@ def _inherit_calls(
 def _call(dialect: str, row: SourceNode, prefixes: tuple[str, ...]) -> OperationCall:
     request = row["request"].optional_text()
     result = row["result"].optional_text()
+    http_body = None
+    if "http_body" in row:
+        http_body = (row["http_body"]["member"].text(), row["http_body"]["told_by"].text())
     return OperationCall(
         dialect=dialect,
         method=row["method"].optional_text(),
@@ -247,9 +250,7 @@ def _call(dialect: str, row: SourceNode, prefixes: tuple[str, ...]) -> Operation
         http_result=row["http_result"].optional_text() if "http_result" in row else result,
         http=tuple(http_paths(row["http"].texts(), prefixes)),
         place=row.place,
-        http_body=(row["http_body"]["member"].text(), row["http_body"]["told_by"].text())
-        if "http_body" in row
-        else None,
+        http_body=http_body,
         misplaced=tuple(row["misplaced"].words().items()),
     )
 
@@ -262,15 +263,14 @@ def errors(table: SourceNode, dialects: tuple[ContractDialect, ...]) -> Iterator
         homes = {dialect.name: dialect.form_of or dialect.extends for dialect in dialects}
         own = {name: name for name, _ in row["dialects"].members()}
         spoken = {name: _find_home(name, homes, own) for name in homes} | own
+        columns = {dialect: _columns(row, home) for dialect, home in spoken.items()}
         yield ErrorDefinition(
             name=names.class_name(row["name"].text()),
             parent=names.class_name(row["parent"].text()),
             description=row["description"].text(),
             message=row["message"].text(),
             is_abstract=is_abstract,
-            columns={}
-            if is_abstract
-            else {dialect: _columns(row, home) for dialect, home in spoken.items()},
+            columns={} if is_abstract else columns,
             section=row["section"].optional_text(),
             place=row.place,
             since=row["since"].optional_text(),

@@ -26,11 +26,12 @@ class BuildCache:
     def __init__(self, root: Path, out: Path, generator: GeneratorInfo | None) -> None:
         self._folder = root / FOLDER
         self._out = out
-        self._generator = (
-            ""
-            if generator is None
-            else json.dumps([generator.version, generator.sources, dict(generator.tools)])
-        )
+        if generator is None:
+            self._generator = ""
+        else:
+            self._generator = json.dumps(
+                [generator.version, generator.sources, dict(generator.tools)]
+            )
         self._last = _read_index(self._folder / _INDEX) if generator else {}
         self._sources: dict[str, str] = {}
         self.unchanged: dict[str, bytes] = {}

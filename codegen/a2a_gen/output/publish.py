@@ -157,12 +157,10 @@ class Drift:
             else:
                 yield path, "stale"
         for path in sorted({*self.plan.remove, *self.plan.edited} - set(self.plan.write)):
-            yield (
-                path,
-                "no longer generated, and edited by hand"
-                if path in self.plan.edited
-                else "no longer generated",
-            )
+            if path in self.plan.edited:
+                yield path, "no longer generated, and edited by hand"
+            else:
+                yield path, "no longer generated"
         for path in self.unknown_files:
             yield path, "not generated; move it out of the output folder"
         if self.has_stale_lock:

@@ -117,11 +117,10 @@ def check_package(
         path for path in files if path.endswith(".py") and (changed is None or path in changed)
     ]
     format_package(package, chosen)
-    modules = (
-        add_dependents(files, chosen)
-        if has_types
-        else [path for path in files if path.endswith(".py")]
-    )
+    if has_types:
+        modules = add_dependents(files, chosen)
+    else:
+        modules = [path for path in files if path.endswith(".py")]
     import_check.run(package, modules)
     return files
 

@@ -111,11 +111,11 @@ def problems(project: Project) -> tuple[Problem, ...]:
 def _load(project: Project) -> tuple[Library, SchemaCatalog, tuple[Problem, ...]]:
     folder = project.schema.relative_to(project.root).as_posix()
     if not project.schema.is_dir():
-        problem, cure = (
-            ("a file", "name its folder in")
-            if project.schema.exists()
-            else ("the folder does not exist", "create it, or correct")
-        )
+        problem = "the folder does not exist"
+        cure = "create it, or correct"
+        if project.schema.exists():
+            problem = "a file"
+            cure = "name its folder in"
         raise ContractError(
             [
                 Problem(

@@ -190,17 +190,13 @@ def _parse_schema_project(root: Path, config: Path, table: TomlValue | None) -> 
         "contract" if any((schema / name).is_file() for name in TABLE_FILES) else "models"
     )
     package = _get_text(config, at, table, "package")
-    if (
-        why := explain_invalid_package(package)
-        if kind == "models"
-        else explain_invalid_name(package)
-    ):
+    explain = explain_invalid_package if kind == "models" else explain_invalid_name
+    if why := explain(package):
         raise ProjectError(f"{config}: package: {why}", _NAME_CURE)
-    out = (
-        package.replace(".", "/")
-        if kind == "models" and "out" not in table
-        else _get_text(config, at, table, "out")
-    )
+    if kind == "models" and "out" not in table:
+        out = package.replace(".", "/")
+    else:
+        out = _get_text(config, at, table, "out")
     target = _resolve_inside(root, config, out)
     if schema.is_relative_to(target):
         raise ProjectError(
@@ -265,11 +261,9 @@ def _parse_agent_project(root: Path, config: Path, table: Mapping[str, TomlValue
         similar = (
             "" if "outputs" in table else next(iter(get_close_matches("outputs", table, 1)), "")
         )
-        cure = (
-            f"rename {similar} to outputs"
-            if similar
-            else 'add [outputs] with package = "my_agent.contract"'
-        )
+        cure = 'add [outputs] with package = "my_agent.contract"'
+        if similar:
+            cure = f"rename {similar} to outputs"
         raise OutputsError(
             project, f"/{similar or 'outputs'}", "the table [outputs] is missing", cure
         )
@@ -312,11 +306,10 @@ def _parse_compat(table: TomlValue | None) -> Compat:
     baselines: TomlValue | None = table.get("baselines")
     profile = table.get("profile")
     fail_on = table.get("fail_on")
-    names = (
-        tuple(each for each in baselines if isinstance(each, str))
-        if isinstance(baselines, list)
-        else ()
-    )
+    if isinstance(baselines, list):
+        names = tuple(each for each in baselines if isinstance(each, str))
+    else:
+        names = ()
     return Compat(
         names,
         profile if isinstance(profile, str) else "",

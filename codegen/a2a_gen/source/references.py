@@ -130,11 +130,9 @@ class Reference:
 def resolve_reference(document: Document, text: str, pointer: str = "") -> Reference:
     """Resolve a ``$ref`` of a document to a file and pointer."""
     file, _, target = text.partition("#")
-    path = (
-        posixpath.normpath(posixpath.join(posixpath.dirname(document.path), file))
-        if file
-        else document.path
-    )
+    path = document.path
+    if file:
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(document.path), file))
     return Reference(document.place_at(pointer), text, path, target)
 
 

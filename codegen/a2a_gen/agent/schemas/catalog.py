@@ -259,10 +259,9 @@ def _to_local_reference(
     if target is None:
         return text
     if target not in used:
-        wanted = (
-            target.pointer.rpartition("/")[2]
-            if target.file.startswith(PROTOCOL_PREFIX)
-            else catalogue.names[target]
-        )
+        if target.file.startswith(PROTOCOL_PREFIX):
+            wanted = target.pointer.rpartition("/")[2]
+        else:
+            wanted = catalogue.names[target]
         used[target] = wanted if wanted not in used.values() else f"{wanted}{len(used)}"
     return f"#/{holder}/{used[target]}"

@@ -78,11 +78,10 @@ class Library:
         """Read the document that a place refers to."""
         if path not in self._read:
             self._read[path] = None
-            self._read[path] = (
-                self._protocol(path, place)
-                if path.startswith(PROTOCOL_PREFIX)
-                else self._open(path, place)
-            )
+            if path.startswith(PROTOCOL_PREFIX):
+                self._read[path] = self._protocol(path, place)
+            else:
+                self._read[path] = self._open(path, place)
             self._index(path, self._read[path])
         return self._read[path]
 

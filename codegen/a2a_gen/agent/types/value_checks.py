@@ -35,11 +35,9 @@ class ValueChecker:
 
     def explain_default(self, value: Json, source: ViewSource) -> str:
         """Explain why a schema refuses a default; empty if it does not."""
-        text = (
-            schemas.reference(source.schema)
-            if isinstance(source.schema, dict) and len(source.schema) == 1
-            else None
-        )
+        text = None
+        if isinstance(source.schema, dict) and len(source.schema) == 1:
+            text = schemas.reference(source.schema)
         return self._explain(
             value, (self._catalogue.follow(source.place, text) if text else None) or source.place
         )

@@ -110,11 +110,9 @@ def _views(
         }:
             is_union = when == _ALWAYS and keyword in {"anyOf", "oneOf"}
             union = SchemaRef(source.place.file, f"{source.place.pointer}/{keyword}")
-            branch = (
-                ViewBranch(union, int(number), len(schemas.items(schema, keyword)))
-                if is_union
-                else None
-            )
+            branch = None
+            if is_union:
+                branch = ViewBranch(union, int(number), len(schemas.items(schema, keyword)))
             # A schema that is visited here in one branch may also be the one that always applies.
             yield from _views(source.part(pointer, part), catalogue, set(seen), (False, branch))
 

@@ -138,11 +138,10 @@ def _parse_class(pattern: str, position: int, *, use_last: bool) -> tuple[str, i
             }.get(pattern[position - 1], "")
         else:
             members.append(character)
-    chosen = (
-        next((each for each in _PRINTABLE if each not in members), None)
-        if is_not
-        else members[-use_last]
-    )
+    if is_not:
+        chosen = next((each for each in _PRINTABLE if each not in members), None)
+    else:
+        chosen = members[-use_last]
     if chosen is None:
         raise _UnsupportedPatternError
     return chosen, position + 1

@@ -148,13 +148,11 @@ class Sampler:
     ) -> Iterator[Json]:
         for schema in alternative.node.schemas:
             contained = schema.descend("contains")
-            for value in (
-                islice(self.generate(build_node(self._tree, [contained]), depth + 1), 4)
-                if contained
-                else ()
-            ):
-                yield [*items, value]
-                yield [value, *items[1:]]
+            if contained:
+                node = build_node(self._tree, [contained])
+                for value in islice(self.generate(node, depth + 1), 4):
+                    yield [*items, value]
+                    yield [value, *items[1:]]
 
     def _generate_objects(
         self, alternative: Alternative, depth: int, other: Alternative | None

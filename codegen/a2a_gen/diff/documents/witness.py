@@ -94,11 +94,9 @@ class ValidatorPair:
     def _get_validator(
         self, side: int, schemas: Schemas, form: Form, value: Json
     ) -> jsonschema_rs.Validator | None:
-        member_names = (
-            frozenset(_iter_member_names(value))
-            if (side, schemas, form) in self._oversized
-            else None
-        )
+        member_names = None
+        if (side, schemas, form) in self._oversized:
+            member_names = frozenset(_iter_member_names(value))
         key = (side, schemas, form, member_names)
         if key not in self._validators:
             registry: jsonschema_rs.Registry | None = None

@@ -63,13 +63,11 @@ def _render_witnesses(findings: list[Finding]) -> Iterator[str]:
     yield from ("", "</details>", "")
 
 
+_ENTITIES = {"<": "&lt;", ">": "&gt;", "@": "&#64;", "|": "&#124;"}
+
+
 def _escape(text: str) -> str:
     """Escape schema text that Markdown would interpret as table, markup or mention."""
     for character in "\\`*_{}[]<>|@#":
-        text = text.replace(
-            character,
-            f"\\{character}"
-            if character not in "<>@|"
-            else {"<": "&lt;", ">": "&gt;", "@": "&#64;", "|": "&#124;"}[character],
-        )
+        text = text.replace(character, _ENTITIES.get(character, f"\\{character}"))
     return " ".join(text.split())

@@ -91,11 +91,10 @@ def _build_extensibility_change(
     is_opened: bool,  # noqa: FBT001 - the direction of the change
 ) -> SchemaChange:
     """Report that readers treat unknown values differently; the listed values are the same."""
-    levels = (
-        ChangeLevels(ChangeLevel.INFO, ChangeLevel.WARNING, ChangeLevel.WARNING)
-        if is_opened
-        else ChangeLevels(ChangeLevel.WARNING, ChangeLevel.INFO, ChangeLevel.WARNING)
-    )
+    if is_opened:
+        levels = ChangeLevels(ChangeLevel.INFO, ChangeLevel.WARNING, ChangeLevel.WARNING)
+    else:
+        levels = ChangeLevels(ChangeLevel.WARNING, ChangeLevel.INFO, ChangeLevel.WARNING)
     return context.build_change(
         ENUM_OPENED if is_opened else ENUM_CLOSED, "x-extensible-enum", levels=levels
     )
@@ -128,11 +127,9 @@ def _report_values(
     context: RuleContext, rule: ChangeRule, names: list[str], below: str
 ) -> Iterator[SchemaChange]:
     """Report each value; of a long list, the first few and the number of the rest."""
-    levels = (
-        ChangeLevels.parse("I I I")
-        if rule is VALUE_ADDED and is_extensible(context.old.node)
-        else None
-    )
+    levels = None
+    if rule is VALUE_ADDED and is_extensible(context.old.node):
+        levels = ChangeLevels.parse("I I I")
     for name in islice(names, _MAX_REPORTED):
         yield context.build_change(rule, below, name=name, levels=levels, focus=Focus(value=name))
     if len(names) > _MAX_REPORTED:

@@ -100,12 +100,13 @@ def define_rule(
     area, effect, letters = facts.split(" ", 2)
     mirror = identity if mirror == ITSELF else mirror
     levels = ChangeLevels.parse(letters)
-    usual = (
-        _DEFAULT_CURE
-        if Effect(effect) is Effect.NONE
+    if (
+        Effect(effect) is Effect.NONE
         and max(levels.read, levels.write, levels.source) > ChangeLevel.INFO
-        else _CURES_BY_EFFECT[Effect(effect)]
-    )
+    ):
+        usual = _DEFAULT_CURE
+    else:
+        usual = _CURES_BY_EFFECT[Effect(effect)]
     return ChangeRule(
         code, identity, area, Effect(effect), levels, message, cure or usual, mirror, waiver
     )

@@ -59,11 +59,9 @@ def compare_text(context: RuleContext) -> Iterator[SchemaChange]:
         yield context.build_change(PATTERN_REMOVED, "pattern", old=removed)
     formats = _get_keyword_texts(context, "format")
     if formats[0] != formats[1]:
-        levels = (
-            ChangeLevels.parse("E E E")
-            if _PYTHON_TYPE_FORMATS & set(", ".join(formats).split(", "))
-            else None
-        )
+        levels = None
+        if _PYTHON_TYPE_FORMATS & set(", ".join(formats).split(", ")):
+            levels = ChangeLevels.parse("E E E")
         yield context.build_change(
             FORMAT_CHANGED, "format", old=formats[0], new=formats[1], levels=levels
         )

@@ -41,8 +41,7 @@ def _iter_referenced_files(tree: SchemaTree, path: str) -> Iterable[str]:
     for schema, reference in tree.iter_references(tree.get_root(path)):
         target = tree.resolve(schema, reference)
         address = reference.partition("#")[0]
-        yield (
-            target.file
-            if target
-            else posixpath.normpath(posixpath.join(posixpath.dirname(path), address))
-        )
+        if target:
+            yield target.file
+        else:
+            yield posixpath.normpath(posixpath.join(posixpath.dirname(path), address))

@@ -116,15 +116,14 @@ def _pair_moved(
     is_small = len(old) * len(new) <= _MAX_RENAME_CANDIDATES
     for schema in list(old.values()):
         same_name = by_name.get(schema.name, []) if schema.name else []
-        others = (
-            same_name
-            if len(same_name) == 1
-            else [
+        if len(same_name) == 1:
+            others = same_name
+        else:
+            others = [
                 each
                 for each in new.values()
                 if is_small and comparison.equality.is_same(schema, each)
             ]
-        )
         chosen = next(
             (each for each in others if each.location not in matched and schema.name), None
         )
@@ -141,16 +140,13 @@ def _report_unpaired(
     """
     referenced = _find_referenced(tree) if schemas else frozenset[Location]()
     for location, schema in schemas.items():
-        places = (
-            (location, (location[0], location[1].rpartition("/")[0]))
-            if rule is REMOVED
-            else (("", ""), location)
-        )
-        levels = (
-            ChangeLevels(ChangeLevel.NONE, ChangeLevel.NONE, rule.levels.source)
-            if location in referenced
-            else None
-        )
+        if rule is REMOVED:
+            places = (location, (location[0], location[1].rpartition("/")[0]))
+        else:
+            places = (("", ""), location)
+        levels = None
+        if location in referenced:
+            levels = ChangeLevels(ChangeLevel.NONE, ChangeLevel.NONE, rule.levels.source)
         levels = ChangeLevels.parse("E E E") if rule is REMOVED and not schema.name else levels
         yield _build_change(rule, *places, levels=levels, name=schema.name or schema.file)
 

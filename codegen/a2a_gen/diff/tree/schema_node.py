@@ -386,11 +386,10 @@ def find_only_branch(schema: SchemaLocation, keyword: str) -> SchemaLocation | N
         keyword in UNION_KEYWORDS and schema.members.get("x-extensible-union") is not True
     )
     branches = schema.members.get(keyword) if is_closed_union else None
-    possible = (
-        [index for index, each in enumerate(branches) if each is not False]
-        if isinstance(branches, list)
-        else []
-    )
+    if isinstance(branches, list):
+        possible = [index for index, each in enumerate(branches) if each is not False]
+    else:
+        possible = []
     branch = schema.descend(keyword, possible[0]) if len(possible) == 1 else None
     if branch is None or ("x-a2a-oneof" in schema.members and set(branch.members) == {"required"}):
         return None

@@ -277,26 +277,23 @@ class _MessagePrinter:
         theirs = f"theirs.{field.name}"
         is_message = field.type.kind is Kind.MESSAGE and not field.is_repeated and not field.is_map
         has_presence = field.is_optional or is_message
-        yield (
-            f"if theirs.HasField({literal(field.name)}):"
-            if has_presence
-            else f"if value := {theirs}:"
-        )
+        if has_presence:
+            yield f"if theirs.HasField({literal(field.name)}):"
+        else:
+            yield f"if value := {theirs}:"
         theirs = theirs if has_presence else "value"
         if field.is_map:
             value = self._read_value(field, "each")
-            of = (
-                f"dict({theirs})"
-                if value == "each"
-                else f"{{key: {value} for key, each in {theirs}.items()}}"
-            )
+            if value == "each":
+                of = f"dict({theirs})"
+            else:
+                of = f"{{key: {value} for key, each in {theirs}.items()}}"
         elif field.is_repeated:
             value = self._read_value(field, "each")
-            of = (
-                f"list({theirs})"
-                if value == "each"
-                else f"values.read_list({theirs}, {value.partition('(')[0]})"
-            )
+            if value == "each":
+                of = f"list({theirs})"
+            else:
+                of = f"values.read_list({theirs}, {value.partition('(')[0]})"
         else:
             of = self._read_value(field, theirs)
         yield f"{_INDENT}out[{literal(field.wire)}] = {of}"

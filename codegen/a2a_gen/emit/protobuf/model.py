@@ -165,6 +165,9 @@ def _build_file(
     kinds = {str(each.name): Kind.MESSAGE for each in types}
     kinds |= {str(each.name): Kind.ENUM for each in types if isinstance(each, Enumeration)}
     builder = _FieldBuilder(package, kinds)
+    refused = protobuf.get("refused")
+    if not isinstance(refused, Mapping):
+        refused = {}
     return ProtoFile(
         dialect=dialect,
         package=package,
@@ -172,9 +175,7 @@ def _build_file(
         messages=tuple(builder.message(each) for each in types if isinstance(each, Record)),
         enums=tuple(_enum(each) for each in types if isinstance(each, Enumeration)),
         methods=tuple(_methods(contract.operations, dialect.name, package)),
-        refused={value: str(reason) for value, reason in refused.items()}
-        if isinstance(refused := protobuf.get("refused"), Mapping)
-        else {},
+        refused={value: str(reason) for value, reason in refused.items()},
     )
 
 

@@ -102,11 +102,10 @@ class Printer:
             case Values(value):
                 inner = self.value(value, "value")
                 mapping = f"({source})" if " " in source else source
-                text = (
-                    source
-                    if inner == "value"
-                    else f"{{key: {inner} for key, value in {mapping}.items()}}"
-                )
+                if inner == "value":
+                    text = source
+                else:
+                    text = f"{{key: {inner} for key, value in {mapping}.items()}}"
             case WrapperMatch():
                 text = self._unwrap(match, source)
         return text
@@ -126,12 +125,10 @@ class Printer:
         if self._reads:
             return f"{{{literal(match.field.python)}: {self.value(match.content, source)}}}"
         name = literal(match.field.wire)
-        return self.value(
-            match.content,
-            f"{source}[{name}]"
-            if match.field.required
-            else f"{source}.get({name}) or {empty_json(match.content)}",
-        )
+        inner = f"{source}.get({name}) or {empty_json(match.content)}"
+        if match.field.required:
+            inner = f"{source}[{name}]"
+        return self.value(match.content, inner)
 
     @property
     def _reads(self) -> bool:

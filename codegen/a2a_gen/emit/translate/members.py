@@ -170,11 +170,10 @@ def _leaves(
             in_all = all(other.field(field.wire) for other in records)
             seen |= {field.wire} if in_all else set()
             steps = (*way, PathStep(field, record.choice, None if in_all else record.name))
-            inner = (
-                side.records(field.type)
-                if tuple(step.field.wire for step in steps) in opened
-                else ()
-            )
+            if tuple(step.field.wire for step in steps) in opened:
+                inner = side.records(field.type)
+            else:
+                inner = ()
             yield from _leaves(side, inner, opened, steps) if inner else (Leaf(steps),)
 
 
@@ -276,11 +275,9 @@ class Matcher:
             if item is None:
                 return None
             return Each(item)
-        value = (
-            self.match(theirs.value, ours.value)
-            if isinstance(theirs, MapOf) and isinstance(ours, MapOf)
-            else None
-        )
+        value = None
+        if isinstance(theirs, MapOf) and isinstance(ours, MapOf):
+            value = self.match(theirs.value, ours.value)
         if value is None:
             return None
         return Values(value)

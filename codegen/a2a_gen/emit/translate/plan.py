@@ -195,11 +195,10 @@ def _modules(
     contract: Contract, dialect: ContractDialect, functions: list[Function]
 ) -> Iterator[Module]:
     for family in contract.families:
-        names = (
-            {str(definition.name): place for place, definition in enumerate(family.types)}
-            if family.dialect == dialect.name
-            else {}
-        )
+        if family.dialect == dialect.name:
+            names = {str(definition.name): place for place, definition in enumerate(family.types)}
+        else:
+            names = {}
         own = sorted(
             (function for function in functions if function.pair.theirs in names),
             key=lambda each: names[each.pair.theirs],

@@ -297,11 +297,10 @@ def resource_template(link: Link) -> str:
 def emit_derived_call(link: Link, direction: Direction, arguments: list[str]) -> str:
     """Print the call of a function of ``conversions``, with the settings of the table."""
     given = link.argument.get("given")
-    settings = (
-        [f"{name}={literal(value)}" for name, value in given.items()]
-        if isinstance(given, Mapping)
-        else []
-    )
+    if isinstance(given, Mapping):
+        settings = [f"{name}={literal(value)}" for name, value in given.items()]
+    else:
+        settings = []
     return f"conversions.{direction}_{link.argument['by']}({', '.join([*arguments, *settings])})"
 
 

@@ -59,11 +59,10 @@ def branches(theirs: RecordMembers, name: str) -> tuple[str, ...]:
     definition = theirs.contract.type(theirs.dialect, name)
     if isinstance(definition, Record):
         return (name,)
-    options = (
-        definition.type.options
-        if isinstance(definition, Alias) and isinstance(definition.type, OneOf)
-        else ()
-    )
+    if isinstance(definition, Alias) and isinstance(definition.type, OneOf):
+        options = definition.type.options
+    else:
+        options = ()
     return tuple(option.name for option in options if isinstance(option, Ref))
 
 
@@ -103,13 +102,11 @@ def _reading(
             Code(f"{{{literal(python[option.members[0]])}: {value}}}" if option.is_held else value)
         )
         is_last = option is listed[-1]
-        steps.append(
-            give
-            if is_last
-            else BranchStep(
-                Code(f"isinstance(theirs, {context.theirs.dialect}.{option.branch})"), (give,)
-            )
-        )
+        if is_last:
+            steps.append(give)
+        else:
+            is_branch = Code(f"isinstance(theirs, {context.theirs.dialect}.{option.branch})")
+            steps.append(BranchStep(is_branch, (give,)))
     return tuple(steps)
 
 
@@ -218,11 +215,10 @@ def enumeration_functions(
         types=(f"{context.theirs.dialect}.{theirs.name}", typed),
     )
     items = ", ".join(f"{literal(word)}: {literal(other)}" for word, other in found.write.items())
-    fallback = (
-        "ours"
-        if theirs.is_open
-        else literal(found.write.get(ours.values[0].wire) or next(iter(found.read)))
-    )
+    if theirs.is_open:
+        fallback = "ours"
+    else:
+        fallback = literal(found.write.get(ours.values[0].wire) or next(iter(found.read)))
     yield context.function(
         pair,
         WRITE,

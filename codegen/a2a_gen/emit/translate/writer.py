@@ -260,11 +260,9 @@ class _Writing:
         for word in words:
             value = values[word[1:-1]] if word.startswith("{") else ReadValue(literal(word))
             pieces.append(f"{value.text} or ''" if value.nullable else value.text)
-        when = (
-            " or ".join(value.text for value in values.values())
-            if target.last.is_nullable
-            else None
-        )
+        when = None
+        if target.last.is_nullable:
+            when = " or ".join(value.text for value in values.values())
         return MemberEntry(target, f"'/'.join(({', '.join(pieces)}))", when)
 
     def _write_derived(self, link: Link) -> str:
@@ -280,13 +278,12 @@ class _Writing:
     def _convert(self, link: Link, target: Leaf) -> MemberEntry:
         """Print a value for a member, depending on the side that may omit it."""
         values = [self._value(leaf) for leaf in link.ours]
-        value = (
-            values[0]
-            if len(values) == 1
-            else ReadValue(
+        if len(values) == 1:
+            value = values[0]
+        else:
+            value = ReadValue(
                 " or ".join(each.text for each in values), all(each.nullable for each in values)
             )
-        )
         match = link.match or Same(Primitive.OBJECT)
         printer = self.context.printer(WRITE)
         if not value.nullable:

@@ -130,11 +130,9 @@ def _route(path: HttpPath) -> tuple[str, tuple[str | int, ...], str | None]:
 def path_members(contract: Contract) -> Iterator[Problem]:
     """Check that every path parameter is a member of the request."""
     for call in _calls(contract):
-        request = (
-            contract.type(call.dialect, call.http_request)
-            if call.http_request is not None
-            else None
-        )
+        request = None
+        if call.http_request is not None:
+            request = contract.type(call.dialect, call.http_request)
         fields = chain.from_iterable(path.fields for path in call.http)
         for member in dict.fromkeys(field.member for field in fields):
             if not isinstance(request, Record) or request.field(member) is None:

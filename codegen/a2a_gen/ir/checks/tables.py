@@ -366,11 +366,10 @@ def reads(contract: Contract) -> Iterator[Problem]:
         for state in table.states:
             read.update(state.reads.get(dialect.name, ()))
         definition = contract.type(dialect.name, table.type)
-        words = (
-            [value.wire for value in definition.values]
-            if isinstance(definition, Enumeration)
-            else []
-        )
+        if isinstance(definition, Enumeration):
+            words = [value.wire for value in definition.values]
+        else:
+            words = []
         written = [
             state.spellings[dialect.name]
             for state in table.states
