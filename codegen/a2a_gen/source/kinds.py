@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """What a build makes: files by path relative to the package, the texts of the files that it
-    read, and warnings.
+    """The result of a build: files by path relative to the package, the texts of the files that
+    it read, and warnings.
     """
 
     files: Mapping[str, bytes]
@@ -35,7 +35,7 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class ProjectKind:
-    """What a build does with a project of one kind."""
+    """The steps of a build that differ by the kind of its project."""
 
     has_types: bool
     """True for a package that has types of schemas: only changed modules have to be imported."""

@@ -244,8 +244,8 @@ class RandomValues:
             described = list(chain.from_iterable(part.list_item_schemas(index) for part in parts))
             schemas = self._add_rest(parts, "unevaluatedItems", described)
             chosen = [each for each, probability in contained if self._happens(probability)]
-            # What `contains` describes need not follow the schema of the items: then the item is
-            # an invalid one, as somebody else could write it.
+            # An item that follows `contains` alone may be invalid, as documents of other senders
+            # are.
             if self._happens(0.8):
                 chosen = [*schemas, *chosen]
             items.append(self._follow(tree, chosen or schemas, depth - 1))
