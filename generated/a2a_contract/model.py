@@ -99,7 +99,7 @@ class Oneof(WireModel):
             raise PydanticCustomError(
                 "oneof", "Exactly one of {members} must be there", {"members": names}
             )
-        # The model is frozen for everybody else.
+        # The model is frozen, and its construction goes on here.
         object.__setattr__(self, null, JSON_NULL)
 
 
