@@ -59,7 +59,7 @@ _GROUPS = (
 )
 _GROUP_BY_KEYWORD: dict[str, tuple[str, ...]] = {}
 for _group in _GROUPS:
-    _GROUP_BY_KEYWORD |= dict.fromkeys(_group, _group)
+    _GROUP_BY_KEYWORD.update(dict.fromkeys(_group, _group))
 
 
 def split_schema(schema: SchemaLocation) -> Iterator[SchemaLocation]:

@@ -60,10 +60,10 @@ def combine_branches(
     ``MAX_COMBINATIONS``.
     """
     listed = [(source, list_union_branches(source, catalogue)) for source in sources]
-    unions = [branches for _, branches in listed if branches]
-    if len(unions) < 2:  # noqa: PLR2004 - each with each other
+    found = [branches for _, branches in listed if branches]
+    if len(found) < 2:  # noqa: PLR2004 - each with each other
         return []
-    unions = []
+    unions: list[list[ViewSource]] = []
     others: list[ViewSource] = []
     for source, branches in listed:
         if _is_of_objects(branches, catalogue):

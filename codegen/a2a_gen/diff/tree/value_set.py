@@ -213,8 +213,13 @@ def build_value_set(tree: SchemaTree, node: SchemaNode) -> ValueSet:
                 found.setdefault(kind, []).append(Alternative(kind, alternative, values))
     has_overlaps = _has_overlaps(tree, node)
     # Where branches of a oneOf may overlap, each of them counts: two equal ones accept nothing.
-    merge = tuple if has_overlaps else _merge_alternatives
-    return ValueSet({kind: merge(found[kind]) for kind in KINDS if kind in found}, has_overlaps)
+    alternatives: dict[str, tuple[Alternative, ...]] = {}
+    for kind in KINDS:
+        if kind in found and has_overlaps:
+            alternatives[kind] = tuple(found[kind])
+        elif kind in found:
+            alternatives[kind] = _merge_alternatives(found[kind])
+    return ValueSet(alternatives, has_overlaps)
 
 
 def find_presence_groups(

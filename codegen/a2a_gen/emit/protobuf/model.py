@@ -165,9 +165,9 @@ def _build_file(
     kinds = {str(each.name): Kind.MESSAGE for each in types}
     kinds |= {str(each.name): Kind.ENUM for each in types if isinstance(each, Enumeration)}
     builder = _FieldBuilder(package, kinds)
-    refused = protobuf.get("refused")
-    if not isinstance(refused, Mapping):
-        refused = {}
+    refused: Mapping[str, Json] = {}
+    if isinstance(given := protobuf.get("refused"), Mapping):
+        refused = given
     return ProtoFile(
         dialect=dialect,
         package=package,
