@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -28,8 +29,8 @@ HEAVY = frozenset(
 IMPORTS = {
     "a2a_runtime": (3, frozenset[str]()),
     "a2a_runtime.client": (34, frozenset({"httpx"})),
-    "a2a_runtime.plugin": (147, frozenset({"litestar"})),
-    "a2a_runtime.surface": (82, frozenset[str]()),
+    "a2a_runtime.plugin": (124, frozenset({"litestar"})),
+    "a2a_runtime.surface": (61, frozenset[str]()),
 }
 """By module: the most modules of the runtime that importing it may load, and the heavy packages
 that it may load.
@@ -48,6 +49,38 @@ def test_importing_a_module_loads_little(module: str) -> None:
     ).stdout.split()
     assert {name for name in loaded if name in HEAVY} == allowed
     assert len([name for name in loaded if name.partition(".")[0] == "a2a_runtime"]) <= most
+
+
+APP = """
+import sys
+from a2a_runtime import Agent, create_app
+from litestar.testing import TestClient
+agent = Agent("plain")
+agent.add("echo", lambda ctx: ctx.text)
+with TestClient(create_app(agent, store={store!r})) as client:
+    assert client.get("/tasks").status_code == 200
+print(*sys.modules)
+"""
+
+
+@pytest.mark.parametrize(
+    ("store", "used"),
+    [("memory", "memory"), ("sqlite:///tasks.db", "sqlite")],
+    ids=["memory", "file"],
+)
+def test_an_agent_loads_the_store_that_it_uses(store: str, used: str, tmp_path: Path) -> None:
+    """No other store, and no driver of one."""
+    loaded = subprocess.run(
+        [sys.executable, "-c", APP.format(store=store)],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    ).stdout.split()
+    stores = {f"a2a_runtime.stores.{each}" for each in ("memory", "sqlite")}
+    stores |= {f"a2a_runtime.features.{each}" for each in ("postgres", "simple_stores")}
+    assert stores & set(loaded) == {f"a2a_runtime.stores.{used}"}
+    assert ("sqlite3" in loaded) == (used == "sqlite")
 
 
 def test_names_of_the_package_root_are_loaded_on_use() -> None:

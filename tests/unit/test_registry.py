@@ -9,7 +9,10 @@ from a2a_runtime.agent import Agent
 from a2a_runtime.ports import registry
 from a2a_runtime.ports.dialect_support import DialectSupport
 from a2a_runtime.ports.feature import Feature
+from a2a_runtime.stores.base import DEFAULT_OPTIONS
+from a2a_runtime.stores.factory import create_store, find_missing_methods, is_shared
 from a2a_runtime.surface import Surface
+from a2a_runtime.testing.dict_storage import DictStorage
 
 
 def test_rows_are_of_their_kinds() -> None:
@@ -23,6 +26,21 @@ def test_rows_are_of_their_kinds() -> None:
         isinstance(registry.load(name), DialectSupport) for name in registry.DIALECTS.values()
     )
     assert [each.key for each in registry.load_variants(registry.VARIANTS)] == [*registry.VARIANTS]
+    storage = registry.load_function(registry.STORAGE)(DictStorage(), DEFAULT_OPTIONS)
+    assert find_missing_methods(storage) == []
+
+
+@pytest.mark.parametrize("scheme", registry.STORES)
+def test_a_row_builds_the_store_of_its_scheme(scheme: str) -> None:
+    """Its forms are valid addresses, and it knows without loading the store whether processes may
+    share it.
+    """
+    row = registry.STORES[scheme]
+    forms = row.forms or f"{scheme}://host/database"
+    for form in forms.split(", "):
+        address = form.partition(" ")[0]
+        store = create_store(address)
+        assert is_shared(address) == row.is_shared == (store.notifier() is not None)
 
 
 def test_members_that_only_a_variant_reads() -> None:
@@ -39,3 +57,9 @@ def test_a_wrong_key_names_the_right_ones(wrong: object) -> None:
     agent.add("echo", lambda ctx: ctx.text)
     with pytest.raises(ValueError, match="use one of double_base64, srs_forms"):
         Surface(agent, variants=(wrong,))  # type: ignore[arg-type]  # wrong on purpose
+
+
+def test_a_row_that_names_no_function_is_refused() -> None:
+    """Nothing calls a value."""
+    with pytest.raises(TypeError, match=r"^ports\.registry:OFF is no function$"):
+        registry.load_function("ports.registry:OFF")

@@ -10,7 +10,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import SplitResult, unquote
 
 from a2a_contract.dialects import DIALECTS as CONTRACT_DIALECTS
 from a2a_contract.dialects import V1_1_DRAFT
@@ -127,9 +129,75 @@ VARIANTS: Mapping[VariantKey, VariantRow] = {
 """Variants of a surface, by the key of a project file."""
 
 
+class StoreRow(NamedTuple):
+    """A store, by the scheme of its URL."""
+
+    name: str
+    """Function that builds it: ``build(url, options, *, attach)``. With ``attach``, another process
+    may run on the store.
+    """
+    is_address: Callable[[SplitResult], bool]
+    """Whether a URL of the scheme is complete. It is asked before the store is loaded."""
+    forms: str = ""
+    """How such a URL is written, for the error of one that is wrong."""
+    is_shared: bool = False
+    """Whether several processes may use the store."""
+    drivers: frozenset[str] = frozenset()
+    """Drivers that addresses for SQLAlchemy name; the store has a driver of its own."""
+    parameters: Mapping[str, str] = MappingProxyType({})
+    """Names of parameters, by their names in addresses for SQLAlchemy."""
+
+
+def _is_word(parts: SplitResult) -> bool:
+    """Return whether the scheme is the whole address."""
+    return not parts.scheme
+
+
+def _has_file(parts: SplitResult) -> bool:
+    if parts.netloc or not parts.path.startswith("/"):
+        return False
+    return unquote(parts.path) not in ("/", "/:memory:")
+
+
+def _has_server(parts: SplitResult) -> bool:
+    return bool(parts.netloc or parts.query)
+
+
+STORES: Mapping[str, StoreRow] = {
+    "memory": StoreRow("stores.memory.store:build", _is_word, "memory"),
+    "sqlite": StoreRow(
+        "stores.sqlite.store:build",
+        _has_file,
+        "sqlite:///tasks.db, sqlite:////var/lib/agent/tasks.db (absolute path)",
+        drivers=frozenset(("aiosqlite", "pysqlite")),
+    ),
+    "postgresql": StoreRow(
+        "features.postgres.store:build",
+        _has_server,
+        "postgresql://user@host/database",
+        is_shared=True,
+        drivers=frozenset(("asyncpg", "psycopg", "psycopg2", "psycopg_async")),
+        parameters={"ssl": "sslmode"},
+    ),
+    "postgres": StoreRow("features.postgres.store:build", _has_server, is_shared=True),
+}
+"""Stores by the schemes of their URLs."""
+
+STORAGE = "features.simple_stores.store:SimpleStore"
+"""The store that is made of an object with storage methods."""
+
+
 def load(name: str) -> object:
     """Import what a row names."""
     return import_from_string(f"a2a_runtime.{name}")
+
+
+def load_function(name: str) -> Callable[..., object]:
+    """Import a function, or a class, that a row names."""
+    found = load(name)
+    if not callable(found):
+        raise TypeError(f"{name} is no function")
+    return found
 
 
 @cache

@@ -54,6 +54,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from a2a_contract.dialects import CANONICAL
@@ -479,6 +480,13 @@ class ProbedStore(Protocol):
         schema that does not fit this release.
         """
         ...
+
+
+@runtime_checkable
+class FileStore(Protocol):
+    """A store in a file, which its first start creates."""
+
+    path: Path
 
 
 @runtime_checkable

@@ -5,32 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from inspect import iscoroutinefunction, signature
-from pathlib import Path, PurePath
-from urllib.parse import parse_qsl, quote, unquote, urlencode
+from pathlib import PurePath
+from urllib.parse import parse_qsl, quote, urlencode
 
 from a2a_runtime.base.importing import ImportFromStringError, explain_missing, import_from_string
 from a2a_runtime.errors import UnsupportedStoreError
+from a2a_runtime.ports.registry import STORAGE, STORES, load_function
 from a2a_runtime.stores.address import hide_secrets, parse_address
-from a2a_runtime.stores.base import DEFAULT_OPTIONS, RunQueue, Store, StoreOptions
-from a2a_runtime.stores.memory import MemoryStore
-from a2a_runtime.stores.sqlite import SqliteStore
+from a2a_runtime.stores.base import DEFAULT_OPTIONS, FileStore, RunQueue, Store, StoreOptions
 
-MEMORY_URL = "memory"
-_POSTGRES_PARAMETERS = {"ssl": "sslmode"}
-_DRIVERS = {
-    "sqlite": {"aiosqlite", "pysqlite"},
-    "postgresql": {"asyncpg", "psycopg", "psycopg2", "psycopg_async"},
-}
-"""Drivers that addresses for SQLAlchemy name; the store has a driver of its own."""
 _ATTRIBUTES = ("is_durable", "runs_again", "accepts_task_ids")
 _STORAGE_METHODS = frozenset({"load_task", "create_task", "update_task"})
 _STORE_METHODS = [name for name in dir(Store) if not name.startswith("_")]
-_OBJECT_NAME = re.compile(
-    r"(?!(memory|sqlite|postgres(ql)?):)[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*"
-)
+_OBJECT_NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 _URL_FORMS = (
-    "memory, sqlite:///tasks.db, sqlite:////var/lib/agent/tasks.db (absolute path), "
-    "postgresql://user@host/database, "
+    f"{', '.join(row.forms for row in STORES.values() if row.forms)}, "
     "or module:attribute for a store of your own"
 )
 
@@ -44,8 +33,6 @@ def create_store(
     With ``attach`` it can be opened while another process runs on it, by a command that reads or
     deletes tasks.
     """
-    if url == MEMORY_URL:
-        return MemoryStore(options)
     if is_object_name(url):
         if attach:
             raise UnsupportedStoreError(
@@ -54,30 +41,21 @@ def create_store(
         return _import_store(url, options)
     url = to_plain_url(url)
     parts = parse_address(url)
-    match parts.scheme:
-        case "sqlite" if (
-            not parts.netloc
-            and parts.path.startswith("/")
-            and len(parts.path) > 1
-            and unquote(parts.path) != "/:memory:"
-        ):
-            return SqliteStore(Path(unquote(parts.path[1:])), options, attach=attach)
-        case "postgresql" | "postgres" if parts.netloc or parts.query:
-            with explain_missing("store"):
-                from a2a_runtime.features.postgres import PostgresStore  # noqa: PLC0415 - an extra
-
-            return PostgresStore(url, options)
-        case _:
-            raise UnsupportedStoreError(
-                f"store: {hide_secrets(url)!r} is not a store URL; use {_URL_FORMS}"
-            )
+    row = STORES.get(parts.scheme or url)
+    if row is None or not row.is_address(parts):
+        raise UnsupportedStoreError(
+            f"store: {hide_secrets(url)!r} is not a store URL; use {_URL_FORMS}"
+        )
+    with explain_missing("store"):
+        build = load_function(row.name)
+    return validate_store(build(url, options, attach=attach))
 
 
 def is_object_name(url: str) -> bool:
     """Return whether a store is named as an object of Python, ``module:attribute``, and not by a
     URL.
     """
-    return _OBJECT_NAME.fullmatch(url) is not None
+    return _OBJECT_NAME.fullmatch(url) is not None and url.partition(":")[0] not in STORES
 
 
 def _import_store(name: str, options: StoreOptions) -> Store:
@@ -90,9 +68,7 @@ def _import_store(name: str, options: StoreOptions) -> Store:
         raise UnsupportedStoreError(f"store: {name!r}: {error}; use {_URL_FORMS}") from error
     found = _call_factory(name, found) if callable(found) else found
     if not _STORAGE_METHODS.isdisjoint(dir(found)) and not hasattr(found, "read_events"):
-        from a2a_runtime.features.simple_stores import SimpleStore  # noqa: PLC0415 - few need it
-
-        return SimpleStore(found, options)
+        found = load_function(STORAGE)(found, options)
     return validate_store(found)
 
 
@@ -118,13 +94,15 @@ def to_plain_url(url: str) -> str:
     """
     dialect, separator, rest = url.partition("://")
     name, _, driver = dialect.partition("+")
-    if not driver or driver not in _DRIVERS.get(name, ()):
+    row = STORES.get(name)
+    if row is None or driver not in row.drivers:
         return url
     address, _, query = rest.partition("?")
     plain = f"{name}{separator}{address}"
-    parameters = parse_qsl(query, keep_blank_values=True)
-    if name == "postgresql":
-        parameters = [(_POSTGRES_PARAMETERS.get(key, key), value) for key, value in parameters]
+    parameters = [
+        (row.parameters.get(key, key), value)
+        for key, value in parse_qsl(query, keep_blank_values=True)
+    ]
     if parameters:
         plain += f"?{urlencode(parameters, quote_via=quote)}"
     return plain
@@ -133,13 +111,13 @@ def to_plain_url(url: str) -> str:
 async def try_store(url: str) -> Store:
     """Open and close the store for a URL, and return it, beside a process that may run on it.
 
-    A SQLite file that is not there is created, as at a start. A store of one's own is created and
+    A file that is not there is created, as at a start. A store of one's own is created and
     not opened: it may be open already.
     """
     if is_object_name(url):
         return create_store(url)
     store = create_store(url, attach=True)
-    if isinstance(store, SqliteStore) and not store.path.exists():
+    if isinstance(store, FileStore) and not store.path.exists():
         store = create_store(url)
     await store.open()
     await store.close()
@@ -196,5 +174,6 @@ def require_queue(store: Store) -> RunQueue:
 def is_shared(store: Store | str) -> bool:
     """Return whether several processes may use a store, or the one for a URL."""
     if isinstance(store, str):
-        return to_plain_url(store).partition("://")[0] in ("postgresql", "postgres")
+        row = STORES.get(to_plain_url(store).partition("://")[0])
+        return row is not None and row.is_shared
     return store.notifier() is not None

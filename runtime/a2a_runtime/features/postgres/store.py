@@ -14,6 +14,7 @@ from a2a_runtime.features.postgres.pool import Pool, PoolSettings
 from a2a_runtime.features.postgres.run_queue import PostgresQueue
 from a2a_runtime.features.postgres.tasks import PostgresTasks
 from a2a_runtime.stores import fragments
+from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.models import ClaimedRun
 from a2a_runtime.stores.sql_store import SqlTransaction
 
@@ -147,3 +148,9 @@ class PostgresStore(PostgresTasks, PostgresQueue):
         return ClaimedRun(
             stored, [fragments.to_replay_record(*record) for record in records], row["crashes"]
         )
+
+
+# Any number of processes may share a database.
+def build(url: str, options: StoreOptions, *, attach: bool) -> PostgresStore:  # noqa: ARG001
+    """Build the store of a URL."""
+    return PostgresStore(url, options)

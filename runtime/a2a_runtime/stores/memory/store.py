@@ -14,6 +14,7 @@ from a2a_runtime.base.caller import TaskScope
 from a2a_runtime.base.clock import to_datetime
 from a2a_runtime.base.counters import WindowCount
 from a2a_runtime.stores import changes, fragments, pagination
+from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.memory.index import KeptMessage, MemoryTask
 from a2a_runtime.stores.memory.state import Conversation, PushQueue, message_time
 from a2a_runtime.stores.memory.tasks import MemoryTasks
@@ -416,3 +417,9 @@ def _is_young(conversation: Conversation, cutoff: int) -> bool:
         and bool(conversation.messages or conversation.data)
         and (not conversation.messages or conversation.messages[0][0] > cutoff)
     )
+
+
+# Each process has a memory of its own.
+def build(_url: str, options: StoreOptions, *, attach: bool) -> MemoryStore:  # noqa: ARG001
+    """Build the store, which has no address."""
+    return MemoryStore(options)

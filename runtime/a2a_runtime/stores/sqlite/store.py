@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from a2a_runtime.errors import StoreInUseError, StoreUnavailableError, UnsupportedStoreError
 from a2a_runtime.stores import fragments
@@ -180,3 +181,10 @@ def _upgrade_unused(connection: sqlite3.Connection, path: Path) -> None:
         upgrade(connection, path)
     finally:
         lock.release()
+
+
+def build(url: str, options: StoreOptions, *, attach: bool) -> SqliteStore:
+    """Build the store of a URL: three slashes before a relative path, four before an absolute
+    one.
+    """
+    return SqliteStore(unquote(urlsplit(url).path[1:]), options, attach=attach)
