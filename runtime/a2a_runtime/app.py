@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from a2a_runtime.base.importing import explain_missing
 
@@ -19,17 +20,18 @@ with explain_missing(__name__):
     from litestar import Litestar
 
 from a2a_runtime.agent import Agent
-from a2a_runtime.features.grpc.options import GrpcOptions
-from a2a_runtime.features.heartbeat.registration import MeshConfig
-from a2a_runtime.features.openapi.page import build_openapi_config
-from a2a_runtime.features.project.loader import load_project
 from a2a_runtime.http.exact_paths import ShortcutApp, install_shortcut
 from a2a_runtime.http.garbage_collection import GcTuningPlugin
 from a2a_runtime.http.middleware import HstsMiddleware, build_cors_config
 from a2a_runtime.plugin import A2APlugin
+from a2a_runtime.ports import registry
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
 from a2a_runtime.surface import Surface
+
+if TYPE_CHECKING:
+    from a2a_runtime.features.grpc.options import GrpcOptions
+    from a2a_runtime.features.heartbeat.registration import MeshConfig
 
 
 def create_app(
@@ -54,11 +56,9 @@ def create_app(
         has_host=False,
     )
     plugins = [agents, GcTuningPlugin()] if settings.tune_gc else [agents]
-    openapi = build_openapi_config(agents.surfaces)
     app = ShortcutApp(
         plugins=plugins,
         cors_config=build_cors_config(settings),
-        openapi_config=openapi,
         logging_config=None,
     )
     install_shortcut(app, agents.exact_paths)
@@ -74,13 +74,11 @@ def _to_surface(agent: Agent | Surface) -> Surface:
 
 @cache
 def _load_app(folder: Path) -> Litestar:
-    project = load_project(folder, os.environ)
-    return create_app(
-        *project.surfaces,
-        store=project.settings.store,
-        settings=project.settings,
-        mesh=project.mesh,
-    )
+    build_app = registry.load(registry.PROJECT_APP)
+    app = build_app(folder) if callable(build_app) else None
+    if not isinstance(app, Litestar):
+        raise TypeError(f"{registry.PROJECT_APP} builds no app")
+    return app
 
 
 def __getattr__(name: str) -> Litestar:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import os
 import reprlib
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
@@ -24,15 +24,12 @@ with explain_missing(__name__):
     from litestar.config.app import AppConfig
     from litestar.exceptions import ImproperlyConfiguredException
     from litestar.plugins import CLIPlugin, InitPlugin
-    from litestar.types import ASGIApp, ControllerRouterHandler
+    from litestar.types import ASGIApp, ControllerRouterHandler, HTTPScope
 
-from a2a_contract.dialects import MESH
 from a2a_runtime.agent import Agent
 from a2a_runtime.auth.gate import Gate
 from a2a_runtime.auth.host import HostCaller
 from a2a_runtime.base.clock import SystemClock
-from a2a_runtime.features.heartbeat.registration import MeshConfig, MeshSurfaces
-from a2a_runtime.features.openapi.document import extend_openapi
 from a2a_runtime.http.dispatcher import Backend, Dispatcher
 from a2a_runtime.http.endpoints import SurfaceEndpoints
 from a2a_runtime.http.exact_paths import find_exact_paths, install_shortcut
@@ -41,7 +38,6 @@ from a2a_runtime.http.garbage_collection import GcTuningPlugin, freeze_objects, 
 from a2a_runtime.http.health import HealthCheck, ProcessHealth, register_health_routes
 from a2a_runtime.http.host_routes import adapt_routes
 from a2a_runtime.http.mounting import (
-    LandingPage,
     UnroutedRequestHandler,
     build_controllers,
     check_free,
@@ -50,11 +46,13 @@ from a2a_runtime.http.mounting import (
     register_routes,
     unregister_routes,
 )
-from a2a_runtime.http.resource_metadata import build_keys_route, build_metadata_route
+from a2a_runtime.http.pages import HtmlDocument
+from a2a_runtime.http.resource_metadata import build_metadata_route
 from a2a_runtime.ports import registry
 from a2a_runtime.ports.feature import AppParts, Feature, RunningApp
 from a2a_runtime.ports.registry import OFF
-from a2a_runtime.process import JWKS_PATH, AgentRuntime, ProcessKeys
+from a2a_runtime.process import AgentRuntime
+from a2a_runtime.service.cards.cache import PublicUrls
 from a2a_runtime.service.cards.declarations import METADATA_PATH
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
@@ -65,6 +63,7 @@ if TYPE_CHECKING:
     from click import Group
 
     from a2a_runtime.features.grpc.options import GrpcOptions
+    from a2a_runtime.features.heartbeat.registration import MeshConfig
 
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
 # Litestar's own types leave the parameters of its responses, guards and lifespans open.
@@ -154,45 +153,48 @@ class A2APlugin(InitPlugin, CLIPlugin):
         """Endpoints that may be called past the router while the app runs, see
         ``http.exact_paths``.
         """
-        self.skill_listeners: list[Callable[[], None]] = []
-        """Called after the skills have changed."""
-        self.explorer_token = ""
-        """Token that the page of the explorer has to send, see ``a2a-gen explore``; empty: none."""
         if store is not None:
             check_store(store)
         self._store = store
         self.settings = Settings.from_environment(os.environ) if settings is None else settings
-        self._mesh_config = mesh
         self._endpoints: list[SurfaceEndpoints] = []
         self._app: Litestar | None = None
         self._changes, self._exit_stack = asyncio.Lock(), AsyncExitStack()
         self._stacks: dict[str, AsyncExitStack] = {}
         """What features have opened for a surface, by its path."""
-        self._has_heartbeat = False
-        self._parts = AppParts(
-            self.settings, self.has_host, lambda: self.surfaces, {"grpc": grpc, "mesh": mesh}
+        self.options: dict[str, object] = {"grpc": grpc, "mesh": mesh}
+        """What features are given, by their names."""
+        self.parts = AppParts(
+            self.settings, has_host, lambda: self.surfaces, self.options, PublicUrls()
         )
-        self._features: list[Feature] = []
-        self.surfaces = self._load_features(self.surfaces)
+        self.features: list[Feature] = []
+        """Features of the app, in the order of the registry."""
+        self._load_features(self.surfaces)
+        self.surfaces = self._prepare(self.surfaces)
         self._health = ProcessHealth(
             SystemClock(), lambda: sum(len(each.skills) for each in self.surfaces)
         )
 
-    def _load_features(
+    def _load_features(self, surfaces: Sequence[Surface]) -> list[Feature]:
+        """Load the features that surfaces want and that are not there yet."""
+        known = {type(each) for each in self.features}
+        loaded: list[Feature] = []
+        for row in registry.FEATURES:
+            if not row.is_wanted(self.parts, surfaces):
+                continue
+            kind = registry.load(row.name)
+            if isinstance(kind, type) and issubclass(kind, Feature) and kind not in known:
+                loaded.append(kind(self.parts))
+        self.features += loaded
+        return loaded
+
+    def _prepare(
         self, surfaces: Sequence[Surface], beside: Sequence[Surface] = ()
     ) -> Sequence[Surface]:
-        """Load the features that surfaces want and that are not there yet; return the surfaces as
-        all features want them.
-        """
-        known = {type(each) for each in self._features}
-        for row in registry.FEATURES:
-            if row.is_wanted(self.settings, surfaces, self._parts.options):
-                kind = registry.load(row.name)
-                if isinstance(kind, type) and issubclass(kind, Feature) and kind not in known:
-                    self._features.append(kind(self._parts))
-        for feature in self._features:
+        """Return surfaces as all features want them; raise if they cannot be served together."""
+        for feature in self.features:
             surfaces = feature.prepare(surfaces)
-        for feature in self._features:
+        for feature in self.features:
             feature.check((*beside, *surfaces))
         return surfaces
 
@@ -204,47 +206,27 @@ class A2APlugin(InitPlugin, CLIPlugin):
                 "A2APlugin: this app has two of them, of which only the first would have "
                 f"health and catalog; {cure}"
             )
-        self._keys = keys = ProcessKeys.from_settings(self.settings, self.surfaces)
-        self.surfaces = keys.attach_signer(self.surfaces)
-        handlers = app_config.route_handlers
-        if (jwks := keys.to_jwks()) is not None:
-            handlers.append(build_keys_route(JWKS_PATH, jwks))
+        self._keys = registry.read_keys(self.settings, self.surfaces)
+        self.surfaces = self._keys.attach_signer(self.surfaces)
         for surface in self.surfaces:
             self._check(surface)
-        self._mesh_surfaces = MeshSurfaces(
-            lambda: self.surfaces, app_config.path.rstrip("/") if app_config.path else ""
-        )
-        self._endpoints = [
-            SurfaceEndpoints(surface, self._mesh_surfaces.public_urls) for surface in self.surfaces
-        ]
-        if self.settings.explorer:
-            from a2a_runtime.features.explorer.mounted import build_explorer_routes  # noqa: PLC0415 - with httpx, only where it is on
-
-            handlers.extend(
-                build_explorer_routes(
-                    lambda: self.surfaces, self.settings.allowed_hosts, lambda: self.explorer_token
-                )
-            )
+        self._endpoints = [self._build_endpoints(surface) for surface in self.surfaces]
+        handlers = app_config.route_handlers
+        handlers.extend(self._keys.list_routes())
+        for feature in self.features:
+            handlers.extend(feature.list_routes())
+            feature.configure(app_config)
         check_paths(self._endpoints, handlers)
-        taken = {route for route, _ in list_routes(handlers)}
-        defaults: dict[str, ControllerRouterHandler] = {
-            METADATA_PATH: build_metadata_route(lambda: self.surfaces)
-        }
-        for feature in self._features:
-            defaults |= feature.list_default_routes()
-        handlers.extend(handler for path, handler in defaults.items() if path not in taken)
-        landing = (
-            None
-            if self.has_host
-            else LandingPage(lambda: self.surfaces, has_explorer=self.settings.explorer)
-        )
+        handlers.extend(self._list_default_routes(handlers))
         for each in self._endpoints:
             handlers.extend(build_controllers(each))
-            each.jsonrpc.landing = None if each.dispatcher.surface.path else landing
+            if not each.dispatcher.surface.path:
+                each.jsonrpc.find_page = self._find_page
         unrouted = UnroutedRequestHandler(
             lambda: [each.dispatcher for each in self._endpoints],
             app_config.exception_handlers,
-            landing,
+            # A function, because Litestar copies handlers, and a method would copy the plugin.
+            lambda scope: self._find_page(scope),
         )
         app_config.exception_handlers.update(
             dict.fromkeys(map(int, UnroutedRequestHandler.STATUSES), unrouted)
@@ -257,6 +239,31 @@ class A2APlugin(InitPlugin, CLIPlugin):
         ):
             start_last(app_config, freeze_objects)
         return app_config
+
+    def _build_endpoints(self, surface: Surface) -> SurfaceEndpoints:
+        return SurfaceEndpoints(surface, self.parts.public_urls, self.features)
+
+    def _list_default_routes(
+        self, handlers: Sequence[ControllerRouterHandler]
+    ) -> Iterator[ControllerRouterHandler]:
+        """List the routes that an app has unless its host has the path."""
+        taken = {route for route, _ in list_routes(handlers)}
+        defaults: dict[str, ControllerRouterHandler] = {
+            METADATA_PATH: build_metadata_route(lambda: self.surfaces)
+        }
+        for feature in self.features:
+            defaults |= feature.list_default_routes()
+        for path, handler in defaults.items():
+            if path not in taken:
+                yield handler
+
+    def _find_page(self, scope: HTTPScope) -> HtmlDocument | None:
+        """Find the page that a feature has for a browser."""
+        for feature in self.features:
+            page = feature.find_page(scope)
+            if page is not None:
+                return page
+        return None
 
     def get_dispatcher(self, path: str) -> Dispatcher:
         """Return the dispatcher of the surface at a path, for a route of the host that admits its
@@ -287,23 +294,24 @@ class A2APlugin(InitPlugin, CLIPlugin):
         ) as runtime:
             self.runtime = runtime
             self._app = app
+            running = RunningApp(app, runtime, self._health)
             self._announce_skills()
             runtime.on_skills_changed = self._announce_skills
             for each in self._endpoints:
                 self._start(each, runtime)
             try:
                 async with AsyncExitStack() as self._exit_stack:
-                    for feature in self._features:
-                        await feature.open_app(RunningApp(app, runtime), self._exit_stack)
+                    for feature in self.features:
+                        await feature.open_app(running, self._exit_stack)
                     self._exit_stack.push_async_callback(self._close_surfaces)
                     for each in self._endpoints:
-                        await self._open_surface(each.dispatcher, RunningApp(app, runtime))
-                    await self._join_mesh()
+                        await self._open_surface(each.dispatcher, running)
+                    for feature in self.features:
+                        await feature.surfaces_changed(running)
                     self._health.find_faults = runtime.find_faults
                     self._find_exact_paths(app)
                     yield
             finally:
-                self._has_heartbeat = False
                 self.exact_paths.clear()
                 self.runtime = self._app = self._health.find_faults = None
                 for each in self._endpoints:
@@ -347,10 +355,11 @@ class A2APlugin(InitPlugin, CLIPlugin):
         )
 
     def _announce_skills(self) -> None:
-        if self._app is not None:
-            extend_openapi(self._app, self.surfaces)
-        for listener in self.skill_listeners:
-            listener()
+        if self._app is None or self.runtime is None:
+            return
+        running = RunningApp(self._app, self.runtime, self._health)
+        for feature in self.features:
+            feature.skills_changed(running)
 
     async def add(self, agent: Surface | Agent, **options: Unpack[SurfaceOptions]) -> Surface:
         """Mount another agent while the app runs; an error leaves the app as it was."""
@@ -361,21 +370,23 @@ class A2APlugin(InitPlugin, CLIPlugin):
             (surface,) = self._keys.attach_signer((given,))
             self._check(surface)
             check_exposure((surface,), is_open=self.settings.open)
-            if MESH.name in surface.dialects:
-                self._read_mesh_config()
-            (surface,) = self._load_features((surface,), self.surfaces)
+            loaded = self._load_features((surface,))
+            (surface,) = self._prepare((surface,), self.surfaces)
             if any(each.path == surface.path for each in self.surfaces):
                 raise ImproperlyConfiguredException(
                     f"{surface}: another agent has the same path; set another path="
                 )
-            endpoints = SurfaceEndpoints(surface, self._mesh_surfaces.public_urls)
+            endpoints = self._build_endpoints(surface)
             check_free(app, endpoints)
+            running = RunningApp(app, runtime, self._health)
+            for feature in loaded:
+                await feature.open_app(running, self._exit_stack)
             async with AsyncExitStack() as undo:
                 await runtime.add(surface)
                 undo.push_async_callback(runtime.remove, surface)
                 self._start(endpoints, runtime)
                 undo.callback(endpoints.dispatcher.stop)
-                await self._open_surface(endpoints.dispatcher, RunningApp(app, runtime))
+                await self._open_surface(endpoints.dispatcher, running)
                 undo.pop_all()
             self.surfaces, self._endpoints = (
                 (*self.surfaces, surface),
@@ -385,7 +396,8 @@ class A2APlugin(InitPlugin, CLIPlugin):
             adapt_routes(app)
             self._find_exact_paths(app)
             self._announce_skills()
-            await self._join_mesh()
+            for feature in self.features:
+                await feature.surfaces_changed(running)
         return surface
 
     async def remove(self, path: str = AGENT_PATH) -> None:
@@ -429,9 +441,9 @@ class A2APlugin(InitPlugin, CLIPlugin):
 
     def on_cli_init(self, cli: Group) -> None:
         """Add ``litestar a2a …``."""
-        from a2a_runtime.cli.host import build_group  # noqa: PLC0415 - only for the command line
-
-        cli.add_command(build_group(lambda: self.surfaces, self.check_store))
+        build_group = registry.load(registry.HOST_COMMANDS)
+        if callable(build_group):
+            cli.add_command(build_group(lambda: self.surfaces, self.check_store))
 
     @property
     def store_url(self) -> str | None:
@@ -463,40 +475,10 @@ class A2APlugin(InitPlugin, CLIPlugin):
         """
         return AgentRuntime(self.surfaces, self._store, self.settings, is_worker=True)
 
-    async def _join_mesh(self) -> None:
-        """Send heartbeats to a registry that is configured in code, or once the app has a mesh
-        surface or mesh tools.
-        """
-        given = self._mesh_config
-        is_wanted = bool(self._mesh_surfaces.select()) or (
-            given is not None and bool(given.tools or given.registry_url)
-        )
-        if self._has_heartbeat or not is_wanted:
-            return
-        from a2a_runtime.features.heartbeat.loop import run_heartbeat  # noqa: PLC0415 - loads httpx, which apps without a mesh do not need
-
-        mesh_config = self._read_mesh_config()
-        heartbeat = await self._exit_stack.enter_async_context(
-            run_heartbeat(mesh_config, self._mesh_surfaces)
-        )
-        self._has_heartbeat = True
-        self._health.is_healthy = mesh_config.is_healthy
-        self._health.describe_registration = lambda: (
-            "none" if heartbeat is None else "known" if heartbeat.is_registered else "unknown"
-        )
-
-    def _read_mesh_config(self) -> MeshConfig:
-        try:
-            if self._mesh_config is None:
-                return MeshConfig.from_environment(os.environ)
-            return self._mesh_config
-        except ValueError as error:
-            raise ImproperlyConfiguredException(str(error)) from error
-
     async def _open_surface(self, dispatcher: Dispatcher, running: RunningApp) -> None:
         """Open what features have for a surface."""
         async with AsyncExitStack() as stack:
-            for feature in self._features:
+            for feature in self.features:
                 await feature.open_surface(running, dispatcher, stack)
             self._stacks[dispatcher.surface.path] = stack.pop_all()
 

@@ -1,19 +1,12 @@
-"""Composition root of one process: a store, an engine, the service, webhooks where an agent has
-them, and the keys of the operator.
+"""Composition root of one process: a store, an engine, the service, and the parts that its agents
+want.
 
     async with AgentRuntime(surfaces, "sqlite:///tasks.db"):
-        …                       enter: orphaned tasks are claimed, new tasks are accepted
-                                exit: running tasks get their grace time, the others are released, the store is closed
+        …     enter: orphaned tasks are claimed, new tasks are accepted
+              exit: running tasks get their grace time, the others are released, the store closes
 
 All surfaces share one store, one engine and one service; each task belongs to the surface on which
 it was created.
-
-The operator's keys:
-
-    A2A_SIGNING_KEYS=/run/secrets/card.pem          sign cards and webhooks; of several, the first one signs webhooks, all of them sign cards
-    A2A_ENCRYPTION_KEYS=…                           encrypt the secrets of webhooks in the store; the first one encrypts, all of them decrypt
-
-The public keys are published at ``/.well-known/jwks.json``.
 """
 
 from __future__ import annotations
@@ -22,113 +15,34 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
-from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from a2a_contract.errors import UnavailableError
-from a2a_contract.extensions import PushSignatures
 from a2a_contract.service import AgentService
 from a2a_runtime.base.clock import Clock, SystemClock
-from a2a_runtime.base.logs import audit
 from a2a_runtime.engine.engine import Engine, EngineOptions
 from a2a_runtime.engine.handlers.skill import ReplyKind
 from a2a_runtime.errors import UnsupportedStoreError
 from a2a_runtime.net.lazy import LazyHttpClient
 from a2a_runtime.ports import registry
+from a2a_runtime.ports.keys import ProcessKeys
 from a2a_runtime.ports.observer import Observation, Observer
 from a2a_runtime.ports.registry import find_support
 from a2a_runtime.service.authorization import AuthorizingService
 from a2a_runtime.service.context import CallContext, ServiceDependencies
-from a2a_runtime.service.push_configs import PlaintextCipher, SecretCipher
 from a2a_runtime.service.service import Service
 from a2a_runtime.settings import PREFIX, Settings
 from a2a_runtime.stores.base import ProbedStore, Store, StoreOptions
 from a2a_runtime.stores.factory import create_store, to_plain_url, validate_store
 from a2a_runtime.surface import Surface, collect_skills
 
-if TYPE_CHECKING:
-    from a2a_runtime.features.keys.signing import SigningKey
-    from a2a_runtime.features.push.sender import Signer
-
 log = logging.getLogger(__name__)
-
-JWKS_PATH = "/.well-known/jwks.json"
 
 _UNAVAILABLE = "unavailable"
 _USE_ANOTHER = "use a store of a2a_runtime.stores: sqlite:///file or postgresql://…"
 _PROBE_TIMEOUT = 0.8
 """Probes respond within a second."""
-
-
-@dataclass(frozen=True, slots=True)
-class ProcessKeys:
-    """Keys of a process. Without signing keys nothing of the ``auth`` extra is imported."""
-
-    signing_keys: Sequence[SigningKey]
-    secret_cipher: SecretCipher
-    issuer: str
-    """Issuer of signed webhooks: the agent's URL, or its name."""
-
-    @classmethod
-    def from_settings(cls, settings: Settings, surfaces: Sequence[Surface]) -> ProcessKeys:
-        """Read the keys that the settings name."""
-        first = surfaces[0]
-        url = (first.agent.url or first.public_url or "").rstrip("/")
-        return cls(
-            _read_signing_keys(settings, url), _build_cipher(settings), url or first.agent.name
-        )
-
-    def attach_signer(self, surfaces: Sequence[Surface]) -> Sequence[Surface]:
-        """Give a card signer to the surfaces that have none, and let the cards tell how
-        notifications are signed.
-        """
-        if not self.signing_keys:
-            return surfaces
-        from a2a_runtime.features.keys.card_signatures import CardSigner  # noqa: PLC0415 - an extra: imported only to sign
-
-        signer = CardSigner(self.signing_keys)
-        signatures = PushSignatures(issuer=self.issuer, keys_url=self.signing_keys[0].jku)
-        return tuple(
-            replace(surface, signer=surface.signer or signer, push_signatures=signatures)
-            for surface in surfaces
-        )
-
-    def build_webhook_signer(self) -> Signer | None:
-        """Build the signer of webhooks, if there are keys."""
-        if not self.signing_keys:
-            return None
-        from a2a_runtime.features.keys.webhook_signatures import WebhookSigner  # noqa: PLC0415 - as above
-
-        return WebhookSigner(self.signing_keys[0], self.issuer)
-
-    def to_jwks(self) -> bytes | None:
-        """Serialize the public keys as a key set, if there are any."""
-        if not self.signing_keys:
-            return None
-        from a2a_runtime.features.keys.signing import build_jwks  # noqa: PLC0415 - as above
-
-        return build_jwks(self.signing_keys)
-
-
-def _read_signing_keys(settings: Settings, url: str) -> Sequence[SigningKey]:
-    if not settings.signing_keys:
-        return ()
-    from a2a_runtime.features.keys.signing import SigningKey  # noqa: PLC0415 - as above
-
-    jku = url + JWKS_PATH if url.startswith("https://") else None
-    keys = tuple(SigningKey.from_file(Path(path), jku=jku) for path in settings.signing_keys)
-    audit("signing-keys", keys=" ".join(key.key_id for key in keys))
-    return keys
-
-
-def _build_cipher(settings: Settings) -> SecretCipher:
-    if not settings.encryption_keys:
-        return PlaintextCipher()
-    from a2a_runtime.features.keys.secret_box import SecretBox  # noqa: PLC0415 - as above
-
-    return SecretBox.from_text(",".join(settings.encryption_keys))
 
 
 def _to_store_options(settings: Settings, surfaces: Sequence[Surface]) -> StoreOptions:
@@ -167,17 +81,17 @@ class AgentRuntime:
     ) -> None:
         settings = settings or Settings()
         self.clock = clock = clock or SystemClock()
-        keys = keys or ProcessKeys.from_settings(settings, surfaces)
+        keys = registry.read_keys(settings, surfaces) if keys is None else keys
         store = settings.store if store is None else store
         self.observation = _build_observation(settings)
         self.store = _build_store(store, settings, surfaces, self.observation)
         for surface in surfaces:
             _check_task_ids(self.store, surface)
-        self._http_client = LazyHttpClient(settings)
-        self._settings = settings
-        self._keys = keys
-        self._has_push_sender = False
-        self._push_surfaces = {surface.storage_key for surface in surfaces}
+        self.http_client = LazyHttpClient(settings)
+        self.settings = settings
+        self.keys = keys
+        self._shared_parts = set[str]()
+        self.storage_keys = {surface.storage_key for surface in surfaces}
         self._dependencies = {
             surface.agent: surface.agent.build_dependencies() for surface in surfaces
         }
@@ -186,13 +100,13 @@ class AgentRuntime:
         """Called after a source has changed its skills."""
         notifier = self.store.notifier()
         options = EngineOptions(
-            settings, clock, notifier, self._http_client, is_worker, self.observation
+            settings, clock, notifier, self.http_client, is_worker, self.observation
         )
         self.engine = Engine(self.store, self.skills, options)
         dependencies = ServiceDependencies(
             self.engine,
             self.store,
-            self._http_client.check_url,
+            self.http_client.check_url,
             clock,
             keys.secret_cipher,
             settings,
@@ -204,28 +118,19 @@ class AgentRuntime:
         self._store_check: asyncio.Task[str] | None = None
         self._added = dict[Surface, AsyncExitStack]()
 
-    async def _start_push_sender(self, surfaces: Sequence[Surface], stack: AsyncExitStack) -> None:
-        """Start the push sender once an agent has webhooks."""
-        if self._has_push_sender or not any(
-            each.agent.capabilities.push_notifications for each in surfaces
-        ):
-            return
-        from a2a_runtime.features.push.sender import PushSender, SenderOptions, skip_signing  # noqa: PLC0415 - imported only where there are webhooks
-
-        signer = self._keys.build_webhook_signer() or skip_signing
-        options = SenderOptions(
-            self._settings,
-            self._push_surfaces,
-            self.clock,
-            signer,
-            self._keys.secret_cipher,
-            self.observation,
-        )
-        sender = await stack.enter_async_context(
-            PushSender(self.store, self._http_client.client, options)
-        )
-        self.engine.hub.add_listener(sender)
-        self._has_push_sender = True
+    async def _open_parts(
+        self, surfaces: Sequence[Surface], stack: AsyncExitStack, *, before_runs: bool
+    ) -> None:
+        """Open the parts that surfaces want."""
+        for row in registry.PROCESS_PARTS:
+            if not row.is_wanted(surfaces) or row.name in self._shared_parts:
+                continue
+            part = registry.load_part(row.name)
+            if part.opens_before_runs is not before_runs:
+                continue
+            if part.serves_all_surfaces:
+                self._shared_parts.add(row.name)
+            await part.open(self, surfaces, self._exit_stack if part.serves_all_surfaces else stack)
 
     async def add(self, surface: Surface) -> None:
         """Run the skills of another surface from now on."""
@@ -243,16 +148,11 @@ class AgentRuntime:
             skills = collect_skills((surface,), dependencies).of(surface.storage_key)
             self.skills.agents[surface.storage_key] = surface.chain_name
             await dependencies[surface.agent].open(stack)
-            if surface.agent.sources:
-                from a2a_runtime.features.sources.catalog import SkillCatalog  # noqa: PLC0415 - imported only where there are sources
-
-                await stack.enter_async_context(
-                    SkillCatalog((surface,), self.skills, self._announce_skills)
-                )
+            await self._open_parts((surface,), stack, before_runs=True)
             self.skills.replace(surface.storage_key, *skills)
-            self._push_surfaces.add(surface.storage_key)
-            stack.callback(self._push_surfaces.discard, surface.storage_key)
-            await self._start_push_sender((surface,), self._exit_stack)
+            self.storage_keys.add(surface.storage_key)
+            stack.callback(self.storage_keys.discard, surface.storage_key)
+            await self._open_parts((surface,), stack, before_runs=False)
             self._added[surface] = stack.pop_all()
         self._surfaces = (*self._surfaces, surface)
 
@@ -262,7 +162,7 @@ class AgentRuntime:
         """
         self.skills.remove(surface.storage_key)
         self._surfaces = tuple(each for each in self._surfaces if each is not surface)
-        await self.engine.runner.drain(surface.storage_key, self._settings.shutdown_grace)
+        await self.engine.runner.drain(surface.storage_key, self.settings.shutdown_grace)
         if (stack := self._added.pop(surface, None)) is not None:
             await stack.aclose()
 
@@ -344,20 +244,16 @@ class AgentRuntime:
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
-            stack.push_async_callback(self._http_client.close)
+            stack.push_async_callback(self.http_client.close)
             for dependencies in (
                 self._dependencies.values()
             ):  # open before the first run, and until the last one has ended
                 await dependencies.open(stack)
-            if any(surface.agent.sources for surface in self._surfaces):
-                from a2a_runtime.features.sources.catalog import SkillCatalog  # noqa: PLC0415 - imported only where there are sources
-
-                await stack.enter_async_context(
-                    SkillCatalog(self._surfaces, self.skills, self._announce_skills)
-                )
+            self._exit_stack = stack
+            await self._open_parts(self._surfaces, stack, before_runs=True)
             stack.push_async_callback(self._close_added)
             await stack.enter_async_context(self.engine)
-            await self._start_push_sender(self._surfaces, stack)
+            await self._open_parts(self._surfaces, stack, before_runs=False)
             for observer in self.observation.observers:
                 await observer.open(self, stack)
             if not self.store.is_durable:
@@ -370,9 +266,6 @@ class AgentRuntime:
                 )
             self._exit_stack = stack.pop_all()
         return self
-
-    def _announce_skills(self) -> None:
-        self.on_skills_changed()
 
     async def __aexit__(
         self,

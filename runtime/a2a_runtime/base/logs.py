@@ -41,7 +41,7 @@ from pydantic_core import to_json
 from a2a_runtime.base.origin import current_origin
 
 MAX_LENGTH = 1000
-_PACKAGE = str(Path(__file__).parent)
+_PACKAGE = str(Path(__file__).parents[1])
 JSON_FORMAT = "json"
 TEXT_FORMAT = "text"
 request_log = logging.getLogger("a2a_runtime.calls")

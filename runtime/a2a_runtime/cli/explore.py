@@ -29,6 +29,7 @@ from a2a_runtime.cli.terminal.target import Target, add_target_options
 from a2a_runtime.cli.usage_errors import CommandUsageError, StrictCommand
 from a2a_runtime.client.client import complete_options
 from a2a_runtime.features.explorer.directory import ExploredAgent
+from a2a_runtime.features.explorer.feature import TOKEN_OPTION
 from a2a_runtime.features.explorer.standalone import EXPLORER_PATH, LOOPBACK, StandaloneExplorer
 from a2a_runtime.features.server.protocol import BoundedHttpProtocol
 from a2a_runtime.features.server.runner import run_server
@@ -181,5 +182,5 @@ def _explore_app(name: str, token: str) -> Any:  # noqa: ANN401 - an app of Lite
             f"{name}: its code has settings of its own, without the explorer; add "
             "Settings(explorer=True)"
         )
-    plugin.explorer_token = token
+    plugin.options[TOKEN_OPTION] = token
     return app

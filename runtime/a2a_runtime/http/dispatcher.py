@@ -76,6 +76,7 @@ from a2a_runtime.http.watchers import (
     wait_for_expiry,
 )
 from a2a_runtime.ports import registry
+from a2a_runtime.ports.feature import Feature
 from a2a_runtime.ports.observer import UNOBSERVED, Observation
 from a2a_runtime.service.context import CallContext, ProtocolBinding
 from a2a_runtime.surface import Surface, find_lowest_limit
@@ -136,9 +137,11 @@ class Backend:
 class Dispatcher:
     """The steps that all endpoints of a surface share."""
 
-    def __init__(self, surface: Surface) -> None:
+    def __init__(self, surface: Surface, features: Sequence[Feature] = ()) -> None:
         surface.check_protection()
         self.surface = surface
+        self.features = features
+        """Features of the app; one that is added later is among them."""
         self.supported_dialects = SupportedDialects(surface.dialects)
         self._admission, self._origin_policy = (
             AdmissionControl.build(surface),

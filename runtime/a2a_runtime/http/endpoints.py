@@ -7,7 +7,7 @@ request ──► gate ──► body ──► dialect, invocation ──► se
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from itertools import chain
 
@@ -30,6 +30,7 @@ from a2a_runtime.http.asgi import (
 from a2a_runtime.http.dispatcher import Dispatcher, Endpoint
 from a2a_runtime.http.jsonrpc import JsonRpcEndpoint
 from a2a_runtime.http.rest import RestEndpoint
+from a2a_runtime.ports.feature import Feature
 from a2a_runtime.service.cards.cache import CardCache, CardDocument, PublicUrls
 from a2a_runtime.surface import Surface
 
@@ -39,8 +40,13 @@ _CARD_METHODS = ("GET", "HEAD", "OPTIONS")
 class SurfaceEndpoints:
     """All endpoints of one surface."""
 
-    def __init__(self, surface: Surface, public_urls: PublicUrls | None = None) -> None:
-        self.dispatcher = Dispatcher(surface)
+    def __init__(
+        self,
+        surface: Surface,
+        public_urls: PublicUrls | None = None,
+        features: Sequence[Feature] = (),
+    ) -> None:
+        self.dispatcher = Dispatcher(surface, features)
         self.jsonrpc = JsonRpcEndpoint(self.dispatcher)
         self._public_urls, self._card_cache = public_urls or PublicUrls(), CardCache(surface)
         self._rest_endpoints: dict[str, RestEndpoint] = {}

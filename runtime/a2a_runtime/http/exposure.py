@@ -86,23 +86,25 @@ def check_exposure(surfaces: Sequence[Surface], *, is_open: bool, host: str | No
 
 def describe_callers(surface: Surface, *, is_open: bool = False) -> str:
     """Say who may call a surface."""
-    gate = surface.gate
     if surface.caller is not None:
         return "users of the app"
-    if isinstance(gate, AuthGate):
-        schemes = " or ".join(surface.security_schemes)
-        if gate.can_be_anonymous:
-            return f"{schemes}, or without credentials"
-        return schemes
-    if isinstance(gate, PlatformGate):
-        return f"every client that {gate.name} admits"
-    if isinstance(gate, PresenceGate):
-        return "every client with any token"
-    if isinstance(gate, OpenGate) or is_open:
-        return "every client"
-    if gate is None:
-        return "every client on this machine"
-    return type(gate).__name__
+    match surface.gate:
+        case AuthGate() as gate:
+            schemes = " or ".join(surface.security_schemes)
+            callers = f"{schemes}, or without credentials" if gate.can_be_anonymous else schemes
+        case PlatformGate() as gate:
+            callers = f"every client that {gate.name} admits"
+        case PresenceGate():
+            callers = "every client with any token"
+        case OpenGate():
+            callers = "every client"
+        case _ if is_open:
+            callers = "every client"
+        case None:
+            callers = "every client on this machine"
+        case gate:
+            callers = type(gate).__name__
+    return callers
 
 
 def log_callers(surfaces: Sequence[Surface], *, is_open: bool) -> None:

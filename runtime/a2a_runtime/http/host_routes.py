@@ -25,7 +25,6 @@ from litestar.security.base import AbstractSecurityConfig
 from litestar.types import ASGIApp, HTTPResponseStartEvent, Message, Receive, Scope, Send
 
 from a2a_contract.controllers import AgentController, CardController
-from a2a_runtime.features.plain_skills.endpoints import SchemaController
 from a2a_runtime.http.endpoints import SurfaceEndpoints
 from a2a_runtime.surface import RouteOptions, Surface
 
@@ -40,6 +39,10 @@ EXPLORER_PAGE = "a2a_explorer_page"
 """Option of the one route that is free although it is no card: the page of the explorer."""
 _EXCLUDE_KEY = "exclude_from_auth"
 """The name that Litestar's own middleware has for it, unless it is told another one."""
+
+
+class PublicWithCard:
+    """Marks a controller whose routes are as public as the card of its surface."""
 
 
 def apply_route_options(controller: type[AgentController], surface: Surface) -> None:
@@ -110,7 +113,7 @@ def _adapt_handler(
 
 
 def _is_public(controller: type[AgentController], surface: Surface) -> bool:
-    return surface.public_card is True and issubclass(controller, CardController | SchemaController)
+    return surface.public_card is True and issubclass(controller, CardController | PublicWithCard)
 
 
 def _find_exclude_keys(handler: HTTPRouteHandler) -> Iterable[str]:

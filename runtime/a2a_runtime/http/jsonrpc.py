@@ -10,9 +10,8 @@ A call without an id is answered with ``"id": null``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from msgspec import structs
 from pydantic import ValidationError
@@ -30,14 +29,10 @@ from a2a_runtime.base.caller import Caller
 from a2a_runtime.http.asgi import HttpRequest, check_json, send_allowed_methods, send_response
 from a2a_runtime.http.dispatcher import Dispatcher, Endpoint, Invocation
 from a2a_runtime.http.errors import collect_field_errors
+from a2a_runtime.http.pages import HTML, FindPage, wants_page
 from a2a_runtime.ports.registry import find_support
 from a2a_runtime.ports.wire_variant import ReadCall
 from a2a_runtime.service.context import ProtocolBinding
-
-if TYPE_CHECKING:
-    from litestar.types import HTTPScope
-
-    from a2a_runtime.features.pages.html import HtmlDocument
 
 _METHODS = ("POST", "OPTIONS")
 
@@ -82,19 +77,16 @@ class JsonRpcEndpoint(Endpoint):
             binding.lenient_envelope for table in self._tables for binding in table.values()
         )
 
-    landing: Callable[[HTTPScope], HtmlDocument] | None = None
-    """Page for browsers, where the endpoint is at the root of an app of agents."""
+    find_page: FindPage | None = None
+    """Finds a page for browsers, where the endpoint is at the root of an app of agents."""
 
     async def _respond_to_method(self, request: HttpRequest) -> None:
         """Respond to another method than that of calls."""
-        if self.landing is not None:
-            from a2a_runtime.features.pages.html import HTML, wants_page  # noqa: PLC0415 - for browsers only
-
-            if wants_page(request.scope["method"], request.headers):
-                page = self.landing(request.scope)
-                return await send_response(
-                    request, page.body, HTML.encode(), headers=(*page.headers, (b"vary", b"Accept"))
-                )
+        if self.find_page is not None and wants_page(request.scope["method"], request.headers):
+            page = self.find_page(request.scope)
+            if page is not None:
+                headers = (*page.headers, (b"vary", b"Accept"))
+                return await send_response(request, page.body, HTML.encode(), headers=headers)
         return await send_allowed_methods(request, _METHODS)
 
     async def handle(self, request: HttpRequest) -> None:

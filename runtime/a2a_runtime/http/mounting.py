@@ -12,7 +12,7 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from litestar import Controller, Litestar, Request, Response, Router
 from litestar.exceptions import (
@@ -45,17 +45,14 @@ from a2a_contract.errors import (
     VersionNotSupportedError,
 )
 from a2a_runtime.auth.gate import ChallengeError
-from a2a_runtime.features.plain_skills.endpoints import SchemaController, SkillController
 from a2a_runtime.http.asgi import HttpRequest, path_within
 from a2a_runtime.http.dispatcher import Dispatcher
 from a2a_runtime.http.endpoints import SurfaceEndpoints
 from a2a_runtime.http.host_routes import apply_route_options, find_endpoints
+from a2a_runtime.http.pages import HTML, FindPage, wants_page
 from a2a_runtime.http.rest import allowed_methods_at
 from a2a_runtime.service.context import ProtocolBinding
 from a2a_runtime.surface import Surface
-
-if TYPE_CHECKING:
-    from a2a_runtime.features.pages.html import HtmlDocument
 
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
 # pyright: reportUnknownLambdaType=false
@@ -86,11 +83,7 @@ def build_controllers(endpoints: SurfaceEndpoints) -> list[type[AgentController]
         CardController,
         *(each for name, each in _REST_CONTROLLERS.items() if name in surface.dialects),
         *(each for variant in surface.wire for each in variant.list_controllers()),
-        *(
-            [SkillController, SchemaController]
-            if surface.agent.sources or any(skill.contract for skill in surface.skills.values())
-            else []
-        ),
+        *(each for feature in dispatcher.features for each in feature.list_controllers(surface)),
     ]
     controllers = [kind.at(surface.path or "/", endpoints) for kind in kinds]
     for controller in controllers:
@@ -211,7 +204,7 @@ def protocol_response(
             error, NotFoundException
         ):  # the path may exist in a version that is not supported
             dispatcher.supported_dialects.check_path(http_request.version, path or "")
-        error = _translate_error(error, dispatcher.surface, path or "")
+        error = _translate_error(error, dispatcher, path or "")
     except VersionNotSupportedError as unsupported:
         error = unsupported
     status, body, headers = dispatcher.render_error(http_request, error)
@@ -224,7 +217,7 @@ def protocol_response(
     )
 
 
-def _translate_error(error: Exception, surface: Surface, path: str) -> Exception:
+def _translate_error(error: Exception, dispatcher: Dispatcher, path: str) -> Exception:
     """Translate an exception of Litestar to an error of the contract; the text of a guard is
     kept.
     """
@@ -242,28 +235,12 @@ def _translate_error(error: Exception, surface: Surface, path: str) -> Exception
     if issubclass(kind, MethodNotAllowedError):
         return kind(
             details={
-                "allow": ", ".join(allowed_methods_at(surface, path)) or headers.get("allow", "")
+                "allow": ", ".join(allowed_methods_at(dispatcher, path)) or headers.get("allow", "")
             }
         )
     if issubclass(kind, PermissionDeniedError | InvalidRequestError):
         return kind(error.detail)
     return kind()
-
-
-class LandingPage:
-    """The page at the root of an app of agents, which is built for browsers only."""
-
-    def __init__(
-        self, get_surfaces: Callable[[], Sequence[Surface]], *, has_explorer: bool
-    ) -> None:
-        self._get_surfaces = get_surfaces
-        self._has_explorer = has_explorer
-
-    def __call__(self, scope: HTTPScope) -> HtmlDocument:
-        """Build the page."""
-        from a2a_runtime.features.pages.html import build_landing_page  # noqa: PLC0415 - for browsers only
-
-        return build_landing_page(scope, self._get_surfaces(), has_explorer=self._has_explorer)
 
 
 class UnroutedRequestHandler:
@@ -277,10 +254,10 @@ class UnroutedRequestHandler:
         self,
         get_dispatchers: Callable[[], Sequence[Dispatcher]],
         host_handlers: ExceptionHandlersMap,
-        landing: LandingPage | None = None,
+        find_page: FindPage | None = None,
     ) -> None:
         self._get_dispatchers = get_dispatchers
-        self._landing = landing
+        self._find_page = find_page
         self._host_handlers = dict(host_handlers)
 
     @property
@@ -290,7 +267,8 @@ class UnroutedRequestHandler:
 
     def __call__(self, request: AnyRequest, error: Exception) -> Response[Any]:
         """Respond as the surface whose path the request is below, or leave it to the host."""
-        if self._landing is not None and (page := self._find_landing_page(request)) is not None:
+        page = self._build_page(request)
+        if page is not None:
             return page
         is_routed = "route_handler" in request.scope
         layers = request.scope["route_handler"].resolve_exception_handlers() if is_routed else {}
@@ -310,17 +288,15 @@ class UnroutedRequestHandler:
             return create_exception_response(request, error)
         return handler(request, error)
 
-    def _find_landing_page(self, request: AnyRequest) -> Response[bytes] | None:
-        """Find the page for a browser at the root of an app whose agents are elsewhere."""
-        from a2a_runtime.features.pages.html import HTML, wants_page  # noqa: PLC0415 - for browsers only
-
-        if (
-            path_within(request.scope, "")
-            or not wants_page(request.method, dict(request.scope["headers"]))
-            or self._landing is None
-        ):
+    def _build_page(self, request: AnyRequest) -> Response[bytes] | None:
+        """Build the page for a browser at the root of an app whose agents are elsewhere."""
+        if self._find_page is None or path_within(request.scope, ""):
             return None
-        page = self._landing(request.scope)
+        if not wants_page(request.method, dict(request.scope["headers"])):
+            return None
+        page = self._find_page(request.scope)
+        if page is None:
+            return None
         headers = {name.decode(): value.decode() for name, value in page.headers}
         return Response(page.body, media_type=HTML, headers={**headers, "vary": "Accept"})
 
@@ -333,7 +309,7 @@ class UnroutedRequestHandler:
         ):
             if (path := path_within(scope, dispatcher.surface.path)) is not None:
                 is_own = not isinstance(error, MethodNotAllowedException) or allowed_methods_at(
-                    dispatcher.surface, path
+                    dispatcher, path
                 )
                 if is_own:
                     return dispatcher

@@ -1,4 +1,4 @@
-"""Public keys, and protected-resource metadata (RFC 9728): which authorization servers issue the
+"""Protected-resource metadata (RFC 9728): which authorization servers issue the
 tokens for a surface.
 
     GET /.well-known/oauth-protected-resource/agent
@@ -48,20 +48,6 @@ def build_metadata_route(get_surfaces: Callable[[], Sequence[Surface]]) -> HTTPR
         )
 
     return protected_resource
-
-
-def build_keys_route(path: str, jwks: bytes) -> HTTPRouteHandler:
-    """Build the route of the public keys that the process signs with."""
-
-    @get(path, include_in_schema=False)
-    async def public_keys() -> Response[bytes]:
-        return Response(
-            jwks,
-            media_type="application/jwk-set+json",
-            headers={"cache-control": "public, max-age=300"},
-        )
-
-    return public_keys
 
 
 def add_metadata_url(challenge: str, surface: Surface, scope: HTTPScope) -> str:

@@ -19,17 +19,6 @@ from a2a_runtime.http.asgi import HttpRequest, check_json, path_within, send_all
 from a2a_runtime.http.dispatcher import Dispatcher, Endpoint, Invocation
 from a2a_runtime.http.negotiation import parse_request
 from a2a_runtime.service.cards.builder import write_card_in_both_forms
-from a2a_runtime.skills.contract import SCHEMAS_PATH
-from a2a_runtime.surface import Surface
-
-SKILLS = "/skills"
-SKILL_CALL = SKILLS + "/{skill:str}"
-SKILL_SCHEMA = SCHEMAS_PATH + "/{skill:str}/{file:str}"
-SKILL_PATHS: Mapping[str, tuple[str, ...]] = {
-    SKILL_CALL: ("POST", "OPTIONS"),
-    SKILL_SCHEMA: ("GET", "HEAD", "OPTIONS"),
-}
-"""The paths of skills below a surface, and the methods of each."""
 
 _METHODS_WITH_BODY = frozenset(("POST", "PUT", "PATCH"))
 
@@ -43,25 +32,27 @@ def allowed_methods(route: Route, parameters: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def allowed_methods_at(surface: Surface, path: str) -> tuple[str, ...]:
+def allowed_methods_at(dispatcher: Dispatcher, path: str) -> tuple[str, ...]:
     """List the methods of a path below a surface; empty if no route has the path.
 
     Litestar mounts every path for all methods, and itself refuses methods that it does not know. So
     its own list of methods is of no use.
     """
+    surface = dispatcher.surface
     for route in chain.from_iterable(PATHS.get(dialect, ()) for dialect in surface.dialects):
-        if match := _match_path(route.path, path):
+        if match := match_path(route.path, path):
             return allowed_methods(route, match.groups())
     for variant in surface.wire:
         if methods := variant.list_methods(path):
             return methods
-    return next(
-        (methods for skill_path, methods in SKILL_PATHS.items() if _match_path(skill_path, path)),
-        (),
-    )
+    for feature in dispatcher.features:
+        if methods := feature.list_methods(surface, path):
+            return methods
+    return ()
 
 
-def _match_path(pattern: str, path: str) -> re.Match[str] | None:
+def match_path(pattern: str, path: str) -> re.Match[str] | None:
+    """Match a path with that of a route, whose parameters are segments in braces."""
     return re.fullmatch(
         "/".join(
             "([^/]+)" if step.startswith("{") else re.escape(step) for step in pattern.split("/")

@@ -1,10 +1,12 @@
 """Features of an app: routes, servers and background work beyond the operations of the protocol.
 
-    built with the app     prepare ──► check ──► list_routes, list_default_routes
-    while the app runs     open_app ──► open_surface for each surface; closed in the opposite order
+    app is built        prepare ──► check ──► list_routes, list_default_routes, configure
+    surface is built    list_controllers, list_methods
+    app runs            open_app ──► open_surface, for each surface ──► surfaces_changed
+    later               open_surface, surfaces_changed, skills_changed, find_page
 
-A surface that is added later is opened then. A feature overrides what it adds; it is loaded only
-where it is wanted (``ports.registry.FEATURES``).
+What was opened closes in the opposite order. A feature overrides what it adds; it is loaded only
+where it is wanted (``ports.registry.FEATURES``), also for a surface that is added later.
 """
 
 from __future__ import annotations
@@ -17,10 +19,15 @@ if TYPE_CHECKING:
     from contextlib import AsyncExitStack
 
     from litestar import Litestar
-    from litestar.types import ControllerRouterHandler
+    from litestar.config.app import AppConfig
+    from litestar.types import ControllerRouterHandler, HTTPScope
 
+    from a2a_contract.controllers import AgentController
     from a2a_runtime.http.dispatcher import Dispatcher
+    from a2a_runtime.http.health import ProcessHealth
+    from a2a_runtime.http.pages import HtmlDocument
     from a2a_runtime.process import AgentRuntime
+    from a2a_runtime.service.cards.cache import PublicUrls
     from a2a_runtime.settings import Settings
     from a2a_runtime.surface import Surface
 
@@ -34,6 +41,8 @@ class AppParts:
     get_surfaces: Callable[[], Sequence[Surface]]
     options: Mapping[str, object]
     """What the plugin was given for features, by their names."""
+    public_urls: PublicUrls
+    """URLs of surfaces on their cards, where a feature has learned them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +51,7 @@ class RunningApp:
 
     app: Litestar
     process: AgentRuntime
+    health: ProcessHealth
 
 
 class Feature:
@@ -67,6 +77,21 @@ class Feature:
         """List routes that are left out where the host has the path, by path."""
         return {}
 
+    def configure(self, app_config: AppConfig) -> None:
+        """Configure what else Litestar takes from a plugin."""
+
+    def list_controllers(self, surface: Surface) -> Sequence[type[AgentController]]:  # noqa: ARG002 - for features
+        """List controllers below the path of a surface."""
+        return ()
+
+    def list_methods(self, surface: Surface, path: str) -> tuple[str, ...]:  # noqa: ARG002 - for features
+        """List the methods of one of their paths; empty for any other."""
+        return ()
+
+    def find_page(self, scope: HTTPScope) -> HtmlDocument | None:  # noqa: ARG002 - for features
+        """Find the page for a browser at the root, where agents have none."""
+        return None
+
     async def open_app(self, running: RunningApp, stack: AsyncExitStack) -> None:
         """Begin what runs as long as the app; it ends with the stack."""
 
@@ -74,3 +99,9 @@ class Feature:
         self, running: RunningApp, dispatcher: Dispatcher, stack: AsyncExitStack
     ) -> None:
         """Begin what runs as long as a surface is mounted; it ends with the stack."""
+
+    async def surfaces_changed(self, running: RunningApp) -> None:
+        """Follow the surfaces: all of them are open, or one was added."""
+
+    def skills_changed(self, running: RunningApp) -> None:
+        """Follow the skills: surfaces or sources have changed them."""

@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import SplitResult, unquote
 
 from a2a_contract.dialects import DIALECTS as CONTRACT_DIALECTS
-from a2a_contract.dialects import V1_1_DRAFT
+from a2a_contract.dialects import MESH, V1_1_DRAFT
 from a2a_runtime.base.importing import import_from_string
 from a2a_runtime.ports.dialect_support import NO_SUPPORT, DialectSupport
+from a2a_runtime.ports.keys import NO_KEYS, ProcessKeys
+from a2a_runtime.ports.process_part import ProcessPart
 from a2a_runtime.ports.wire_variant import VariantKey, WireVariant
 
 if TYPE_CHECKING:
+    from a2a_runtime.ports.feature import AppParts
     from a2a_runtime.settings import Settings
     from a2a_runtime.surface import Surface
 
@@ -28,6 +31,8 @@ OFF = "off"
 """Value of a setting that switches something off."""
 
 AUTO = "auto"
+
+_MESH = MESH.name
 
 
 class Row(NamedTuple):
@@ -56,40 +61,72 @@ OBSERVERS = (
 """
 
 
+class PartRow(NamedTuple):
+    """A part of a process that surfaces want."""
+
+    name: str
+    is_wanted: Callable[[Sequence[Surface]], bool]
+
+
 class FeatureRow(NamedTuple):
     """A feature that settings, surfaces or an option of the plugin plug in."""
 
     name: str
-    is_wanted: Callable[[Settings, Sequence[Surface], Mapping[str, object]], bool]
+    is_wanted: Callable[[AppParts, Sequence[Surface]], bool]
 
 
-def _wants_grpc(
-    settings: Settings, surfaces: Sequence[Surface], options: Mapping[str, object]
-) -> bool:
-    return bool(settings.grpc or options.get("grpc") or any(each.grpc for each in surfaces))
+def _wants_grpc(parts: AppParts, surfaces: Sequence[Surface]) -> bool:
+    address = parts.settings.grpc or parts.options.get("grpc")
+    return bool(address or any(each.grpc for each in surfaces))
 
 
-def _wants_metrics_route(
-    settings: Settings, _surfaces: Sequence[Surface], _options: Mapping[str, object]
-) -> bool:
-    return _wants_metrics(settings)
+def _wants_mesh(parts: AppParts, surfaces: Sequence[Surface]) -> bool:
+    has_surface = any(_MESH in each.dialects for each in surfaces)
+    return has_surface or parts.options.get("mesh") is not None
 
 
-def _always(
-    _settings: Settings, _surfaces: Sequence[Surface], _options: Mapping[str, object]
-) -> bool:
+def _wants_plain_skills(_parts: AppParts, surfaces: Sequence[Surface]) -> bool:
+    for surface in surfaces:
+        if surface.agent.sources or any(each.contract for each in surface.skills.values()):
+            return True
+    return False
+
+
+def _always(_parts: AppParts, _surfaces: Sequence[Surface]) -> bool:
     return True
 
 
+PROCESS_PARTS = (
+    PartRow(
+        "features.sources.part:SourcesPart",
+        lambda surfaces: any(each.agent.sources for each in surfaces),
+    ),
+    PartRow(
+        "features.push.part:PushPart",
+        lambda surfaces: any(each.agent.capabilities.push_notifications for each in surfaces),
+    ),
+)
+"""Classes of parts of a process, in the order in which they open."""
+
 FEATURES = (
     FeatureRow("features.grpc.feature:GrpcFeature", _wants_grpc),
-    FeatureRow("features.telemetry.feature:MetricsFeature", _wants_metrics_route),
+    FeatureRow("features.heartbeat.feature:HeartbeatFeature", _wants_mesh),
+    FeatureRow(
+        "features.explorer.feature:ExplorerFeature", lambda parts, _: parts.settings.explorer
+    ),
+    FeatureRow(
+        "features.telemetry.feature:MetricsFeature",
+        lambda parts, _: _wants_metrics(parts.settings),
+    ),
     FeatureRow("features.catalog.feature:CatalogFeature", _always),
+    FeatureRow("features.openapi.feature:OpenApiFeature", _always),
+    FeatureRow("features.pages.feature:LandingPage", lambda parts, _: not parts.has_host),
+    FeatureRow("features.plain_skills.feature:PlainSkillsFeature", _wants_plain_skills),
 )
 """Classes of features, in the order in which they are asked."""
 
 DIALECTS: Mapping[str, str] = {
-    "mesh": "features.mesh.dialect:SUPPORT",
+    _MESH: "features.mesh.dialect:SUPPORT",
     **{
         each.name: "features.draft_1_1.dialect:SUPPORT"
         for each in CONTRACT_DIALECTS.values()
@@ -185,6 +222,14 @@ STORES: Mapping[str, StoreRow] = {
 
 STORAGE = "features.simple_stores.store:SimpleStore"
 """The store that is made of an object with storage methods."""
+HOST_COMMANDS = "cli.host:build_group"
+"""Function that builds the commands of a host's app."""
+
+PROJECT_APP = "features.project.app:build_app"
+"""Function that builds the app of a folder."""
+
+KEYS = "features.keys.process:read_keys"
+"""Function that reads the keys which the settings name."""
 
 
 def load(name: str) -> object:
@@ -198,6 +243,24 @@ def load_function(name: str) -> Callable[..., object]:
     if not callable(found):
         raise TypeError(f"{name} is no function")
     return found
+
+
+def read_keys(settings: Settings, surfaces: Sequence[Surface]) -> ProcessKeys:
+    """Read the keys of a process; without any, nothing is loaded."""
+    if not settings.signing_keys and not settings.encryption_keys:
+        return NO_KEYS
+    keys = load_function(KEYS)(settings, surfaces)
+    if not isinstance(keys, ProcessKeys):
+        raise TypeError(f"{KEYS} reads no keys")
+    return keys
+
+
+def load_part(name: str) -> ProcessPart:
+    """Load a part of a process."""
+    kind = load(name)
+    if not (isinstance(kind, type) and issubclass(kind, ProcessPart)):
+        raise TypeError(f"{name} is no part of a process")
+    return kind()
 
 
 @cache

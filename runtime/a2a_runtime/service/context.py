@@ -21,8 +21,9 @@ from a2a_runtime.base.ids import IdGenerator
 from a2a_runtime.base.origin import Origin
 from a2a_runtime.engine.engine import Engine
 from a2a_runtime.engine.replay import RequestInfo
+from a2a_runtime.ports.keys import PlaintextCipher, SecretCipher
 from a2a_runtime.ports.wire_variant import CallForm
-from a2a_runtime.service.push_configs import PlaintextCipher, SecretCipher, encrypt_config
+from a2a_runtime.service.push_configs import encrypt_config
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
 from a2a_runtime.surface import Surface

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from typing import Protocol
 
 from a2a_contract.errors import InvalidParamsError
 from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime.base.caller import TaskScope
+from a2a_runtime.ports.keys import SecretCipher
 
 FAILURE_KEY_PREFIX = "a2a-gen/push-failed/"
 """Metadata key of a task, before the id of the failed config."""
@@ -53,30 +53,6 @@ def find_invalid_headers(config: TaskPushNotificationConfig) -> dict[str, str]:
         if not _HEADER_VALUE.fullmatch(authentication.credentials):
             invalid["authentication.credentials"] = "The credentials must be printable ASCII"
     return invalid
-
-
-class SecretCipher(Protocol):
-    """Port: encryption of secrets; the keys of a process implement it."""
-
-    def encrypt(self, secret: str, purpose: str) -> str:
-        """Encrypt a secret for one purpose."""
-        ...
-
-    def decrypt(self, text: str, purpose: str) -> str:
-        """Decrypt a secret for the same purpose."""
-        ...
-
-
-class PlaintextCipher:
-    """The cipher without a key: secrets stay plaintext."""
-
-    def encrypt(self, secret: str, purpose: str) -> str:  # noqa: ARG002 - as the port has it
-        """Return the secret."""
-        return secret
-
-    def decrypt(self, text: str, purpose: str) -> str:  # noqa: ARG002 - as above
-        """Return the text."""
-        return text
 
 
 def encrypt_config(

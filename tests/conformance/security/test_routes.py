@@ -20,9 +20,9 @@ from a2a_contract.errors import ERRORS, VersionNotSupportedError
 from a2a_contract.methods import METHODS
 from a2a_contract.operations import OPERATIONS
 from a2a_runtime.features.catalog.document import CATALOG_PATH
+from a2a_runtime.features.keys.process import JWKS_PATH
 from a2a_runtime.http.resource_metadata import METADATA_PATH
 from a2a_runtime.plugin import HEALTH_PATH, LIVE_PATH, READY_PATH, READYZ_PATH
-from a2a_runtime.process import JWKS_PATH
 
 HTTP_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 CARDS = re.compile(r".*/\.well-known/agent(-card)?\.json")

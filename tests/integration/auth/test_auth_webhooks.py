@@ -18,12 +18,12 @@ from a2a_contract.dialects import V1_0
 from a2a_contract.json_types import is_json_array, is_json_object
 from a2a_runtime.app import create_app
 from a2a_runtime.features.keys.card_signatures import TrustStore, verify_card
+from a2a_runtime.features.keys.process import read_keys
 from a2a_runtime.features.keys.secret_box import SecretBox
 from a2a_runtime.features.keys.signing import SigningKey
 from a2a_runtime.features.keys.verification import KeySet, keys_from_jwks
 from a2a_runtime.features.push import verify
 from a2a_runtime.features.push.verification import TrustedSender, VerificationError
-from a2a_runtime.process import ProcessKeys
 from a2a_runtime.settings import Settings
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
@@ -60,7 +60,7 @@ async def test_the_keys_that_sign_are_on_record(
 ) -> None:
     """The log of a start has the public ids of the signing keys."""
     caplog.set_level(logging.INFO, "a2a_runtime.audit")
-    keyring = ProcessKeys.from_settings(settings, [Surface(build_test_agent())])
+    keyring = read_keys(settings, [Surface(build_test_agent())])
     (line,) = [
         json.loads(each.getMessage()) for each in caplog.records if each.name == "a2a_runtime.audit"
     ]

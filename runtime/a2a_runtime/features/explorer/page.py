@@ -16,13 +16,14 @@ from functools import cache
 from importlib.resources import files
 from urllib.parse import parse_qs
 
-from a2a_runtime.features.pages.html import HTML, HtmlDocument, build_document
+from a2a_runtime.features.pages.html import build_document
 from a2a_runtime.http.asgi import (
     HttpRequest,
     send_allowed_methods,
     send_empty_response,
     send_response,
 )
+from a2a_runtime.http.pages import HTML, HtmlDocument
 
 PAGE_FILE = "explorer.html"
 _MISSING = (

@@ -33,7 +33,7 @@ from a2a_contract.v1_0 import SecurityRequirement
 from a2a_runtime.features.openapi.components import Json, header_parameter, skill_operation
 from a2a_runtime.http.asgi import IDEMPOTENCY_KEY, LAST_EVENT_ID
 from a2a_runtime.http.negotiation import expand_dialects
-from a2a_runtime.http.rest import SKILLS
+from a2a_runtime.skills.paths import SKILLS
 from a2a_runtime.surface import Surface
 
 _HEADERS: Mapping[str, tuple[Parameter, ...]] = {

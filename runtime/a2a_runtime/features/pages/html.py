@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from html import escape
 from shlex import quote
@@ -19,10 +18,10 @@ from litestar.types import HTTPScope
 
 from a2a_contract.routes.cards import CARDS
 from a2a_runtime.http.asgi import Header, base_url
+from a2a_runtime.http.pages import HtmlDocument
 from a2a_runtime.service.cards.builder import resolve_url
 from a2a_runtime.surface import Surface
 
-HTML = "text/html; charset=utf-8"
 _INLINE = re.compile(
     r"<(?P<tag>script|style)\b[^>]*>(?P<text>.*?)</(?P=tag)\s*>", re.DOTALL | re.IGNORECASE
 )
@@ -34,14 +33,6 @@ _STYLE = (
     "#8884;border-radius:.4rem}dt{font-weight:600}dd{margin:0 0 .6rem}"
     "nav a{margin-right:1.2rem}p,dd{overflow-wrap:anywhere}"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class HtmlDocument:
-    """An HTML document with its headers."""
-
-    body: bytes
-    headers: tuple[Header, ...]
 
 
 def build_document(
@@ -69,11 +60,6 @@ def build_document(
     if opens_popups:
         headers.append((b"cross-origin-opener-policy", b"same-origin-allow-popups"))
     return HtmlDocument(html.encode(), tuple(headers))
-
-
-def wants_page(method: str, headers: Mapping[bytes, bytes]) -> bool:
-    """Tell whether a request is that of a person in front of a browser."""
-    return method in ("GET", "HEAD") and b"text/html" in headers.get(b"accept", b"")
 
 
 def build_landing_page(

@@ -47,9 +47,10 @@ from a2a_runtime.engine.handlers.results import RESULT, find_data
 from a2a_runtime.http.asgi import HttpRequest, send_allowed_methods, send_response
 from a2a_runtime.http.dispatcher import Dispatcher, Endpoint, Invocation
 from a2a_runtime.http.endpoints import get_dispatcher
-from a2a_runtime.http.rest import SKILL_CALL, SKILL_PATHS, SKILL_SCHEMA
+from a2a_runtime.http.host_routes import PublicWithCard
 from a2a_runtime.skills.contract import AnyContract
 from a2a_runtime.skills.handlers import get_reply_schema
+from a2a_runtime.skills.paths import SKILL_CALL, SKILL_PATHS, SKILL_SCHEMA
 from a2a_runtime.skills.schema import extract_payload, read_fields, strip_payload_path, wrap_payload
 
 _TEXT = b"text/plain"
@@ -69,7 +70,7 @@ class SkillController(AgentController):
         return SkillEndpoint(get_dispatcher(self))
 
 
-class SchemaController(AgentController):
+class SchemaController(AgentController, PublicWithCard):
     """Routes of the schemas of skills."""
 
     @route(SKILL_SCHEMA, http_method=ALL_METHODS, include_in_schema=False)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -31,13 +31,9 @@ from a2a_runtime.features.push.notification import build_delivery_id, build_noti
 from a2a_runtime.features.push.retry_policy import Attempt, AttemptOutcome, Delivered, GiveUp, Retry
 from a2a_runtime.net.client import OutboundResponse
 from a2a_runtime.net.target import OutboundError
+from a2a_runtime.ports.keys import PlaintextCipher, SecretCipher, WebhookSigner
 from a2a_runtime.ports.observer import UNOBSERVED, Observation
-from a2a_runtime.service.push_configs import (
-    FAILURE_KEY_PREFIX,
-    PlaintextCipher,
-    SecretCipher,
-    decrypt_config,
-)
+from a2a_runtime.service.push_configs import FAILURE_KEY_PREFIX, decrypt_config
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Outbox, TaskStore
 from a2a_runtime.stores.models import Delivery, TaskChange
@@ -50,9 +46,6 @@ _MAX_BATCH = 32
 _IDLE_SECONDS = 0.05
 _LEASE_TIMEOUTS = 2.0
 """Lease of a delivery, in timeouts of its request; then another process takes over."""
-
-Signer = Callable[[str, Mapping[str, str], bytes], Mapping[str, str]]
-"""Builds the signature headers of a notification."""
 
 
 class PushStores(Outbox, TaskStore, Protocol):
@@ -79,7 +72,7 @@ class SenderOptions:
     settings: Settings = Settings()  # noqa: RUF009  # frozen, all of it
     surfaces: AbstractSet[str] | None = None  # None: all surfaces in the store; read for each claim
     clock: Clock = SystemClock()  # noqa: RUF009  # without state
-    sign: Signer = skip_signing
+    sign: WebhookSigner = skip_signing
     cipher: SecretCipher = PlaintextCipher()  # noqa: RUF009  # without state
     observation: Observation = UNOBSERVED
 

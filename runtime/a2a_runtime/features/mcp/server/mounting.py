@@ -42,6 +42,7 @@ from a2a_runtime.http.asgi import HttpRequest, drop_unreadable, replay_body
 from a2a_runtime.http.dispatcher import Dispatcher, Endpoint
 from a2a_runtime.local import connect
 from a2a_runtime.plugin import A2APlugin
+from a2a_runtime.ports.feature import AppParts, Feature, RunningApp
 from a2a_runtime.service.context import ProtocolBinding
 
 DEFAULT_PATH = "/mcp"
@@ -57,6 +58,18 @@ _OPERATIONS = {_CALL: SEND_MESSAGE, _GET: GET_TASK, _UPDATE: SEND_MESSAGE, _CANC
 """The operation of the agent that a request stands for."""
 
 log = logging.getLogger(__name__)
+
+
+class McpFeature(Feature):
+    """Tells the clients of an MCP server that its tools have changed."""
+
+    def __init__(self, parts: AppParts, endpoint: McpEndpoint) -> None:
+        super().__init__(parts)
+        self._endpoint = endpoint
+
+    def skills_changed(self, running: RunningApp) -> None:  # noqa: ARG002 - the endpoint knows its surface
+        """Announce a change."""
+        self._endpoint.announce_change()
 
 
 def mount_mcp(app: Litestar, path: str = DEFAULT_PATH, *, agent: str | None = None) -> None:
@@ -79,7 +92,7 @@ def mount_mcp(app: Litestar, path: str = DEFAULT_PATH, *, agent: str | None = No
         return RemoteTools.over(connect(app, caller, surface.path))
 
     endpoint = McpEndpoint(plugin.get_dispatcher(surface.path), SkillTools(surface, connect_as))
-    plugin.skill_listeners.append(endpoint.announce_change)
+    plugin.features.append(McpFeature(plugin.parts, endpoint))
 
     @asgi(path, copy_scope=True)
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
