@@ -74,8 +74,7 @@ def _to_surface(agent: Agent | Surface) -> Surface:
 
 @cache
 def _load_app(folder: Path) -> Litestar:
-    build_app = registry.load(registry.PROJECT_APP)
-    app = build_app(folder) if callable(build_app) else None
+    app = registry.load_function(registry.PROJECT_APP)(folder)
     if not isinstance(app, Litestar):
         raise TypeError(f"{registry.PROJECT_APP} builds no app")
     return app

@@ -13,9 +13,9 @@ from __future__ import annotations
 import asyncio
 import os
 import reprlib
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from a2a_runtime.base.importing import explain_missing
 
@@ -222,11 +222,15 @@ class A2APlugin(InitPlugin, CLIPlugin):
             handlers.extend(build_controllers(each))
             if not each.dispatcher.surface.path:
                 each.jsonrpc.find_page = self._find_page
+
+        def find_page(scope: HTTPScope) -> HtmlDocument | None:
+            # Litestar copies handlers of exceptions: a method would bring a copy of the plugin.
+            return self._find_page(scope)
+
         unrouted = UnroutedRequestHandler(
             lambda: [each.dispatcher for each in self._endpoints],
             app_config.exception_handlers,
-            # A function, because Litestar copies handlers, and a method would copy the plugin.
-            lambda scope: self._find_page(scope),
+            find_page,
         )
         app_config.exception_handlers.update(
             dict.fromkeys(map(int, UnroutedRequestHandler.STATUSES), unrouted)
@@ -441,9 +445,8 @@ class A2APlugin(InitPlugin, CLIPlugin):
 
     def on_cli_init(self, cli: Group) -> None:
         """Add ``litestar a2a …``."""
-        build_group = registry.load(registry.HOST_COMMANDS)
-        if callable(build_group):
-            cli.add_command(build_group(lambda: self.surfaces, self.check_store))
+        build_group: Callable[..., Any] = registry.load_function(registry.HOST_COMMANDS)
+        cli.add_command(build_group(lambda: self.surfaces, self.check_store))
 
     @property
     def store_url(self) -> str | None:
