@@ -136,7 +136,7 @@ async def test_an_answer_may_come_to_another_process(replicas: Replicas) -> None
     """The process that gets the answer runs the task, and readers elsewhere get its end."""
     one, other = replicas
     async with asyncio.timeout(30):
-        stored = await one.start("go", skill="asks")
+        stored = await one.start("go", skill="ask_once")
         task = await one.wait_settled(stored)
         ended = asyncio.create_task(one.wait_terminal(stored))
         assert artifact_texts(await other.answer(task, "there")) == {"result": ["there"]}
