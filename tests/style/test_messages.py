@@ -45,8 +45,9 @@ PREFIXED = frozenset(
         "codegen/a2a_gen/support/http.py",
         "codegen/a2a_gen/support/scalars.py",
         "runtime/a2a_runtime/features/server/protocol.py",
+        "runtime/a2a_runtime/auth/tables.py",
+        "runtime/a2a_runtime/features/keys/project.py",
         "runtime/a2a_runtime/features/keys/signing.py",
-        "runtime/a2a_runtime/features/project/auth.py",
     }
 )
 """Modules whose callers put the subject before the text of a ``ValueError`` or ``TypeError``."""

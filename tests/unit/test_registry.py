@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
+from a2a_contract.auth_tables import AnyOfTable, AuthTables
 from a2a_contract.srs_forms import REQUESTS
 from a2a_runtime.agent import Agent
 from a2a_runtime.ports import registry
@@ -41,6 +44,16 @@ def test_a_row_builds_the_store_of_its_scheme(scheme: str) -> None:
         address = form.partition(" ")[0]
         store = create_store(address)
         assert is_shared(address) == row.is_shared == (store.notifier() is not None)
+
+
+def test_every_kind_of_authentication_is_built() -> None:
+    """A kind is a table of the schema and a row; a platform has no credentials to check."""
+    (_, entry) = get_args(AuthTables.__value__)
+    tables = {
+        each.model_fields["kind"].default for each in get_args(entry) if each is not AnyOfTable
+    }
+    assert tables - {"platform"} == set(registry.AUTHENTICATORS)
+    assert all(map(registry.load_function, registry.AUTHENTICATORS.values()))
 
 
 def test_members_that_only_a_variant_reads() -> None:

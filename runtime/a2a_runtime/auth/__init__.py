@@ -6,6 +6,7 @@
       ├─ rate_limit ─ requests per caller; failed attempts per address
       └─ authentication ── the Authenticator port, Identity, Credentials
             ├─ authenticators ── API keys, HTTP Basic, client certificates
+            │    └─ tables ───── what their tables in a2a.toml share
             └─ jwt_tokens ────── bearer tokens; keys and jwks verify them (extra: auth)
 
 The gate of a surface is the only place that protects it: the card and the OpenAPI document are

@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import blake2b, scrypt, sha256
 from ipaddress import ip_address, ip_network
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from a2a_contract.v1_0 import (
     APIKeySecurityScheme,
@@ -35,7 +37,11 @@ from a2a_runtime.auth.authentication import (
     parse_authorization,
 )
 from a2a_runtime.auth.rate_limit import FailedAttemptLimiter
+from a2a_runtime.auth.tables import build_identity, build_limiter
 from a2a_runtime.base.clock import Clock, SystemClock
+
+if TYPE_CHECKING:
+    from a2a_contract.auth_tables import ApiKeysTable, BasicTable, MutualTlsTable
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _MAX_KEY_CHARS = 1000
@@ -141,6 +147,20 @@ class ApiKeyAuthenticator:
         if self._location is KeyLocation.QUERY:
             return headers.get_query_parameter(self._name)
         return headers.get_cookie(self._name)
+
+
+def build_api_keys(
+    name: str, table: ApiKeysTable, _folder: Path, _environment: Mapping[str, str]
+) -> ApiKeyAuthenticator:
+    """Build the authenticator of a table ``[auth.*]``."""
+    identities = {digest: build_identity(subject, table) for digest, subject in table.keys.items()}
+    return ApiKeyAuthenticator(
+        identities,
+        table.name,
+        KeyLocation(table.location),
+        scheme=name,
+        failed_attempts=build_limiter(table.failed_attempts),
+    )
 
 
 _SCRYPT_COST = 2**15
@@ -280,6 +300,18 @@ def _derive_key(password: str, salt: bytes) -> bytes:
     )
 
 
+def build_basic(
+    name: str, table: BasicTable, _folder: Path, _environment: Mapping[str, str]
+) -> BasicAuthenticator:
+    """Build the authenticator of a table ``[auth.*]``."""
+    users = {
+        user: User(password_hash, build_identity(user, table))
+        for user, password_hash in table.users.items()
+    }
+    limiter = build_limiter(table.failed_attempts)
+    return BasicAuthenticator(users, scheme=name, failed_attempts=limiter)
+
+
 class MtlsAuthenticator:
     """Client certificates (mutual TLS), verified by the server itself, or by a proxy that reports
     them in headers.
@@ -357,3 +389,21 @@ def _read_certificate_name(headers: Mapping[str, str]) -> str | None:
     if isinstance(headers, Credentials):
         return headers.certificate_name
     return None
+
+
+def build_mtls(
+    name: str, table: MutualTlsTable, _folder: Path, _environment: Mapping[str, str]
+) -> MtlsAuthenticator:
+    """Build the authenticator of a table ``[auth.*]``."""
+    callers = None
+    if table.callers is not None:
+        callers = {
+            subject: build_identity(caller, table) for subject, caller in table.callers.items()
+        }
+    return MtlsAuthenticator(
+        table.trusted_proxies or (),
+        subject_header=table.subject_header,
+        verified=(table.verified_header, table.verified_value),
+        scheme=name,
+        callers=callers,
+    )

@@ -231,6 +231,18 @@ PROJECT_APP = "features.project.app:build_app"
 KEYS = "features.keys.process:read_keys"
 """Function that reads the keys which the settings name."""
 
+AUTHENTICATORS: Mapping[str, str] = {
+    "jwt": "features.keys.project:build_jwt",
+    "api-keys": "auth.authenticators:build_api_keys",
+    "basic": "auth.authenticators:build_basic",
+    "mutual-tls": "auth.authenticators:build_mtls",
+}
+"""Functions that build an authenticator, by the ``kind`` of a table ``[auth.*]`` of an
+``a2a.toml``: ``build(name, table, folder, environment)``.
+
+A table with a wrong value is a ``ValueError``, to which the caller adds the name of the table.
+"""
+
 
 def load(name: str) -> object:
     """Import what a row names."""

@@ -36,33 +36,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TypeAlias
 
-from a2a_contract.auth_tables import (
-    AnyOfTable,
-    ApiKeysTable,
-    AuthTables,
-    BasicTable,
-    FailedAttemptsTable,
-    JwtTable,
-    MutualTlsTable,
-    PlatformTable,
-)
-from a2a_contract.v1_0 import OAuthFlows
-from a2a_runtime.auth.authentication import Authenticator, Identity, InvalidCredentialsError
-from a2a_runtime.auth.authenticators import (
-    ApiKeyAuthenticator,
-    BasicAuthenticator,
-    KeyLocation,
-    MtlsAuthenticator,
-    User,
-)
+from a2a_contract.auth_tables import AnyOfTable, AuthTables, PlatformTable
+from a2a_runtime.auth.authentication import Authenticator
 from a2a_runtime.auth.gate import AuthGate, Gate, PlatformGate, SchemeRequirement
-from a2a_runtime.auth.rate_limit import FailedAttemptLimiter, RateLimit
+from a2a_runtime.auth.tables import SchemeTable
 from a2a_runtime.features.project.errors import ConfigError, ConfigProblem
-
-SchemeTable: TypeAlias = JwtTable | ApiKeysTable | BasicTable | MutualTlsTable
-"""An entry whose callers have credentials."""
+from a2a_runtime.ports.registry import AUTHENTICATORS, load_function
 
 
 def build_gates(
@@ -138,109 +118,8 @@ def _to_group(entry: str | Sequence[str]) -> Sequence[str]:
 def _build_authenticator(
     name: str, table: SchemeTable, folder: Path, environment: Mapping[str, str]
 ) -> Authenticator:
-    match table:
-        case JwtTable():
-            return _build_jwt_authenticator(name, table, folder, environment)
-        case ApiKeysTable():
-            identities = {
-                digest: _build_identity(subject, table) for digest, subject in table.keys.items()
-            }
-            limiter = _build_limiter(table)
-            return ApiKeyAuthenticator(
-                identities,
-                table.name,
-                KeyLocation(table.location),
-                scheme=name,
-                failed_attempts=limiter,
-            )
-        case BasicTable():
-            users = {
-                user: User(password_hash, _build_identity(user, table))
-                for user, password_hash in table.users.items()
-            }
-            return BasicAuthenticator(users, scheme=name, failed_attempts=_build_limiter(table))
-        case MutualTlsTable():
-            callers = None
-            if table.callers is not None:
-                callers = {
-                    subject: _build_identity(caller, table)
-                    for subject, caller in table.callers.items()
-                }
-            verified = table.verified_header, table.verified_value
-            proxies = table.trusted_proxies or ()
-            return MtlsAuthenticator(
-                proxies,
-                subject_header=table.subject_header,
-                verified=verified,
-                scheme=name,
-                callers=callers,
-            )
-
-
-def _build_identity(subject: str, table: SchemeTable) -> Identity:
-    """Build the identity of a caller that the file names; it has the required scopes as roles."""
-    try:
-        return Identity(subject, roles=frozenset(table.scopes or ()))
-    except InvalidCredentialsError:
-        raise ValueError(
-            f"{subject!r} is not a valid caller; use a shorter name that does not begin with team:"
-        ) from None
-
-
-def _build_limiter(table: ApiKeysTable | BasicTable) -> FailedAttemptLimiter:
-    if table.failed_attempts is False:
-        return FailedAttemptLimiter(None, None)
-    limits = table.failed_attempts
-    if not isinstance(limits, FailedAttemptsTable):
-        limits = FailedAttemptsTable()
-    return FailedAttemptLimiter(
-        RateLimit(limits.per_name, limits.seconds), RateLimit(limits.per_address, limits.seconds)
-    )
-
-
-def _build_jwt_authenticator(
-    name: str, table: JwtTable, folder: Path, environment: Mapping[str, str]
-) -> Authenticator:
-    # the modules need an extra, which only projects with tokens install
-    from a2a_runtime.features.keys import jwks, jwt_tokens, verification  # noqa: PLC0415
-
-    default: tuple[str, ...] = jwt_tokens.DEFAULT_ALGORITHMS
-    if table.secret_env:
-        default = ("HS256",)
-    elif table.public_key:
-        default = ("RS256",)
-    algorithms = tuple(table.algorithms or default)
-    resolver: verification.KeyResolver
-    if table.secret_env:
-        if table.secret_env not in environment:
-            raise ValueError(
-                f"the environment variable {table.secret_env} is not set; set it to the secret"
-            )
-        secret = environment[table.secret_env]
-        resolver = verification.keys_from_secret(secret, algorithms[0])
-    elif table.public_key:
-        pem = _read_bytes(folder / table.public_key)
-        keys = (verification.keys_from_pem(pem, each) for each in algorithms)
-        resolver = sum(keys, verification.KeySet())
-    elif table.keys:
-        resolver = jwks.JwksKeys(table.keys)
-    else:
-        resolver = jwks.OidcKeys(table.issuer)
-    validation = jwt_tokens.JwtValidation(table.issuer, table.audience, algorithms, table.leeway)
-    claim_names = jwt_tokens.ClaimNames(tenant=table.tenant_claim, team=table.team_claim)
-    url = jwks.discovery_url(table.issuer) if table.discover else None
-    flows = None
-    if table.oauth2:
-        flows = OAuthFlows.model_validate(table.oauth2.model_dump(exclude_none=True))
-    return jwt_tokens.JwtAuthenticator(
-        resolver, validation, claim_names, name, url, flows, table.keep_token
-    )
-
-
-def _read_bytes(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise ValueError(
-            f"{file}: {error.strerror}; the path starts at the folder of a2a.toml"
-        ) from None
+    row = AUTHENTICATORS[table.kind]
+    found = load_function(row)(name, table, folder, environment)
+    if not isinstance(found, Authenticator):
+        raise TypeError(f"{row} builds no authenticator")
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import tomllib
+from inspect import signature
 from pathlib import Path
 
 import jwt
@@ -13,6 +14,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from unit.auth.conftest import build_bearer, build_credentials
 from unit.auth.test_basic import build_basic_header
 
+from a2a_contract.auth_tables import FailedAttemptsTable
 from a2a_runtime.auth.authenticators import digest_key, hash_password
 from a2a_runtime.auth.gate import (
     ANONYMOUS,
@@ -21,7 +23,7 @@ from a2a_runtime.auth.gate import (
     InsufficientScopeError,
     PlatformGate,
 )
-from a2a_runtime.auth.rate_limit import TooManyRequestsError
+from a2a_runtime.auth.rate_limit import FailedAttemptLimiter, RateLimit, TooManyRequestsError
 from a2a_runtime.base.caller import Caller
 from a2a_runtime.features.project.auth import build_gates
 from a2a_runtime.features.project.errors import ConfigError
@@ -169,6 +171,14 @@ def test_failed_attempts_may_be_unlimited() -> None:
         with pytest.raises(ChallengeError):
             gate.admit(build_credentials(("x-api-key", f"wrong {number}")))
     assert isinstance(gate.admit(build_credentials(("x-api-key", "k"))), Caller)
+
+
+def test_the_schema_has_the_limit_of_the_authenticators() -> None:
+    """An entry without ``failed_attempts`` is limited as one with an empty table."""
+    table = FailedAttemptsTable()
+    parameters = signature(FailedAttemptLimiter).parameters
+    assert parameters["per_name"].default == RateLimit(table.per_name, table.seconds)
+    assert parameters["per_address"].default == RateLimit(table.per_address, table.seconds)
 
 
 async def admit(gate: DescribableGate, *headers: tuple[str, str]) -> Caller:
