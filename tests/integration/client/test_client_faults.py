@@ -351,11 +351,11 @@ async def test_a_silent_stream_is_taken_up_again() -> None:
     head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 100000\r\n\r\n"
 
     class Stuck(BadServer):
-        async def _hold_connection(
+        async def _answer_connection(
             self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
         ) -> None:
             if self.requests:
-                return await super()._hold_connection(reader, writer)
+                return await super()._answer_connection(reader, writer)
             self.requests.append(await reader.read(65536))
             writer.write(head + b"id: 3\n" + frames(WORKING))
             return await asyncio.sleep(30)
