@@ -10,7 +10,7 @@ from pathlib import Path
 
 import jsonschema_rs
 import pytest
-from unit.diff.sides import CARD, ROOT, Run, lay_out_versions
+from unit.diff.sides import CARD, ROOT, Run, build_plain_side, diff, lay_out_versions
 
 from a2a_gen.diff.formats import FORMATS
 
@@ -48,6 +48,14 @@ def test_every_output_format(run: Run, form: str, rule: str, tmp_path: Path) -> 
     if form == "junit":
         # The output is our own.
         assert ET.fromstring(output).find("testsuite").get("failures") in {"0", "1"}  # noqa: S314
+
+
+def test_text_of_a_schema_is_no_markdown() -> None:
+    """A name mentions nobody, ends no cell and shows its own signs, each escaped once."""
+    hostile = "@ops|<b>#1*"
+    old = build_plain_side(Kind={"const": "plain"})
+    output = FORMATS["markdown"](diff(old, build_plain_side(Kind={"const": hostile})))
+    assert r"&#64;ops&#124;&lt;b&gt;\#1\*" in output
 
 
 def test_annotations_are_at_the_line_of_the_new_file(run: Run, tmp_path: Path) -> None:

@@ -63,11 +63,12 @@ def _render_witnesses(findings: list[Finding]) -> Iterator[str]:
     yield from ("", "</details>", "")
 
 
+# An entity where Markdown has no escape: it begins markup, makes a mention or ends a cell.
 _ENTITIES = {"<": "&lt;", ">": "&gt;", "@": "&#64;", "|": "&#124;"}
+_ESCAPES = str.maketrans({each: f"\\{each}" for each in "\\`*_{}[]#"} | _ENTITIES)
 
 
 def _escape(text: str) -> str:
     """Escape schema text that Markdown would interpret as table, markup or mention."""
-    for character in "\\`*_{}[]<>|@#":
-        text = text.replace(character, _ENTITIES.get(character, f"\\{character}"))
-    return " ".join(text.split())
+    # All at once: an entity has a `#` of its own, which stays.
+    return " ".join(text.translate(_ESCAPES).split())
