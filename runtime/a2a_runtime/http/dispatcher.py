@@ -9,7 +9,8 @@ Endpoint.__call__ ────────► run             any exception beco
 A transport that is not HTTP (``a2a_runtime.features.grpc``) makes an ``HttpRequest`` of each call
 and uses the same steps without those that write HTTP:
 
-    run(request, …, send_error)    admit, build_context    invoke ──► the result    open_stream ──► the events
+    run(request, …, send_error)    admit, build_context    invoke ──► the result
+                                                           open_stream ──► the events
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """The endpoints of a surface; every route that the contract generates leads to one of them.
 
-request ──► gate ──► body ──► dialect, invocation ──► service ──► response in the dialect of the request
+request ──► gate ──► body ──► dialect, invocation ──► service ──► response
+             │        │                │                │         in the dialect of the request
              │        │                │                │
-             └────────┴────────────────┴────────────────┴──► error ──► response in that dialect and binding
+             └────────┴────────────────┴────────────────┴──► error ──► response
+                                                                in that dialect and binding
 """
 
 from __future__ import annotations

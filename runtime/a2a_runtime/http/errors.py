@@ -6,10 +6,13 @@ unavailable names its address).
 
 ``error_body`` of a dialect decides how an error looks:
 
-    error_body   JSON-RPC                                               HTTP+JSON
-    status       {"code", "message", "data": [google.protobuf.Any]}     {"error": {"code", "status", "message", "details": [Any]}}
-    jsonrpc      {"code", "message", "data": {reason, details, fields}} the same, without an envelope
-    bare         {"code", "message", "data": {fields}}                  the same, without an envelope; no data if the request is not a call
+    error_body              document
+    status     JSON-RPC     {"code", "message", "data": [google.protobuf.Any]}
+               HTTP+JSON    {"error": {"code", "status", "message", "details": [Any]}}
+    jsonrpc    JSON-RPC     {"code", "message", "data": {reason, details, fields}}
+               HTTP+JSON    the same, without an envelope
+    bare       JSON-RPC     {"code", "message", "data": {fields}}
+               HTTP+JSON    the same, without an envelope; no data if the request is not a call
 """
 
 from __future__ import annotations

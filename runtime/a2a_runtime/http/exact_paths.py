@@ -6,8 +6,10 @@ the process. A request takes the shortcut only where nothing of a host would run
 That is decided for each route when the app starts:
 
     around the router       CORS, the middleware of a plugin: no shortcut in the app
-    for all routes          ``before_send``, ``after_exception``, CSRF, compression, allowed hosts, an exception handler: no shortcut in the app
-    for one route           middleware, guards, ``before_request``, ``after_request``, ``after_response``, headers and cookies of its responses,
+    for all routes          ``before_send``, ``after_exception``, CSRF, compression, allowed hosts,
+                            an exception handler: no shortcut in the app
+    for one route           middleware, guards, ``before_request``, ``after_request``,
+                            ``after_response``, headers and cookies of its responses,
                             a request class, an exception handler: no shortcut to the route
 
 What an app wraps around itself later runs before the shortcut.

@@ -1,10 +1,10 @@
 """Health of an app, for orchestrators and load balancers.
 
-| path | 200 while | otherwise |
-|---|---|---|
-| ``/livez`` | the process responds | |
-| ``/readyz``, ``/ready`` | the store answers, its schema fits this release, the lease is renewed, and the process is not about to stop | 503 |
-| ``/health`` | the same, and the agent's own health check passes | 503 |
+    path                     200 while, and otherwise 503
+    ``/livez``               the process responds
+    ``/readyz``, ``/ready``  the store answers, its schema fits this release, the lease is renewed,
+                             and the process is not about to stop
+    ``/health``              the same, and the agent's own health check passes
 
 A failed own check leaves an agent ready: it is for operators and registries, which a restart would
 not help.

@@ -4,7 +4,8 @@
     middleware, ``before_send``                 the request, as for any other route
     guards, sync or async                       the request; an error becomes one of the protocol
     ``before_request``, ``after_response``      the request; its body may be read
-    ``after_request``, ``response_headers``     status and headers of the response, which may be changed; the body is already on its way
+    ``after_request``, ``response_headers``     status and headers of the response, which may be
+                                                changed; the body is already on its way
 
 Litestar passes to ``after_request`` whatever a handler returns, and handlers of surfaces return an
 ASGI app. So the hook is called here, when the response starts.

@@ -3,8 +3,9 @@
 By default a browser may call an agent from its own pages only, and over plain HTTP too:
 
     A2A_CORS_ORIGINS=https://app.example,https://admin.example
-    A2A_ALLOWED_HOSTS=agent.example                                  the names under which browsers reach the agent, besides that of its URL
-    A2A_HSTS_SECONDS=31536000                                        when everything in front of the agent uses TLS
+    A2A_ALLOWED_HOSTS=agent.example    the names under which browsers reach the agent,
+                                       besides the name in its URL
+    A2A_HSTS_SECONDS=31536000          when everything in front of the agent uses TLS
 """
 
 from __future__ import annotations

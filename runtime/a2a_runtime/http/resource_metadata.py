@@ -2,7 +2,8 @@
 tokens for a surface.
 
     GET /.well-known/oauth-protected-resource/agent
-        {"resource": "https://…/agent", "authorization_servers": ["https://id.example"], "bearer_methods_supported": ["header"], …}
+        {"resource": "https://…/agent", "authorization_servers": ["https://id.example"],
+         "bearer_methods_supported": ["header"], …}
 
 A 401 names the document in its challenge. A client follows it only to issuers that it trusts
 (``client.TrustedIssuers``): what an agent says does not decide where secrets go.

@@ -1,7 +1,7 @@
 """Operations of an agent in the canonical model, for all dialects and bindings.
 
-    service ──────── all operations, and the extended card; authorization wraps it where a surface has a policy or its skills have requirements
-      │
+    service ──────── all operations, and the extended card; authorization wraps it where a surface
+      │              has a policy or its skills have requirements
     messages         send: a new task, a follow-up to an existing task, or a reply without a task
     tasks            get, list, cancel, subscribe, push configurations
       │

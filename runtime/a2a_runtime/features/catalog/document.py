@@ -3,7 +3,8 @@
 
     GET /.well-known/ai-catalog.json
         {"specVersion": "1.0", "host": {"displayName": "agents.example"},
-         "entries": [{"identifier": "https://…/agent", "displayName": "reports", "type": "application/a2a-agent-card+json", "url": "https://…"}]}
+         "entries": [{"identifier": "https://…/agent", "displayName": "reports",
+                      "type": "application/a2a-agent-card+json", "url": "https://…"}]}
 
 A catalog is not signed: it says where cards are, and only a card says what an agent really is.
 """

@@ -4,7 +4,8 @@ Pure: results and jitter are passed in, so that a table can test every case.
 
     accepted, known        renew after the interval
     changed, unknown       register now
-    rejected, unavailable  retry after a delay that doubles each time; after some failures register instead of renewing
+    rejected, unavailable  retry after a delay that doubles each time;
+                           after some failures register instead of renewing
 
 Retries never end. Half of each delay is jitter, so that not all agents meet a registry at once when
 it is back.

@@ -3,7 +3,8 @@
 Consumers read the text of the first part of the first artifact, and nothing else:
 
     artifact         none before the task has completed, then one called ``result``
-    its text         texts joined as they are; other values as JSON, several as a list; ``null`` without any
+    its text         texts joined as they are; other values as JSON, several as a list;
+                     ``null`` without any
     history          the message that started the task, as it was sent
     status message   one text
 
@@ -12,8 +13,9 @@ on elsewhere:
 
     the handler returns at once             artifact, completed
     it fails                                failed
-    it returns a job, or writes a status    working, then working again whenever the text or the progress changes,
-                                            then artifact and completed, or failed, or canceled
+    it returns a job, or writes a status    working, then working again whenever the text or the
+                                            progress changes, then artifact and completed, or
+                                            failed, or canceled
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Skills as plain HTTP, for clients without the protocol: POST the input, get the output; and the
 schemas of both.
 
-    POST {surface}/skills/{skill}                      input as JSON, or plain text for a skill that takes text
+    POST {surface}/skills/{skill}   input as JSON, or plain text for a skill that takes text
         200  the output; of a skill that streams, all of its chunks as one array
-        202  {"taskId", "contextId", "question": {"text", "data", "schema"}}     answer with the same call and ?taskId=…
+        202  {"taskId", "contextId", "question": {"text", "data", "schema"}}
+             answer with the same call and ?taskId=…
         4xx, 5xx  an error of the protocol, with every field error
     GET  {surface}/schemas/{skill}/{input|output}.json
 

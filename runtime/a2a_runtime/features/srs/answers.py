@@ -1,8 +1,8 @@
 """Answers that the apcore SRS asks for in place of those of 0.3, on surfaces that read its forms.
 
-message/stream in a form of the SRS      begins with a status                     in 0.3: with the task
-tasks/resubscribe of an ended task       gives its status once                    is refused
-tasks/cancel of an ended task            is refused with the state in the text    is refused
+message/stream in a form of the SRS    begins with a status                     0.3: with the task
+tasks/resubscribe of an ended task     gives its status once                    is refused
+tasks/cancel of an ended task          is refused with the state in the text    is refused
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Operations that answer as the apcore SRS asks, in place of those of 0.3, on surfaces that read
 its forms.
 
-message/send         continues the task of its context that waits for input    0.3: begins a new one
-message/stream       in a form of the SRS begins with a status                 begins with the task
-tasks/list           the newest first, also of a context without tasks         the last changed first
-tasks/resubscribe    of an ended task gives its status once                    is refused
-tasks/cancel         of an ended task: the error names the state               does not name it
-push configurations  no such method without webhooks; deleting none: an error  another error; none
+message/send         continues the task of its context that waits for input   0.3: begins a new one
+message/stream       in a form of the SRS begins with a status                begins with the task
+tasks/list           the newest first, also of a context without tasks        last changed first
+tasks/resubscribe    of an ended task gives its status once                   is refused
+tasks/cancel         of an ended task: the error names the state              does not name it
+push configurations  no such method without webhooks; deleting none: error    another error; none
 """
 
 from __future__ import annotations

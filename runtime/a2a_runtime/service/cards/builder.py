@@ -1,7 +1,8 @@
 """The canonical card of a surface, and the documents that clients of its dialects read.
 
     Surface ── build_card ──► AgentCard ── writer of a dialect ──► document, signed
-                                                                     └── all of them merged ──► combined document
+                                                                      │
+                                          combined document ◄── all of them merged
 
 The document of a dialect has the members of its schema. The combined document has those of several
 dialects: clients ignore unknown members, and where dialects share a name (``securitySchemes``,

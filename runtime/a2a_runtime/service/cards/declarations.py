@@ -4,7 +4,8 @@ resumption        the agent streams
 idempotency       every message leads to a task, since a message as the reply is not stored
 push-config       the agent delivers notifications
 skill-selection   there are several skills to choose from
-auth-discovery    tokens of authorization servers are accepted, and the address of the metadata is known
+auth-discovery    tokens of authorization servers are accepted, and the address of the metadata is
+                  known
 skill-schemas     a skill has a schema, or streams
 usage             handlers report what they consume
 """
