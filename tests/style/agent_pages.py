@@ -45,7 +45,7 @@ def render_pages() -> Mapping[Path, str]:
 
 
 def list_commands() -> Iterator[tuple[str, str]]:
-    """List all commands with the first line of their help, subcommands too."""
+    """List all commands with the first paragraph of their help, subcommands too."""
     context = click.Context(cli)
     names = sorted({*OWN_COMMANDS, *(point.name for point in entry_points(group=ENTRY_POINTS))})
     for name in names:
@@ -55,7 +55,8 @@ def list_commands() -> Iterator[tuple[str, str]]:
 
 
 def _describe(name: str, command: click.Command) -> Iterator[tuple[str, str]]:
-    yield name, (command.help or "").partition("\n")[0]
+    paragraph = (command.help or "").partition("\n\n")[0]
+    yield name, " ".join(paragraph.split())
     if isinstance(command, click.Group):
         context = click.Context(command)
         for each in command.list_commands(context):
