@@ -1,5 +1,4 @@
-"""What serving costs over gRPC: beside a2a-sdk over gRPC, a bare ``features.grpc.aio`` server with
-classes
+"""What serving costs over gRPC: beside a2a-sdk over gRPC, a bare ``grpc.aio`` server with classes
 of protocol buffers, and our own JSON-RPC.
 
 Servers on one core, the load on the other: calls in flight on one connection, with bytes that are

@@ -1,6 +1,5 @@
-"""The limit over gRPC: ``features.grpc.aio`` that reads classes of protocol buffers and answers
-with them,
-with a dict for a store, and does nothing else.
+"""The limit over gRPC: ``grpc.aio`` that reads classes of protocol buffers and answers
+with them, with a dict for a store, and does nothing else.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
-"""Parsing of ``dialects.json``, ``operations.json``, ``errors.json`` and ``base.lifecycle.json`` to
-rows
-with every default filled in.
+"""Parsing of ``dialects.json``, ``operations.json``, ``errors.json`` and ``lifecycle.json`` to
+rows with every default filled in.
 
 Translations are kept as the table has them; the emitter adds the correspondences of equal names.
 Two notations of a path are the same route: ``/tasks/{id}`` names the request's member, and

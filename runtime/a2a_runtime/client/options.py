@@ -100,10 +100,8 @@ class ClientOptions:
     With any of them, a card without such a signature is refused.
     """
     card_verifier: VerifiesCards | None = None
-    """Verifies cards, e.g.
-
-    ``client.signatures.CardVerifier``, instead of ``card_keys``; ``None`` skips verification if
-    there are no keys either.
+    """Verifies cards instead of ``card_keys``, such as ``client.signatures.CardVerifier``; ``None``
+    skips verification if there are no keys either.
     """
     double_base64: bool = False
     """Write and read the bytes of files of 0.3 over HTTP+JSON and gRPC as agents of a2a-sdk for
@@ -115,7 +113,7 @@ class ClientOptions:
     """
     grpc_credentials: ChannelCredentials | None = None
     """TLS of gRPC, where it needs authorities or a client certificate of its own
-    (``features.grpc.ssl_channel_credentials``).
+    (``grpc.ssl_channel_credentials``).
     """
     clock: Clock = field(default_factory=SystemClock)
 

@@ -11,7 +11,7 @@
     postgres          a real PostgreSQL server, without an installation
     registry          a mesh registry that can reject, forget and be unreachable
     store_contract    the contract of a store, as a suite for your own
-    storage_contract  the contract of a storage for `stores.simple`, as a suite for your own
+    storage_contract  the contract of a storage for `simple_stores`, as a suite for your own
     dict_storage      such a storage in dictionaries
     token_issuer      an issuer of signed tokens
     webhook_receiver  a receiver of push notifications

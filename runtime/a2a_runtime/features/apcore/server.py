@@ -71,12 +71,12 @@ class ServeOptions(TypedDict, total=False):
     name: str
     """Name on the card.
 
-    Default: ``features.project.name`` of the registry's config, or ``apcore-agent``.
+    Default: ``project.name`` of the registry's config, or ``apcore-agent``.
     """
     description: str
-    """Default: ``features.project.description``, or the number of skills."""
+    """Default: ``project.description``, or the number of skills."""
     version: str
-    """Default: ``features.project.version``, or ``0.0.0``."""
+    """Default: ``project.version``, or ``0.0.0``."""
     url: str
     """Public URL of the agent, for its card. Default: that of the request."""
     auth: Any

@@ -2,7 +2,7 @@
 
 readOnlyHint, idempotentHint    the skill may run again after a crash;
                                 without one its call is not repeated
-annotations, title              members of the skill on the card, under ``base.card_extensions.mcp``
+annotations, title              members of the skill on the card, under ``extensions.mcp``
 inputSchema, outputSchema       those of the skill
 """
 
