@@ -14,6 +14,7 @@ from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.engine.handlers.skill import Handler, Skill
 from a2a_runtime.errors import EventsGoneError
 from a2a_runtime.features.postgres import PostgresNotifier
+from a2a_runtime.settings import Settings
 from a2a_runtime.stores.models import LoggedEvent, StoredTask
 from a2a_runtime.testing.agent import FAST_SETTINGS, InProcessAgent, artifact_texts, run_agent
 
@@ -26,11 +27,11 @@ READER_ERRORS = (EventsGoneError, InvalidParamsError, TaskNotFoundError)
 
 @asynccontextmanager
 async def run(
-    database: FallibleDatabase, *skills: Skill | Handler
+    database: FallibleDatabase, *skills: Skill | Handler, settings: Settings = FAST_SETTINGS
 ) -> AsyncIterator[InProcessAgent]:
     """Run an agent on a database, whose readers soon look into the log."""
     notifier = PostgresNotifier(database.url) if isinstance(database, FallibleServer) else None
-    options = EngineOptions(settings=FAST_SETTINGS, notifier=notifier)
+    options = EngineOptions(settings=settings, notifier=notifier)
     async with asyncio.timeout(TIMEOUT_SECONDS):
         async with run_agent(*skills, store=database.make_store(), options=options) as one:
             one.engine.hub._poll_interval_seconds = 0.05
@@ -164,7 +165,7 @@ async def wait_for(
 async def wait_for_end(one: InProcessAgent, stored: StoredTask) -> Task:
     """Wait until a task has ended; its log must be whole."""
     ended = await wait_for(one, stored, lambda now: now.state in TERMINAL)
-    events = await one.engine.store.read_events(ended.key, 0, 1000)
+    events = await one.engine.store.read_events(ended.key, 0, ended.last_seq + 1)
     assert [event.seq for event in events] == list(range(1, ended.last_seq + 1))
     assert [event.seq for event in events if event.state in TERMINAL] == [ended.last_seq]
     return ended.task.model

@@ -4,7 +4,10 @@ and no reader waits for ever.
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +21,7 @@ from a2a_runtime.engine.run import NOT_RESTARTABLE
 from a2a_runtime.stores.models import NewTask, StoredTask
 from a2a_runtime.testing.agent import (
     CALLER,
+    FAST_SETTINGS,
     SURFACE,
     InProcessAgent,
     artifact_texts,
@@ -167,6 +171,64 @@ async def test_an_end_that_was_lost(database: FallibleDatabase) -> None:
 
 
 # --- runs that write nothing for a while ----------------------------------------------------------
+
+
+async def test_a_chunk_that_is_refused_after_its_handler_has_gone_on(
+    database: FallibleDatabase,
+) -> None:
+    """By then the handler waits for something else, for ever. It is stopped, and the task runs
+    again.
+    """
+    pauses = Pause(), Pause()
+    is_first = True
+
+    async def rests(ctx: TaskContext) -> AsyncGenerator[str, None]:
+        nonlocal is_first
+        for number, pause in enumerate(pauses):
+            yield f"{number}"
+            await ctx.flush()
+            await pause.wait()
+        yield "2"
+        if is_first:
+            is_first = False
+            await asyncio.Event().wait()
+
+    async with run(database, rests) as one:
+        store = one.engine.store
+        assert isinstance(store, LostAnswers)
+        stored = await one.start("go")
+        await pauses[0].reached.wait()
+        await database.save()
+        pauses[0].release()
+        await pauses[1].reached.wait()
+        store.before_retry = database.fall_back
+        pauses[1].release()
+        assert artifact_texts(await wait_for_end(one, stored)) == {"result": ["0", "1", "2"]}
+
+
+async def test_a_run_whose_beginning_is_refused(database: FallibleDatabase) -> None:
+    """The process says that the task is working, while the handler waits for something else: the
+    handler is stopped, and the task runs again.
+    """
+    is_recorded = asyncio.Event()
+
+    async def rests(ctx: TaskContext) -> str:
+        await ctx.once("saved", save)
+        if not is_recorded.is_set():
+            is_recorded.set()
+            await asyncio.Event().wait()
+        return "done"
+
+    async def save() -> int:
+        await database.save()
+        return 1
+
+    settings = replace(FAST_SETTINGS, working_delay=0.2, lease_renew_interval=0.5)
+    async with run(database, rests, settings=settings) as one:
+        stored = await one.start("go")
+        await is_recorded.wait()
+        await database.fall_back()
+        assert artifact_texts(await wait_for_end(one, stored)) == {"result": ["done"]}
 
 
 async def test_a_lost_question(database: FallibleDatabase) -> None:

@@ -38,6 +38,11 @@ class ChunkQueue:
         self._committing: asyncio.Task[None] | None = None
         self._turn = asyncio.Lock()
 
+    @property
+    def is_refused(self) -> bool:
+        """Return whether the store refuses this run, and no call has raised that yet."""
+        return isinstance(self._failure, RunStopped)
+
     async def put(self, write: ChunkWrite) -> None:
         """Add a chunk as soon as there is room."""
         # Concurrent writers add in the order of their calls.

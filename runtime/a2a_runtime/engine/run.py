@@ -218,9 +218,15 @@ class TaskRun:
     async def mark_working(self) -> None:
         """Set the task to working, unless the run has ended or the store is unavailable: then the
         next write of the run meets the same error.
+
+        A run that the store refuses is stopped: its handler may write nothing for a long time.
         """
-        with suppress(RunStopped, StoreUnavailableError):
-            await self.writer.mark_working()
+        try:
+            with suppress(StoreUnavailableError):
+                await self.writer.mark_working()
+        except RunStopped:
+            if self.writer.is_lost:
+                self.request_stop(StopReason.LOST)
 
     def lose(self, error: FencedError) -> None:
         """Stop the handler: the store does not have this run any more, or not all of its writes.

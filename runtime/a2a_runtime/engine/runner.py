@@ -404,11 +404,14 @@ class InProcessRunner:
         """Renew the lease, and compare the claims in the store with the runs here.
 
         A notification must not shorten the time between two comparisons. A run that is writing
-        notices itself that it is lost.
+        notices itself that it is lost; but a handler that waits for something else does not notice
+        it where its chunks are refused behind its back.
         """
         known: dict[str, RunProgress] = {}
         if self._store.is_durable:
             for key, known_run in self._running.items():
+                if known_run.writer.has_unseen_loss:
+                    known_run.request_stop(StopReason.LOST)
                 confirmed = known_run.writer.progress
                 if confirmed is not None:
                     known[key] = confirmed

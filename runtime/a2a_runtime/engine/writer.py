@@ -80,6 +80,8 @@ class TaskWriter:
 
     is_open = True
     has_chunks = False
+    is_lost = False
+    """The store has another run, or not all writes of this one."""
     _is_revoked = False
     _unconfirmed: NumberedWrite | None = None
     """A write that the store may have committed without an answer: it was away, or the handler was
@@ -118,6 +120,11 @@ class TaskWriter:
         if not self.is_open or self._lock.locked() or self._unconfirmed is not None:
             return None
         return RunProgress(self._epoch, self._confirmed_writes)
+
+    @property
+    def has_unseen_loss(self) -> bool:
+        """Return whether the chunks are refused, and the handler does not know it yet."""
+        return self._chunks is not None and self._chunks.is_refused
 
     def lose(self, error: FencedError) -> None:
         """Close the writer: the store does not have its run any more, or not all of its writes."""
@@ -384,6 +391,7 @@ class TaskWriter:
 
     def _close(self, error: Exception) -> RunStopped:
         self.is_open = False
+        self.is_lost = True
         if isinstance(error, LostWritesError):
             log.warning(
                 "store fell back: run %d of task %s ends, and the task runs again: %s",
