@@ -9,13 +9,8 @@ from style.source_files import ROOT, Function, Source, sources
 STILL_TOO_LONG = (
     "runtime/a2a_runtime/agent.py",
     "runtime/a2a_runtime/client/connection.py",
-    "runtime/a2a_runtime/engine/engine.py",
-    "runtime/a2a_runtime/engine/handlers/context.py",
-    "runtime/a2a_runtime/engine/run.py",
     "runtime/a2a_runtime/features/telemetry/metrics_route.py: collect",
     "runtime/a2a_runtime/http/dispatcher.py",
-    "runtime/a2a_runtime/plugin.py",
-    "runtime/a2a_runtime/plugin.py: on_app_init",
     "runtime/a2a_runtime/service/messages.py: _accept",
     "runtime/a2a_runtime/stores/base.py",
     "runtime/a2a_runtime/stores/sql_store.py",

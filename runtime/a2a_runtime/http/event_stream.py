@@ -72,7 +72,7 @@ class FlushBeforeBlocking(Generic[T]):
     before it blocks.
 
         next event is ready      awaitable ──► result, no flush
-        next event is not ready  awaitable ──► pending future ─► flush() ─► event loop ─► … ─► result
+        next event is not ready  awaitable ──► pending future ─► flush() ─► event loop ─► … result
 
     Invariant: the event loop gets every future of ``awaitable`` exactly once and in order, and
     whatever it sends back (a value, an error, a cancellation) reaches the coroutine that is

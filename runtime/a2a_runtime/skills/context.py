@@ -120,8 +120,8 @@ class SkillContext:
             contents = [question.text]
             if detail is not None:
                 contents.append(detail)
-        asked = self.untyped.reply(*contents)
-        answer = await self._task.ask(asked, schema.schema, key=key)
+        request = self.untyped.reply(*contents)
+        answer = await self._task.ask(request, schema.schema, key=key)
         value, _ = extract_payload(answer.message.parts, schema.validator)
         return schema.parse(value)
 

@@ -51,7 +51,7 @@ def test_every_output_format(run: Run, form: str, rule: str, tmp_path: Path) -> 
 
 
 def test_text_of_a_schema_is_no_markdown() -> None:
-    """A name mentions nobody, ends no cell and shows its own signs, each escaped once."""
+    """A name makes no mention, ends no cell and shows its own signs, each escaped once."""
     hostile = "@ops|<b>#1*"
     old = build_plain_side(Kind={"const": "plain"})
     output = FORMATS["markdown"](diff(old, build_plain_side(Kind={"const": hostile})))

@@ -183,7 +183,9 @@ def read_snapshot(folder: Path) -> RemoteAgent:
     """Read the snapshot, or raise ``BaselineError``."""
     try:
         lock: dict[str, Json] = json.loads((folder / LOCK).read_bytes())
-        card: dict[str, Json] = json.loads(_is_unchanged(folder / CARD, schemas.text(lock, "card")))
+        card: dict[str, Json] = json.loads(
+            _read_unchanged(folder / CARD, schemas.text(lock, "card"))
+        )
         return RemoteAgent(card, tuple(_schemas(folder, lock)))
     except OSError as error:
         raise BaselineError(
@@ -205,10 +207,12 @@ def _schemas(folder: Path, lock: dict[str, Json]) -> Iterator[PublishedSchema]:
     for skill, uses in schemas.members(lock, "schemas").items():
         for use, digest in uses.items() if isinstance(uses, dict) else ():
             served = PublishedSchema(skill, use, b"")
-            yield PublishedSchema(skill, use, _is_unchanged(folder / SCHEMAS / served.file, digest))
+            yield PublishedSchema(
+                skill, use, _read_unchanged(folder / SCHEMAS / served.file, digest)
+            )
 
 
-def _is_unchanged(file: Path, digest: Json) -> bytes:
+def _read_unchanged(file: Path, digest: Json) -> bytes:
     content = file.read_bytes()
     if _hash(content) != digest:
         raise ProjectError(

@@ -135,18 +135,18 @@ class Printer:
         return self.direction is Direction.READ
 
 
-def is_plain_value(expression: TypeExpr, source: str) -> str:
+def print_plain_value(expression: TypeExpr, source: str) -> str:
     """Print a value of the models as JSON."""
     match expression:
         case Ref():
             return f"{source}.to_dict()"
         case ListOf(item):
-            inner = is_plain_value(item, "item")
+            inner = print_plain_value(item, "item")
             if inner == "item":
                 return source
             return f"[{inner} for item in {source}]"
         case MapOf(value):
-            inner = is_plain_value(value, "value")
+            inner = print_plain_value(value, "value")
             if inner == "value":
                 return source
             return f"{{key: {inner} for key, value in {source}.items()}}"

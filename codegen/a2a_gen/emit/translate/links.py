@@ -311,7 +311,7 @@ class ReadValue:
         return self.present_text or self.text
 
     @property
-    def is_there(self) -> str:
+    def presence(self) -> str:
         """The condition under which the value is there."""
         return self.condition or f"{self.text} is not None"
 
@@ -389,7 +389,7 @@ class MemberSource:
         """Print a member that is there."""
         return self._read_present(self._holder(leaf.path), leaf.last)
 
-    def _is_there(self, leaf: Leaf) -> str:
+    def _print_presence(self, leaf: Leaf) -> str:
         """Print the condition under which a member is there. In JSON a null is a value."""
         if self.is_json:
             return f"{literal(leaf.field.wire)} in {self._holder(leaf.path)}"
@@ -404,7 +404,10 @@ class MemberSource:
             return ReadValue(f"(None if {way.name} is None else {text})", nullable=True)
         if nullable:
             return ReadValue(
-                text, nullable=True, present_text=self.present(leaf), condition=self._is_there(leaf)
+                text,
+                nullable=True,
+                present_text=self.present(leaf),
+                condition=self._print_presence(leaf),
             )
         return ReadValue(self.present(leaf) if leaf.last.is_nullable else text)
 
@@ -417,7 +420,7 @@ class MemberSource:
         elif way and way.nullable:
             found.append(f"{way.name} is not None")
         if leaf.last.is_nullable:
-            found.append(self._is_there(leaf))
+            found.append(self._print_presence(leaf))
         return tuple(found)
 
     def known(self, leaf: Leaf) -> frozenset[str]:

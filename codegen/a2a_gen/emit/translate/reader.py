@@ -10,7 +10,7 @@ from itertools import chain
 
 from a2a_gen.emit.render import Code, literal
 from a2a_gen.emit.translate.context import TranslationContext
-from a2a_gen.emit.translate.expressions import empty_value, is_plain_value
+from a2a_gen.emit.translate.expressions import empty_value, print_plain_value
 from a2a_gen.emit.translate.links import (
     Case,
     Link,
@@ -161,11 +161,13 @@ class _Reading:
         first.
         """
         value = (
-            self.source.value(link.theirs[0], self._is_known()) if link.theirs else ReadValue("")
+            self.source.value(link.theirs[0], self._known_expressions())
+            if link.theirs
+            else ReadValue("")
         )
         match link.kind:
             case "wrap":
-                metadata = self.source.value(link.theirs[1], self._is_known())
+                metadata = self.source.value(link.theirs[1], self._known_expressions())
                 call = (
                     f"conversions.unwrap({value.text}, {metadata.text}, "
                     f"{literal(link.argument['key'])}, {literal(link.argument['mark'])})"
@@ -218,14 +220,16 @@ class _Reading:
         return ReadValue(text)
 
     def _read_derived(self, link: Link) -> str:
-        values = ((self.source.value(leaf, self._is_known()), leaf) for leaf in link.theirs)
+        values = (
+            (self.source.value(leaf, self._known_expressions()), leaf) for leaf in link.theirs
+        )
         arguments = [
-            _unless_none(value, is_plain_value(leaf.field.type, value.text))
+            _unless_none(value, print_plain_value(leaf.field.type, value.text))
             for value, leaf in values
         ]
         return emit_derived_call(link, READ, arguments)
 
-    def _is_known(self) -> frozenset[str]:
+    def _known_expressions(self) -> frozenset[str]:
         if self.case.link:
             return self.source.known(self.case.link.theirs[0])
         return frozenset()

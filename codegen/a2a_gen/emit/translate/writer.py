@@ -236,18 +236,18 @@ class _Writing:
         value = self._value(link.ours[0])
         text = value.text
         present = value.present
-        is_there = value.is_there if value.nullable else None
+        presence = value.presence if value.nullable else None
         match link.kind:
             case "not" if "absent" in link.argument:
                 return MemberEntry(target, f"not {text}")
             case "not":
-                return MemberEntry(target, f"not {present}", is_there)
+                return MemberEntry(target, f"not {present}", presence)
             case "only":
                 if target.last.is_nullable:
                     return MemberEntry(target, f"[{present}]", text)
                 return MemberEntry(target, f"[{present}] if {text} else []")
             case "milliseconds":
-                return MemberEntry(target, f"conversions.milliseconds({present})", is_there)
+                return MemberEntry(target, f"conversions.milliseconds({present})", presence)
             case _:
                 return MemberEntry(
                     target, target.field.python, f"{target.field.python} is not None"
@@ -297,7 +297,7 @@ class _Writing:
                 target, printer.value(match, value.text), value.text if may_lack else None
             )
         if target.last.is_nullable:
-            return MemberEntry(target, printer.value(match, value.present), value.is_there)
+            return MemberEntry(target, printer.value(match, value.present), value.presence)
         return MemberEntry(target, self._require(value, match, target))
 
     def _require(self, value: ReadValue, match: Match, target: Leaf) -> str:

@@ -16,7 +16,13 @@ import httpx
 from a2a_contract.errors import A2AError
 from a2a_contract.v1_0 import AgentCard
 from a2a_runtime.cli.counts import pluralize
-from a2a_runtime.cli.diagnosis.findings import Diagnosis, is_fine, report_error, report_outage, warn
+from a2a_runtime.cli.diagnosis.findings import (
+    Diagnosis,
+    report_error,
+    report_fine,
+    report_outage,
+    warn,
+)
 from a2a_runtime.client import A2AClient, A2AClientError, ClientOptions, RetryPolicy
 from a2a_runtime.surface import Surface
 
@@ -44,7 +50,7 @@ def check_configured_url(surface: Surface) -> Iterator[Diagnosis]:
             "let a proxy end TLS, and change the URL",
         )
     else:
-        yield is_fine(subject, url)
+        yield report_fine(subject, url)
 
 
 async def check_address(url: str, surface: Surface | None) -> AsyncIterator[Diagnosis]:
@@ -65,7 +71,9 @@ async def check_address(url: str, surface: Surface | None) -> AsyncIterator[Diag
             "check that the server runs, that the proxy passes /.well-known on, and the DNS name",
         )
         return
-    yield is_fine(subject, f"{card.name} {card.version}, {pluralize(len(card.skills), 'skill')}")
+    yield report_fine(
+        subject, f"{card.name} {card.version}, {pluralize(len(card.skills), 'skill')}"
+    )
     for finding in _check_interfaces(subject, url, card):
         yield finding
     if surface:
@@ -131,4 +139,4 @@ async def _check_response(url: str) -> AsyncIterator[Diagnosis]:
             )
             yield warn("clock", f"{seconds:.0f} s from that of {parts.netloc}", fix)
         else:
-            yield is_fine("clock", f"that of {parts.netloc}")
+            yield report_fine("clock", f"that of {parts.netloc}")

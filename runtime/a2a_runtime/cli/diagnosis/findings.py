@@ -32,7 +32,7 @@ class Diagnosis:
         return asdict(self)
 
 
-def is_fine(subject: str, text: str) -> Diagnosis:
+def report_fine(subject: str, text: str) -> Diagnosis:
     """Build a finding of what is fine."""
     return Diagnosis(FindingLevel.OK, subject, text)
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import click
 from litestar import Litestar
 
-from a2a_runtime.cli.diagnosis.findings import Diagnosis, is_fine, report_error, warn
+from a2a_runtime.cli.diagnosis.findings import Diagnosis, report_error, report_fine, warn
 from a2a_runtime.cli.process import load_app
 from a2a_runtime.features.project.loader import LOCK_FILE, find_changed_inputs
 from a2a_runtime.features.project.surfaces import find_project_file
@@ -51,7 +51,7 @@ def load_plugin(name: str) -> tuple[A2APlugin | None, list[Diagnosis]]:
         ]
     skills = sum(len(surface.agent.skills) for surface in plugin.surfaces)
     listed = ", ".join(f"{each.agent.name} at {each.path or '/'}" for each in plugin.surfaces)
-    return plugin, [is_fine("app", f"{name}: {listed}; skills: {skills}")]
+    return plugin, [report_fine("app", f"{name}: {listed}; skills: {skills}")]
 
 
 def check_generated_code(folder: Path) -> Iterator[Diagnosis]:
@@ -63,7 +63,7 @@ def check_generated_code(folder: Path) -> Iterator[Diagnosis]:
     if changed:
         yield warn("generated code", f"changed since it was built: {changed}", "run a2a-gen build")
     else:
-        yield is_fine("generated code", "up to date")
+        yield report_fine("generated code", "up to date")
 
 
 def check_settings(environment: Mapping[str, str]) -> tuple[Settings | None, list[Diagnosis]]:
@@ -76,7 +76,7 @@ def check_settings(environment: Mapping[str, str]) -> tuple[Settings | None, lis
                 "settings", str(error), "correct the variables; docs/serving.md lists all of them"
             )
         ]
-    return settings, [is_fine("settings", "all variables are read")]
+    return settings, [report_fine("settings", "all variables are read")]
 
 
 def check_callers(plugin: A2APlugin) -> Iterator[Diagnosis]:
@@ -87,7 +87,7 @@ def check_callers(plugin: A2APlugin) -> Iterator[Diagnosis]:
         text = describe_callers(surface, is_open=is_open)
         is_local = is_loopback(urlsplit(surface.configured_url or "").hostname or "")
         if is_open or is_local or not is_undecided(surface):
-            yield is_fine(subject, text)
+            yield report_fine(subject, text)
         else:
             yield warn(subject, f"{text}; beyond it a2a-gen serve does not start", CURE)
 
@@ -106,7 +106,9 @@ def check_keys(plugin: A2APlugin, folder: Path) -> Iterator[Diagnosis]:
             "set A2A_ENCRYPTION_KEYS_FILE; SecretBox.generate_key() makes one",
         )
     elif settings.encryption_keys:
-        yield is_fine("encryption keys", f"{len(settings.encryption_keys)}; the first one encrypts")
+        yield report_fine(
+            "encryption keys", f"{len(settings.encryption_keys)}; the first one encrypts"
+        )
     if not settings.signing_keys:
         yield warn(
             "signing keys",
@@ -138,4 +140,4 @@ def _check_key_file(path: Path, *, is_first: bool) -> Iterator[Diagnosis]:
         yield warn("signing keys", f"{path}: signs since {days} days", fix)
     else:
         use = "signs" if is_first else "published"
-        yield is_fine("signing keys", f"{path}: {days} days old, {use}")
+        yield report_fine("signing keys", f"{path}: {days} days old, {use}")

@@ -11,7 +11,13 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from pathlib import Path
 
 from a2a_runtime.base.importing import MissingLibraryError
-from a2a_runtime.cli.diagnosis.findings import Diagnosis, is_fine, report_error, report_outage, warn
+from a2a_runtime.cli.diagnosis.findings import (
+    Diagnosis,
+    report_error,
+    report_fine,
+    report_outage,
+    warn,
+)
 from a2a_runtime.errors import StoreUnavailableError, UnsupportedStoreError
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.factory import create_store, is_object_name, try_store
@@ -31,7 +37,7 @@ async def check_store(url: str) -> AsyncIterator[Diagnosis]:
     try:
         await try_store(url)
         if is_object_name(url):
-            yield is_fine(
+            yield report_fine(
                 "store",
                 f"{url}: is a store; it is opened at the start only, since one process uses it",
             )
@@ -52,7 +58,7 @@ async def check_store(url: str) -> AsyncIterator[Diagnosis]:
         return
     await store.open()
     try:
-        yield is_fine(
+        yield report_fine(
             "store", f"{type(store).__name__}: opens, and its schema is that of this release"
         )
         if isinstance(store, SqliteStore):
@@ -77,7 +83,7 @@ def _check_file(path: Path) -> Iterator[Diagnosis]:
             "free space: a full disk refuses every task",
         )
     else:
-        yield is_fine("disk", f"{path.parent}: {free / 1e9:.0f} GB free")
+        yield report_fine("disk", f"{path.parent}: {free / 1e9:.0f} GB free")
 
 
 async def _check_shared(store: Store, url: str) -> AsyncIterator[Diagnosis]:
@@ -95,9 +101,9 @@ async def _check_shared(store: Store, url: str) -> AsyncIterator[Diagnosis]:
             "run a time service (chrony, systemd-timesyncd) on both machines",
         )
     else:
-        yield is_fine("clock", "that of the database")
+        yield report_fine("clock", "that of the database")
     if await _is_notified(store, url):
-        yield is_fine("notifier", "a notification of one connection reaches another")
+        yield report_fine("notifier", "a notification of one connection reaches another")
     else:
         fix = (
             "check that the address is that of the server, not of a pooler in transaction mode; "

@@ -18,7 +18,7 @@ Reachable = Callable[[str], str]
 """Tells why a URL is not called; an empty text if it is."""
 
 
-def is_reachable(_url: str) -> str:
+def refuse_none(_url: str) -> str:
     """Call every URL: the trust of the client decides."""
     return ""
 
@@ -39,7 +39,7 @@ class ExploredAgent:
     """Seconds for the response to a message; ``None``: as long as the agent takes."""
     transport: httpx.AsyncBaseTransport | None = None
     """In place of the network."""
-    refusal: Reachable = is_reachable
+    refusal: Reachable = refuse_none
 
     schemes: Sequence[SecurityScheme] | None = None
     """The only schemes whose credentials a visitor may give; ``None``: any."""

@@ -468,12 +468,11 @@ async def test_a_worker_without_a_skill_does_not_start(make_store: MakeStore) ->
     """A worker without a skill is refused, because it would silently fetch nothing."""
     agent = Agent("a")
     agent.add("echo", echo)
+    runtime = AgentRuntime([Surface(agent)], make_store(), FAST_SETTINGS, is_worker=True)
     with pytest.raises(
         WorkerConfigError, match='no skill runs on workers; set runs_on = "workers"'
     ):
-        async with run_worker(
-            AgentRuntime([Surface(agent)], make_store(), FAST_SETTINGS, is_worker=True)
-        ):
+        async with run_worker(runtime):
             pass
 
 
