@@ -92,46 +92,53 @@ def _wants_plain_skills(_parts: AppParts, surfaces: Sequence[Surface]) -> bool:
     return False
 
 
+def _wants_explorer(parts: AppParts, _surfaces: Sequence[Surface]) -> bool:
+    return parts.settings.explorer
+
+
+def _wants_metrics_route(parts: AppParts, _surfaces: Sequence[Surface]) -> bool:
+    return _wants_metrics(parts.settings)
+
+
+def _wants_landing_page(parts: AppParts, _surfaces: Sequence[Surface]) -> bool:
+    return not parts.has_host
+
+
 def _always(_parts: AppParts, _surfaces: Sequence[Surface]) -> bool:
     return True
 
 
+def _have_sources(surfaces: Sequence[Surface]) -> bool:
+    return any(each.agent.sources for each in surfaces)
+
+
+def _have_webhooks(surfaces: Sequence[Surface]) -> bool:
+    return any(each.agent.capabilities.push_notifications for each in surfaces)
+
+
 PROCESS_PARTS = (
-    PartRow(
-        "features.sources.part:SourcesPart",
-        lambda surfaces: any(each.agent.sources for each in surfaces),
-    ),
-    PartRow(
-        "features.push.part:PushPart",
-        lambda surfaces: any(each.agent.capabilities.push_notifications for each in surfaces),
-    ),
+    PartRow("features.sources.part:SourcesPart", _have_sources),
+    PartRow("features.push.part:PushPart", _have_webhooks),
 )
 """Classes of parts of a process, in the order in which they open."""
 
 FEATURES = (
     FeatureRow("features.grpc.feature:GrpcFeature", _wants_grpc),
     FeatureRow("features.heartbeat.feature:HeartbeatFeature", _wants_mesh),
-    FeatureRow(
-        "features.explorer.feature:ExplorerFeature", lambda parts, _: parts.settings.explorer
-    ),
-    FeatureRow(
-        "features.telemetry.feature:MetricsFeature",
-        lambda parts, _: _wants_metrics(parts.settings),
-    ),
+    FeatureRow("features.explorer.feature:ExplorerFeature", _wants_explorer),
+    FeatureRow("features.telemetry.feature:MetricsFeature", _wants_metrics_route),
     FeatureRow("features.catalog.feature:CatalogFeature", _always),
     FeatureRow("features.openapi.feature:OpenApiFeature", _always),
-    FeatureRow("features.pages.feature:LandingPage", lambda parts, _: not parts.has_host),
+    FeatureRow("features.pages.feature:LandingPage", _wants_landing_page),
     FeatureRow("features.plain_skills.feature:PlainSkillsFeature", _wants_plain_skills),
 )
 """Classes of features, in the order in which they are asked."""
 
+_DRAFTS = [each.name for each in CONTRACT_DIALECTS.values() if each.includes(V1_1_DRAFT)]
+
 DIALECTS: Mapping[str, str] = {
+    **dict.fromkeys(_DRAFTS, "features.draft_1_1.dialect:SUPPORT"),
     _MESH: "features.mesh.dialect:SUPPORT",
-    **{
-        each.name: "features.draft_1_1.dialect:SUPPORT"
-        for each in CONTRACT_DIALECTS.values()
-        if each.includes(V1_1_DRAFT)
-    },
 }
 """Support of dialects that have rules of their own, by name."""
 
