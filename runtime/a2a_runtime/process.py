@@ -307,11 +307,12 @@ def _check_task_ids(store: Store, surface: Surface) -> None:
     if store.accepts_task_ids:
         return
     name = type(store).__name__
-    if any(find_support(each).chooses_task_ids for each in surface.dialects):
-        raise UnsupportedStoreError(
-            f"{surface}: clients of the mesh dialect choose the ids of tasks, and {name} "
-            f"takes none; {_USE_ANOTHER}"
-        )
+    for dialect in surface.dialects:
+        if find_support(dialect).chooses_task_ids:
+            raise UnsupportedStoreError(
+                f"{surface}: clients of the {dialect} dialect choose the ids of tasks, and {name} "
+                f"takes none; {_USE_ANOTHER}"
+            )
     for skill_id, each in surface.agent.skills.items():
         if each.skill.answers is ReplyKind.EITHER:
             raise UnsupportedStoreError(

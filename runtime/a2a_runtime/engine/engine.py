@@ -212,7 +212,7 @@ class Engine:
         until: frozenset[State] = TERMINAL,
         *,
         mark: int = 0,
-        with_messages: bool = False,
+        shows_messages: bool = False,
     ) -> AsyncGenerator[LoggedEvent, None]:
         """Follow a task up to and with the event that brings it into one of these states, with
         messages of clients if wanted.
@@ -239,7 +239,7 @@ class Engine:
                     ),
                 )
             )
-        return self.readers.follow(stored, cursor, until, mark=mark, with_messages=with_messages)
+        return self.readers.follow(stored, cursor, until, mark=mark, shows_messages=shows_messages)
 
     async def begin(
         self, scope: TaskScope, new: NewTask, caller: Caller | None = None
@@ -350,16 +350,16 @@ class Engine:
         message: Message,
         idempotency_key: IdempotencyKey | None = None,
         authorization: str | None = None,
-        generation: int | None = None,
+        if_last_seq: int | None = None,
     ) -> AcceptedMessage:
         """Add a message to a task in its present state; retry if the state changes.
 
-        With ``authorization`` only if the task waits for that key, with ``generation`` only if that
+        With ``authorization`` only if the task waits for that key, with ``if_last_seq`` only if that
         is its last event.
         """
         self._require_open()
         return await self._follow_ups.send(
-            scope, wire_id, message, idempotency_key, authorization, generation
+            scope, wire_id, message, idempotency_key, authorization, if_last_seq
         )
 
     async def wait(

@@ -93,13 +93,12 @@ class FollowUps:
         message: Message,
         idempotency_key: IdempotencyKey | None = None,
         authorization: str | None = None,
-        generation: int | None = None,
+        if_last_seq: int | None = None,
     ) -> AcceptedMessage:
         """Add a message to a task in its present state; retry if the state changes."""
         conflicts: tuple[type[Exception], ...] = (ConcurrencyError,)
-        if generation is not None:
-            # A task that has changed is read again, and has another generation: that is the error
-            # then.
+        if if_last_seq is not None:
+            # A task that has changed is read again, and has a later event: that is the error then.
             conflicts = (ConcurrencyError, TaskStateError)
         for _ in range(_MAX_ATTEMPTS):
             stored = await self._readers.load(scope, wire_id, 0, include_artifacts=False)
@@ -109,7 +108,7 @@ class FollowUps:
             if authorization is not None:
                 check_authorization(stored, authorization)
             try:
-                check_generation(stored, generation)
+                check_last_seq(stored, if_last_seq)
                 check_follow_up(stored, message, self._skills.find(scope.surface, stored.skill))
             except (TaskStateError, TaskGenerationMismatchError):
                 # A message that the task has already may have led to the state that refuses it.
@@ -119,7 +118,7 @@ class FollowUps:
                     raise
                 return AcceptedMessage(stored, stored.last_seq, stored.mark, is_new=False)
             accepting = self._accept_in_state(
-                stored, bound, idempotency_key, has_generation=generation is not None
+                stored, bound, idempotency_key, is_conditional=if_last_seq is not None
             )
             with suppress(*conflicts):
                 if not self._store.is_durable:
@@ -135,13 +134,13 @@ class FollowUps:
         message: Message,
         idempotency_key: IdempotencyKey | None,
         *,
-        has_generation: bool,
+        is_conditional: bool,
     ) -> AcceptedMessage:
         has_run = stored.state in ACTIVE
         deferral = None
         if has_run:
-            # The same version has the same generation.
-            version = stored.version if has_generation else None
+            # The same version has the same last event.
+            version = stored.version if is_conditional else None
             change = TaskChange(
                 messages=(message,), expected_states=ACTIVE, expected_version=version
             )
@@ -178,17 +177,17 @@ def check_follow_up(stored: StoredTask, message: Message, skill: Skill | None) -
         )
 
 
-def check_generation(stored: StoredTask, generation: int | None) -> None:
-    """Raise if a task is not at the generation that a message names."""
-    if generation not in {None, stored.last_seq}:
+def check_last_seq(stored: StoredTask, if_last_seq: int | None) -> None:
+    """Raise if the last event of a task is not the one that a message names."""
+    if if_last_seq not in {None, stored.last_seq}:
         raise TaskGenerationMismatchError(
             (
-                f"The task is at generation {stored.last_seq}, not {generation}; read it, and "
+                f"The task is at generation {stored.last_seq}, not {if_last_seq}; read it, and "
                 "send the message again if it still applies"
             ),
             details={
                 "task_id": stored.wire_id,
-                "expected_generation": str(generation),
+                "expected_generation": str(if_last_seq),
                 "current_generation": str(stored.last_seq),
             },
         )

@@ -258,7 +258,7 @@ class EventHub:
         until: frozenset[State] = TERMINAL,
         *,
         mark: int = 0,
-        with_messages: bool = False,
+        shows_messages: bool = False,
     ) -> AsyncGenerator[LoggedEvent, None]:
         """Yield every event after the cursor, once and in order, up to the one that leaves the task
         in a state of ``until`` or ends it.
@@ -275,7 +275,7 @@ class EventHub:
                 ):
                     cursor = event.seq
                     mark = event.mark
-                    if not with_messages and event.is_message:
+                    if not shows_messages and event.is_message:
                         continue
                     yield event
                     if event.state in until or event.state in TERMINAL:

@@ -51,7 +51,7 @@ class TaskReaders:
         until: frozenset[State] = TERMINAL,
         *,
         mark: int = 0,
-        with_messages: bool = False,
+        shows_messages: bool = False,
     ) -> AsyncGenerator[LoggedEvent, None]:
         """Follow a task from an event with a mark on, up to the event that brings it into one of
         these states.
@@ -69,7 +69,7 @@ class TaskReaders:
             return
         while True:
             following = self._hub.follow(
-                stored.key, cursor, until, mark=mark, with_messages=with_messages
+                stored.key, cursor, until, mark=mark, shows_messages=shows_messages
             )
             try:
                 async with aclosing(following) as events:

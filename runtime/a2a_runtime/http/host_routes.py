@@ -36,8 +36,8 @@ AfterRequest: TypeAlias = Callable[[Response[Any]], Awaitable[Response[Any]]]
 
 log = logging.getLogger(__name__)
 
-EXPLORER_PAGE = "a2a_explorer_page"
-"""Option of the one route that is free although it is no card: the page of the explorer."""
+FREE_PAGE = "a2a_free_page"
+"""Option of a route that needs no authentication although it serves no card."""
 _EXCLUDE_KEY = "exclude_from_auth"
 """The name that Litestar's own middleware has for it, unless it is told another one."""
 
@@ -63,7 +63,7 @@ def adapt_routes(app: Litestar) -> None:
     """
     for route in app.routes:
         for handler in route.route_handlers if isinstance(route, HTTPRoute) else ():
-            if handler.opt.get(EXPLORER_PAGE):
+            if handler.opt.get(FREE_PAGE):
                 handler.opt.update(dict.fromkeys(_find_exclude_keys(handler), True))
         if isinstance(route, HTTPRoute) and (endpoints := find_endpoints(route)) is not None:
             for handler in route.route_handlers:

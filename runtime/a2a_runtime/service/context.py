@@ -59,12 +59,13 @@ class CallContext(Struct, frozen=True):
     """Set for a call in the form of a variant of the wire."""
     origin: Origin | None = None
     """Where the call comes from, if it says so."""
-    generation: int | None = None
-    """The generation that the task must have for the message of the call to be taken."""
+    if_last_seq: int | None = None
+    """The number of the last event that the task must have for the message of the call to be taken.
+    """
     client_address: str = ""
     """The address of the client as the server reports it."""
-    has_generations: bool = False
-    """True if the dialect numbers changes, and so shows those that are messages of clients."""
+    shows_messages: bool = False
+    """True if readers of events see those that are messages of clients."""
 
     @property
     def active_extensions(self) -> tuple[str, ...]:

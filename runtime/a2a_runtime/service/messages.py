@@ -16,7 +16,7 @@ from a2a_contract.service import Event
 from a2a_contract.v1_0 import Message, SendMessageRequest, SendMessageResponse, StreamResponse
 from a2a_runtime.base.lifecycle import INTERRUPTED, SETTLED
 from a2a_runtime.engine.engine import to_stream_response
-from a2a_runtime.engine.follow_ups import AcceptedMessage, check_follow_up, check_generation
+from a2a_runtime.engine.follow_ups import AcceptedMessage, check_follow_up, check_last_seq
 from a2a_runtime.engine.handlers.skill import ReplyKind
 from a2a_runtime.service.authorization import is_allowed
 from a2a_runtime.service.context import CallContext, ServiceBase
@@ -81,9 +81,9 @@ class MessageOperations(ServiceBase):
             yield Event(stored.last_seq, to_stream_response(stored.to_event()), stored.mark)
             if state in SETTLED:
                 return
-            with_messages = context.has_generations
+            shows_messages = context.shows_messages
             following = self._engine.readers.follow(
-                stored, stored.last_seq, SETTLED, mark=stored.mark, with_messages=with_messages
+                stored, stored.last_seq, SETTLED, mark=stored.mark, shows_messages=shows_messages
             )
             async with aclosing(following) as events:
                 async for event in events:
@@ -174,7 +174,7 @@ class MessageOperations(ServiceBase):
         config = command.push_config
         stored = await self._engine.load(command.scope, wire_id, 0, include_artifacts=False)
         if config is not None and command.idempotency_key is None:
-            check_generation(stored, context.generation)
+            check_last_seq(stored, context.if_last_seq)
         skill = context.surface.skills.get(stored.skill)
         if skill is not None:
             require_permission(skill, context)
@@ -198,7 +198,11 @@ class MessageOperations(ServiceBase):
                 max_configs=context.surface.limits.webhooks,
             )
         return await self._engine.send_message(
-            command.scope, wire_id, message, command.idempotency_key, generation=context.generation
+            command.scope,
+            wire_id,
+            message,
+            command.idempotency_key,
+            if_last_seq=context.if_last_seq,
         )
 
     async def _load_current(self, accepted: AcceptedMessage, command: SendCommand) -> StoredTask:

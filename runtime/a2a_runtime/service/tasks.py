@@ -225,7 +225,7 @@ class SubscriptionOperations(ServiceBase):
             cursor,
             end_states,
             mark=mark,
-            with_messages=context.has_generations,
+            shows_messages=context.shows_messages,
         )
         async with aclosing(following) as events:
             async for event in events:

@@ -233,7 +233,7 @@ async def test_of_many_callers_with_one_generation_one_is_accepted(
                 one.scope,
                 started.wire_id,
                 build_user_message(f"{n}", message_id=f"m-{n}"),
-                generation=generation,
+                if_last_seq=generation,
             )
             for n in range(CALLERS)
         ]

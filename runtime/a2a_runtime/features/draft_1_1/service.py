@@ -69,7 +69,7 @@ class GenerationService(Service):
             else NumberedConfiguration()
         )
         numbered = replace(
-            context, generation=configuration.if_generation_match, has_generations=True
+            context, if_last_seq=configuration.if_generation_match, shows_messages=True
         )
         response: JsonMembers = from_json((await super().send_message(request, numbered)).json)
         if not is_json_object(task := response.get("task")):
@@ -89,7 +89,7 @@ class GenerationService(Service):
             else NumberedConfiguration()
         )
         numbered = replace(
-            context, generation=configuration.if_generation_match, has_generations=True
+            context, if_last_seq=configuration.if_generation_match, shows_messages=True
         )
         events = self._number(
             super().send_streaming_message(request, numbered),
@@ -106,7 +106,7 @@ class GenerationService(Service):
         """Yield the task and its later events with their generations."""
         scope = context.task_scope(request.tenant)
         events = self._number(
-            super().subscribe_to_task(request, replace(context, has_generations=True)),
+            super().subscribe_to_task(request, replace(context, shows_messages=True)),
             scope,
             None,
             request.id,

@@ -44,7 +44,7 @@ from a2a_runtime.features.explorer.visitor import (
     split_cookies,
 )
 from a2a_runtime.http.asgi import HttpRequest, base_url, send_response
-from a2a_runtime.http.host_routes import EXPLORER_PAGE
+from a2a_runtime.http.host_routes import FREE_PAGE
 from a2a_runtime.http.middleware import OriginPolicy
 from a2a_runtime.service.cards.builder import resolve_url
 from a2a_runtime.service.context import ProtocolBinding
@@ -95,7 +95,7 @@ def build_explorer_routes(
             scope["path"].rpartition(_API)[2],
         )
 
-    @route(EXPLORER_PATH, http_method=METHODS, include_in_schema=False, opt={EXPLORER_PAGE: True})
+    @route(EXPLORER_PATH, http_method=METHODS, include_in_schema=False, opt={FREE_PAGE: True})
     async def explorer_page() -> ASGIApp:
         return respond_page
 

@@ -35,11 +35,8 @@ Document: TypeAlias = dict[str, object]
 
 _SIGNATURES = AgentCard.wire_name("signatures")
 _SECURITY_SCHEMES = AgentCard.wire_name("security_schemes")
-"""Capability of 0.3 without a meaning there, which the apcore SRS wants on every card."""
-_MESH_MODES = ("application/json",)
-_FULL_VERSION_03: str = V03AgentCard.model_fields[
-    "protocol_version"
-].default  # cards of 0.3 have the patch level too
+_FULL_VERSION_03: str = V03AgentCard.model_fields["protocol_version"].default
+"""The version on cards of 0.3, which have the patch level too."""
 
 
 def build_card(
