@@ -354,8 +354,8 @@ class Engine:
     ) -> AcceptedMessage:
         """Add a message to a task in its present state; retry if the state changes.
 
-        With ``authorization`` only if the task waits for that key, with ``if_last_seq`` only if that
-        is its last event.
+        With ``authorization`` only if the task waits for that key, with ``if_last_seq`` only if
+        that is its last event.
         """
         self._require_open()
         return await self._follow_ups.send(
