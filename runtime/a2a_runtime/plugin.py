@@ -188,6 +188,10 @@ class A2APlugin(InitPlugin, CLIPlugin):
         self.features += loaded
         return loaded
 
+    def _forget_features(self, loaded: Sequence[Feature]) -> None:
+        """Forget features of a surface that could not be added."""
+        self.features[:] = [each for each in self.features if each not in loaded]
+
     def _prepare(
         self, surfaces: Sequence[Surface], beside: Sequence[Surface] = ()
     ) -> Sequence[Surface]:
@@ -291,10 +295,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
         check_exposure(self.surfaces, is_open=self.settings.open)
         log_callers(self.surfaces, is_open=self.settings.open)
         async with AgentRuntime(
-            self.surfaces,
-            self._store,
-            self.settings,
-            keys=self._keys,
+            self.surfaces, self._store, self.settings, keys=self._keys
         ) as runtime:
             self.runtime = runtime
             self._app = app
@@ -374,28 +375,27 @@ class A2APlugin(InitPlugin, CLIPlugin):
             (surface,) = self._keys.attach_signer((given,))
             self._check(surface)
             check_exposure((surface,), is_open=self.settings.open)
-            loaded = self._load_features((surface,))
-            (surface,) = self._prepare((surface,), self.surfaces)
             if any(each.path == surface.path for each in self.surfaces):
                 raise ImproperlyConfiguredException(
                     f"{surface}: another agent has the same path; set another path="
                 )
-            endpoints = self._build_endpoints(surface)
-            check_free(app, endpoints)
             running = RunningApp(app, runtime, self._health)
-            for feature in loaded:
-                await feature.open_app(running, self._exit_stack)
             async with AsyncExitStack() as undo:
+                loaded = self._load_features((surface,))
+                undo.callback(self._forget_features, loaded)
+                (surface,) = self._prepare((surface,), self.surfaces)
+                endpoints = self._build_endpoints(surface)
+                check_free(app, endpoints)
+                for feature in loaded:
+                    await feature.open_app(running, self._exit_stack)
                 await runtime.add(surface)
                 undo.push_async_callback(runtime.remove, surface)
                 self._start(endpoints, runtime)
                 undo.callback(endpoints.dispatcher.stop)
                 await self._open_surface(endpoints.dispatcher, running)
                 undo.pop_all()
-            self.surfaces, self._endpoints = (
-                (*self.surfaces, surface),
-                [*self._endpoints, endpoints],
-            )
+            self.surfaces = (*self.surfaces, surface)
+            self._endpoints = [*self._endpoints, endpoints]
             register_routes(app, endpoints)
             adapt_routes(app)
             self._find_exact_paths(app)

@@ -170,13 +170,18 @@ async def test_an_added_agent_joins_the_mesh() -> None:
 async def test_wrong_settings_of_a_mesh_leave_the_app_as_it_was(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """They are read when the first surface of the mesh is added."""
+    """They are read when the first surface of the mesh is added; once they are right, it joins."""
+    surface = Surface(build_saying_agent("two"), "/two", frozenset((MESH.name,)), gate=OpenGate())
+    registry = FakeRegistry()
     monkeypatch.setenv("A2A_HEALTH_INTERVAL", "often")
-    async with serve() as (plugin, _):
-        with pytest.raises(
-            ImproperlyConfiguredException, match="A2A_HEALTH_INTERVAL: 'often' is not a number"
-        ):
-            await plugin.add(
-                Surface(build_saying_agent("two"), "/two", frozenset((MESH.name,)), gate=OpenGate())
-            )
-        assert [each.path for each in plugin.surfaces] == ["/agent"]
+    with serve_on_socket(registry) as registry_client:
+        monkeypatch.setenv("A2A_REGISTRY_URL", str(registry_client.base_url))
+        async with serve() as (plugin, _):
+            with pytest.raises(
+                ImproperlyConfiguredException, match="A2A_HEALTH_INTERVAL: 'often' is not a number"
+            ):
+                await plugin.add(surface)
+            assert [each.path for each in plugin.surfaces] == ["/agent"]
+            monkeypatch.setenv("A2A_HEALTH_INTERVAL", "0.1")
+            await plugin.add(surface)
+            await wait_until(lambda: len(registry.agents) == 1)
