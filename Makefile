@@ -83,6 +83,7 @@ build: .venv/.installed ## regenerate generated/ from schema/, and the pages and
 	PYTHONPATH=tests $(BIN)/python tests/style/settings_table.py
 	PYTHONPATH=tests $(BIN)/python tests/style/deployment_example.py
 	PYTHONPATH=tests $(BIN)/python tests/style/rooms_drawing.py
+	PYTHONPATH=tests $(BIN)/python tests/style/loaded_page.py
 	PYTHONPATH=tests $(BIN)/python tests/style/agent_pages.py
 	PYTHONPATH=tests $(BIN)/python tests/style/explorer_page.py
 

@@ -29,9 +29,17 @@ def draw_rooms() -> str:
             mark = "core" if room in CORE else ""
             lines.append(f"| `{room}` | {mark} | {describe(room)} |")
     lines += ["", "| feature | what it adds |", "|---|---|"]
-    features = sorted(path.parent.name for path in (_RUNTIME / "features").glob("*/__init__.py"))
-    lines += [f"| `{feature}` | {describe(f'features/{feature}')} |" for feature in features]
+    for feature in list_features():
+        lines.append(f"| `{feature}` | {describe(f'features/{feature}')} |")
     return "\n".join([*lines, ""])
+
+
+def list_features() -> list[str]:
+    """List the features: packages, and modules that stand alone."""
+    folder = _RUNTIME / "features"
+    packages = {path.parent.name for path in folder.glob("*/__init__.py")}
+    modules = {path.stem for path in folder.glob("*.py") if path.stem != "__init__"}
+    return sorted(packages | modules)
 
 
 def read_layers() -> Iterator[list[str]]:
