@@ -38,7 +38,7 @@ from a2a_runtime.engine.placement import DEFAULT_QUEUE, Placement, RunRetryPolic
 from a2a_runtime.skills.contract import AnyContract
 
 if TYPE_CHECKING:
-    from a2a_runtime.features.sources.port import SkillSource
+    from a2a_runtime.ports.skill_source import SkillSource
 
 AnyHandler = TypeVar("AnyHandler", bound=Callable[..., object])
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from style.density import CORE, name_room
+from style.source_files import Source, sources
 
 import a2a_runtime
+
+FEATURES_AND_CLIENTS = re.compile(r"a2a_runtime\.(features|client|local|cli)(\.|$)")
 
 HEAVY = frozenset(
     (
@@ -98,3 +105,41 @@ def test_unknown_names_of_the_package_root_are_attribute_errors() -> None:
     """A misspelled import fails like that of any module."""
     with pytest.raises(AttributeError, match="has no attribute 'Agnet'"):
         a2a_runtime.Agnet  # type: ignore[attr-defined]  # noqa: B018 - reading it is the test
+
+
+TYPES_OF_FEATURES = {
+    "runtime/a2a_runtime/__init__.py": None,
+    "runtime/a2a_runtime/app.py": {"GrpcOptions", "MeshConfig"},
+    "runtime/a2a_runtime/auth/__init__.py": None,
+    "runtime/a2a_runtime/plugin.py": {"GrpcOptions", "MeshConfig"},
+}
+"""Modules of the core that import names of features for type checkers: the public names of a
+package (``None``: any of them), and types of parameters. import-linter does not see them.
+"""
+
+
+def test_the_core_names_types_of_features_only_in_its_own_signatures() -> None:
+    """No other module of the core imports a feature, a client or a command, not even for types."""
+    found = [
+        f"{source}: {name}"
+        for source in sources("runtime")
+        if name_room(source.path) in CORE
+        for name in list_names_of_features(source)
+        if not is_allowed(str(source), name)
+    ]
+    assert found == []
+
+
+def list_names_of_features(source: Source) -> Iterator[str]:
+    """List the names that a module imports from rooms above the core."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.ImportFrom) and FEATURES_AND_CLIENTS.match(node.module or ""):
+            yield from (each.name for each in node.names)
+
+
+def is_allowed(module: str, name: str) -> bool:
+    """Tell whether a module may import a name of a feature for its types."""
+    if module not in TYPES_OF_FEATURES:
+        return False
+    names = TYPES_OF_FEATURES[module]
+    return names is None or name in names

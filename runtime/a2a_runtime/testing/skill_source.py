@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from typing import TypeAlias
 
-from a2a_runtime.features.sources.port import SkillDescriptor, SkillSource
+from a2a_runtime.ports.skill_source import SkillDescriptor, SkillSource
 from a2a_runtime.skills.context import SkillContext
 
 SourceFunction: TypeAlias = Callable[[object, SkillContext], object]

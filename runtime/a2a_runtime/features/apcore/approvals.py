@@ -24,7 +24,7 @@ from a2a_runtime.base.texts import join_texts
 from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.engine.handlers.results import find_data
 from a2a_runtime.features.apcore.calls import ModuleCall, PendingApproval
-from a2a_runtime.features.sources.port import SkillDescriptor
+from a2a_runtime.ports.skill_source import SkillDescriptor
 from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.skills.schema import SchemaValidator, extract_payload
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from a2a_contract.base import JsonObject
 from a2a_runtime.features.apcore.inputs import InputReader, find_file_property, find_text_property
-from a2a_runtime.features.sources.port import SkillDescriptor
+from a2a_runtime.ports.skill_source import SkillDescriptor
 
 JSON = "application/json"
 TEXT = "text/plain"

@@ -35,7 +35,7 @@ from a2a_runtime.features.apcore.calls import ApprovalNeededError, ModuleCall, M
 from a2a_runtime.features.apcore.inputs import InputReader
 from a2a_runtime.features.apcore.modules import RegisteredModule, describe_module, list_modules
 from a2a_runtime.features.apcore.outputs import build_artifact
-from a2a_runtime.features.sources.port import SkillDescriptor, SkillSource
+from a2a_runtime.ports.skill_source import SkillDescriptor, SkillSource
 from a2a_runtime.skills.context import SkillContext
 
 DATA_KEY = "a2a"

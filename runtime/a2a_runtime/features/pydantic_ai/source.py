@@ -45,7 +45,7 @@ from a2a_contract.v1_0 import Part
 from a2a_runtime.engine.handlers.results import BYTES
 from a2a_runtime.features.pydantic_ai.history import HistoryLimits, load_history, save_history
 from a2a_runtime.features.pydantic_ai.turns import Turn, ask_caller, find_turn, record_turn, to_turn
-from a2a_runtime.features.sources.port import SkillDescriptor, SkillSource
+from a2a_runtime.ports.skill_source import SkillDescriptor, SkillSource
 from a2a_runtime.skills.context import SkillContext
 
 PydanticAgent: TypeAlias = AbstractAgent[Any, Any]

@@ -3,7 +3,7 @@ that say it again.
 
     agent = Agent("toolbox", sources=[MySource()])
 
-    port ───── what a source implements: descriptors, a way to call one,
+    ports.skill_source ── what a source implements: descriptors, a way to call one,
       │        and an announcement that its list has changed
       │
     skills ─── a descriptor as a skill: schema checks, handler and options,
@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING
 from a2a_runtime.base.importing import lazy_names
 
 if TYPE_CHECKING:
-    from a2a_runtime.features.sources.port import SkillDescriptor, SkillSource
+    from a2a_runtime.ports.skill_source import SkillDescriptor, SkillSource
 
 __all__ = ["SkillDescriptor", "SkillSource"]
 if not TYPE_CHECKING:
-    __getattr__ = lazy_names(__name__, __all__, "port")
+    __getattr__ = lazy_names(__name__, __all__, "..ports.skill_source")

@@ -19,7 +19,7 @@ from a2a_runtime.base.caller import Caller
 from a2a_runtime.base.texts import join_texts
 from a2a_runtime.engine.handlers.context import Context
 from a2a_runtime.errors import SkillSourceError
-from a2a_runtime.features.sources.port import SkillDescriptor, SkillSource
+from a2a_runtime.ports.skill_source import SkillDescriptor, SkillSource
 from a2a_runtime.skills.contract import SkillContract
 from a2a_runtime.skills.handlers import StreamingHandler, UnaryHandler
 from a2a_runtime.skills.schema import TEXT, TypedSchema

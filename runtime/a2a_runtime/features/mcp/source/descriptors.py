@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 import mcp_types as mt
 
 from a2a_runtime.errors import SkillSourceError
-from a2a_runtime.features.sources.port import SkillDescriptor
+from a2a_runtime.ports.skill_source import SkillDescriptor
 
 TAG = "mcp"
 _JSON = "application/json"

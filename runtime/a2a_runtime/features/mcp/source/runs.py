@@ -40,7 +40,7 @@ from a2a_runtime.features.mcp.source.connection import (
 )
 from a2a_runtime.features.mcp.source.elicitations import ask_caller
 from a2a_runtime.features.mcp.source.tool_output import join_text
-from a2a_runtime.features.sources.port import SkillDescriptor
+from a2a_runtime.ports.skill_source import SkillDescriptor
 from a2a_runtime.skills.context import SkillContext
 
 OUTCOME_UNKNOWN = "Outcome unknown"

@@ -33,7 +33,7 @@ from a2a_runtime.features.mcp.source.descriptors import describe_tool, needs_tas
 from a2a_runtime.features.mcp.source.runs import OpenCalls, ToolRun
 from a2a_runtime.features.mcp.source.tool_output import build_output
 from a2a_runtime.features.mcp.source.transport import HeaderFactory, is_url, parse_server
-from a2a_runtime.features.sources.port import SkillDescriptor, SkillSource
+from a2a_runtime.ports.skill_source import SkillDescriptor, SkillSource
 from a2a_runtime.skills.context import SkillContext
 
 __all__ = ["McpOptions", "McpSource", "is_url"]

@@ -7,11 +7,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from a2a_contract.base import JsonObject
 from a2a_contract.v1_0 import Part
 from a2a_runtime.base.caller import Caller
-from a2a_runtime.skills.context import SkillContext
+
+if TYPE_CHECKING:
+    from a2a_runtime.skills.context import SkillContext
 
 
 @dataclass(frozen=True, slots=True)
