@@ -36,7 +36,7 @@ HEAVY = frozenset(
 IMPORTS = {
     "a2a_runtime": (3, frozenset[str]()),
     "a2a_runtime.client": (34, frozenset({"httpx"})),
-    "a2a_runtime.plugin": (124, frozenset({"litestar"})),
+    "a2a_runtime.plugin": (115, frozenset({"litestar"})),
     "a2a_runtime.surface": (63, frozenset[str]()),
 }
 """By module: the most modules of the runtime that importing it may load, and the heavy packages

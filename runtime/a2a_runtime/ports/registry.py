@@ -247,7 +247,8 @@ AUTHENTICATORS: Mapping[str, str] = {
 """Functions that build an authenticator, by the ``kind`` of a table ``[auth.*]`` of an
 ``a2a.toml``: ``build(name, table, folder, environment)``.
 
-A table with a wrong value is a ``ValueError``, to which the caller adds the name of the table.
+The authenticator describes one scheme, which has the name of the table. A wrong value is a
+``ValueError``, to which the caller adds the name of the table.
 """
 
 

@@ -490,6 +490,15 @@ class FileStore(Protocol):
 
 
 @runtime_checkable
+class TimedStore(Protocol):
+    """A store on a server, which has a clock of its own."""
+
+    async def read_clock(self) -> float:
+        """Read the time of the server, in seconds."""
+        ...
+
+
+@runtime_checkable
 class MaintainedStore(Protocol):
     """A store that outlives its process: a file or a database, which an operator checks and
     shrinks.

@@ -11,6 +11,7 @@ import pytest
 from a2a_runtime.errors import UnsupportedStoreError
 from a2a_runtime.features.postgres import PostgresStore
 from a2a_runtime.features.simple_stores import SimpleStore
+from a2a_runtime.ports.registry import STORES
 from a2a_runtime.stores import Store, create_store, find_missing_methods, validate_store
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.memory.tasks import MemoryTasks
@@ -54,11 +55,12 @@ def test_a_file_url_contains_the_path(url: str, path: str) -> None:
 )
 def test_an_invalid_url_is_refused_with_the_valid_forms(url: str) -> None:
     """The error for an invalid URL names the forms of all stores."""
+    forms = [row.forms for row in STORES.values() if row.forms]
+    assert "sqlite:///tasks.db" in ", ".join(forms)
     with pytest.raises(UnsupportedStoreError) as raised:
         create_store(url)
     assert str(raised.value) == (
-        f"store: {url!r} is not a store URL; use memory, sqlite:///tasks.db, "
-        "sqlite:////var/lib/agent/tasks.db (absolute path), postgresql://user@host/database, "
+        f"store: {url!r} is not a store URL; use {', '.join(forms)}, "
         "or module:attribute for a store of your own"
     )
 

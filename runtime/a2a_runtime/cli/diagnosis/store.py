@@ -19,10 +19,8 @@ from a2a_runtime.cli.diagnosis.findings import (
     warn,
 )
 from a2a_runtime.errors import StoreUnavailableError, UnsupportedStoreError
-from a2a_runtime.stores.base import Store
-from a2a_runtime.stores.factory import create_store, is_object_name, try_store
-from a2a_runtime.stores.memory import MemoryStore
-from a2a_runtime.stores.sqlite import SqliteStore
+from a2a_runtime.stores.base import FileStore, Store, TimedStore
+from a2a_runtime.stores.factory import create_store, is_object_name, is_shared, try_store
 
 MAX_CLOCK_SECONDS = 2.0
 _MIN_FREE_BYTES = 1_000_000_000
@@ -49,10 +47,10 @@ async def check_store(url: str) -> AsyncIterator[Diagnosis]:
     except StoreUnavailableError as error:
         yield report_outage("store", str(error))
         return
-    if isinstance(store, MemoryStore):
+    if not store.is_durable:
         yield warn(
             "store",
-            "memory: tasks end with the process",
+            f"{url}: tasks end with the process",
             "set A2A_STORE to sqlite:///FILE or postgresql://…",
         )
         return
@@ -61,12 +59,13 @@ async def check_store(url: str) -> AsyncIterator[Diagnosis]:
         yield report_fine(
             "store", f"{type(store).__name__}: opens, and its schema is that of this release"
         )
-        if isinstance(store, SqliteStore):
+        if isinstance(store, FileStore):
             for finding in _check_file(store.path):
                 yield finding
-            return
-        async for finding in _check_shared(store, url):
-            yield finding
+        if isinstance(store, TimedStore):
+            yield await _check_clock(store)
+        if is_shared(url):
+            yield await _check_notifier(store, url)
     finally:
         await store.close()
 
@@ -86,34 +85,34 @@ def _check_file(path: Path) -> Iterator[Diagnosis]:
         yield report_fine("disk", f"{path.parent}: {free / 1e9:.0f} GB free")
 
 
-async def _check_shared(store: Store, url: str) -> AsyncIterator[Diagnosis]:
-    """Check the clock of a database, and that a notification of one process reaches another."""
-    from a2a_runtime.features.postgres.schema import read_clock  # noqa: PLC0415 - an extra
-
+async def _check_clock(store: TimedStore) -> Diagnosis:
+    """Compare the clock of a database with the one of this machine."""
     before = time.time()
-    theirs = await read_clock(url)
+    theirs = await store.read_clock()
     after = time.time()
     difference = max(before - theirs, theirs - after, 0.0)
     if difference > MAX_CLOCK_SECONDS:
-        yield warn(
+        return warn(
             "clock",
             f"{difference:.1f} s from that of the database",
             "run a time service (chrony, systemd-timesyncd) on both machines",
         )
-    else:
-        yield report_fine("clock", "that of the database")
+    return report_fine("clock", "that of the database")
+
+
+async def _check_notifier(store: Store, url: str) -> Diagnosis:
+    """Check that a notification of one process reaches another."""
     if await _is_notified(store, url):
-        yield report_fine("notifier", "a notification of one connection reaches another")
-    else:
-        fix = (
-            "check that the address is that of the server, not of a pooler in transaction mode; "
-            "A2A_STORE_DIRECT names it"
-        )
-        yield report_outage(
-            "notifier",
-            f"no notification within {_WAIT_SECONDS:g} s; streams poll the store instead",
-            fix,
-        )
+        return report_fine("notifier", "a notification of one connection reaches another")
+    fix = (
+        "check that the address is that of the server, not of a pooler in transaction mode; "
+        "A2A_STORE_DIRECT names it"
+    )
+    return report_outage(
+        "notifier",
+        f"no notification within {_WAIT_SECONDS:g} s; streams poll the store instead",
+        fix,
+    )
 
 
 class _ProbeListener:

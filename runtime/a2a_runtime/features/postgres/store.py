@@ -107,6 +107,10 @@ class PostgresStore(PostgresTasks, PostgresQueue):
         """Compare the version of the schema."""
         await schema.check_version(self._pool)
 
+    async def read_clock(self) -> float:
+        """Read the time of the server, in seconds."""
+        return await schema.read_clock(self._pool.dsn)
+
     async def find_damage(self) -> Sequence[str]:
         """Find nothing: the server checks its files by itself."""
         return ()
