@@ -1,5 +1,7 @@
 """Agents in front of an app of any ASGI framework, such as Django.
 
+Loaded where the agents stand in front of another app of ASGI.
+
     application = with_agents(get_asgi_application(), "/agent", Surface(agent, caller=read_user))
 
 Requests below the path go to the agents, all others to the app. The lifespan of the app runs around

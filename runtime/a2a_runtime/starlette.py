@@ -1,5 +1,7 @@
 """Agents in an app of Starlette or FastAPI.
 
+Loaded where the agents are mounted in an app of Starlette or FastAPI.
+
     app = FastAPI()
     mount_agents(app, "/agent", Surface(agent, caller=host_user()))
 

@@ -3,11 +3,13 @@
     PYTHONPATH=tests python tests/style/loaded_page.py     # writes the page
 
 Sizes are tokens of code, as in ``density.py``. What the first block of the README loads is found by
-running it, in a process of its own and an empty folder.
+running it, in a process of its own and an empty folder. What loads a room stands in its docstring:
+"Loaded where …".
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -17,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from style.density import CORE, count, find_docstring_lines, name_room
-from style.rooms_drawing import list_features
+from style.rooms_drawing import RUNTIME, list_features, read_layers
 from style.source_files import ROOT, Source, sources
 
 PAGE = ROOT / "docs" / "what-an-agent-loads.md"
@@ -25,41 +27,6 @@ BEGIN = "<!-- sizes: made from the code by tests/style/loaded_page.py -->\n"
 END = "<!-- /sizes -->"
 TOLERANCE = 0.1
 """A number of the page may differ from the code by this part."""
-
-WANTED = {
-    "apcore": "it is imported, or `a2a-gen serve` is given apcore modules",
-    "asgi_transport": "the explorer or a test calls an app of its own process",
-    "catalog": "always: the list of agents at the root of an app",
-    "double_base64": "a surface has the variant `double_base64`, or a client is made",
-    "draft_1_1": "a surface has the dialect `1.1-draft`, or an agent has webhooks",
-    "explorer": "the explorer is on (`A2A_EXPLORER`, `a2a-gen explore`)",
-    "grpc": "a surface, a setting or `create_app(grpc=…)` has an address for gRPC",
-    "heartbeat": "a surface has the dialect `mesh`, or the app has a `MeshConfig`",
-    "keys": "there are signing or encryption keys, tokens (JWT), or a client that verifies cards",
-    "mcp": "it is imported, or `a2a-gen serve` is given a server of MCP",
-    "mesh": "a surface has the dialect `mesh`",
-    "openapi": "always: the OpenAPI document",
-    "pages": "an app has agents and nothing else",
-    "plain_skills": "a skill is typed, or the agent has sources",
-    "postgres": "the store is `postgresql://…`",
-    "profile_1_0_1": "a surface has the variant `1.0.1`",
-    "project": "the app is made of an `a2a.toml`",
-    "push": "the agent has webhooks (`Capabilities(push_notifications=True)`)",
-    "pydantic_ai": "it is imported",
-    "remote_tools": "it is imported, or agents are tools of a model or of a server of MCP",
-    "server": "`a2a-gen serve` runs the app",
-    "simple_stores": "the store is an object with the methods of a storage",
-    "sources": "the agent has sources",
-    "srs": "a surface has the variant `srs_forms`",
-    "telemetry": "`A2A_METRICS_PATH` or `A2A_TRACES` is set, or the process uses OpenTelemetry",
-    "workers": "`a2a-gen worker` runs the handlers",
-    "asgi": "the agents stand in front of another app of ASGI",
-    "starlette": "the agents are mounted in an app of Starlette or FastAPI",
-    "local": "code of the host starts tasks (`connect`)",
-    "client": "something calls an agent",
-    "cli": "a command of `a2a-gen` runs",
-}
-"""When a feature, or another room beyond the core, is loaded."""
 
 _NUMBER = re.compile(r"\d[\d,]*")
 _PROGRAM = """
@@ -98,11 +65,29 @@ def draw_sizes() -> str:
     for room, size in sorted(loaded.items(), key=lambda each: -each[1]["tokens"]):
         if size["tokens"]:
             lines.append(f"| `{room}` | {size['modules']} | {to_text(size['tokens'])} |")
-    lines += ["", "| feature | loaded where | modules | tokens |", "|---|---|--:|--:|"]
-    for name, reason in sorted(WANTED.items()):
-        size = rooms[f"features.{name}" if name in list_features() else name]
-        lines.append(f"| `{name}` | {reason} | {size['modules']} | {to_text(size['tokens'])} |")
+    lines += ["", "| beyond the core | loaded | modules | tokens |", "|---|---|--:|--:|"]
+    for room in list_rooms():
+        size = f"{rooms[room]['modules']} | {to_text(rooms[room]['tokens'])}"
+        lines.append(f"| `{room}` | {find_reason(room)} | {size} |")
     return "\n".join([*lines, ""])
+
+
+def list_rooms() -> list[str]:
+    """List the rooms beyond the core, with each feature as one."""
+    rooms = {room for layer in read_layers() for room in layer} - CORE - {"features", "testing"}
+    return [*(f"features.{each}" for each in list_features()), *sorted(rooms)]
+
+
+def find_reason(room: str) -> str:
+    """Find the sentence of a docstring that names what loads a room; empty without one."""
+    path = RUNTIME / room.replace(".", "/")
+    module = path.with_suffix(".py")
+    if not module.is_file():
+        module = path / "__init__.py"
+    docstring = ast.get_docstring(ast.parse(module.read_text(encoding="utf-8"))) or ""
+    words = " ".join(docstring.split()).replace("``", "`")
+    found = re.search(r"Loaded (.+?)\.(?: |$)", words)
+    return "" if found is None else found[1]
 
 
 def draw_size(size: Mapping[str, int]) -> str:

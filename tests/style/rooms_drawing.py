@@ -18,7 +18,7 @@ from style.source_files import ROOT
 PAGES = (ROOT / "docs" / "architecture.md", ROOT / "runtime" / "README.md")
 BEGIN = "<!-- rooms: made from pyproject.toml by tests/style/rooms_drawing.py -->\n"
 END = "<!-- /rooms -->"
-_RUNTIME = ROOT / "runtime" / "a2a_runtime"
+RUNTIME = ROOT / "runtime" / "a2a_runtime"
 
 
 def draw_rooms() -> str:
@@ -36,7 +36,7 @@ def draw_rooms() -> str:
 
 def list_features() -> list[str]:
     """List the features: packages, and modules that stand alone."""
-    folder = _RUNTIME / "features"
+    folder = RUNTIME / "features"
     packages = {path.parent.name for path in folder.glob("*/__init__.py")}
     modules = {path.stem for path in folder.glob("*.py") if path.stem != "__init__"}
     return sorted(packages | modules)
@@ -53,9 +53,9 @@ def read_layers() -> Iterator[list[str]]:
 
 def describe(room: str) -> str:
     """Give the first sentence of a module or package."""
-    module = _RUNTIME / f"{room}.py"
+    module = RUNTIME / f"{room}.py"
     if not module.is_file():
-        module = _RUNTIME / room / "__init__.py"
+        module = RUNTIME / room / "__init__.py"
     docstring = ast.get_docstring(ast.parse(module.read_text(encoding="utf-8"))) or ""
     summary = docstring.partition("\n\n")[0]
     return " ".join(summary.split()).replace("``", "`")

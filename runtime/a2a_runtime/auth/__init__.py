@@ -5,15 +5,14 @@
       ├─ host ─────── callers that the application authenticates in which the agent is mounted
       ├─ rate_limit ─ requests per caller; failed attempts per address
       └─ authentication ── the Authenticator port, Identity, Credentials
-            ├─ authenticators ── API keys, HTTP Basic, client certificates
-            │    └─ tables ───── what their tables in a2a.toml share
-            └─ jwt_tokens ────── bearer tokens; keys and jwks verify them (extra: auth)
+            └─ authenticators ── API keys, HTTP Basic, client certificates
+                 └─ tables ───── what their tables in a2a.toml share
 
 The gate of a surface is the only place that protects it: the card and the OpenAPI document are
 generated from it. Nothing here knows paths, so no path can be left out.
 
-Names are loaded on first use: ``jwt_tokens``, ``keys`` and ``jwks`` need PyJWT and httpx, which
-other agents do not install.
+Names are loaded on first use. Bearer tokens are in ``features.keys``: they need PyJWT and httpx
+(extra ``auth``), which other agents do not install.
 """
 
 from typing import TYPE_CHECKING

@@ -1,5 +1,7 @@
 """The commands that the runtime adds to ``a2a-gen``: one module each, imported only when the
 command is named.
+
+Loaded where a command of ``a2a-gen`` runs.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """Client for agents of A2A 1.0 and 0.3, over JSON-RPC or HTTP+JSON, in one canonical model.
 
+Loaded where something calls an agent.
+
 It does not import Litestar.
 
 client ──► connection ──► interface (choice)

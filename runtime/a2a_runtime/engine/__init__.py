@@ -6,12 +6,13 @@
       │
     run ───── one run of one task: calls the handler, turns its end into exactly one outcome
       │
-    context ─ argument of the handler    skill ─── handlers and their options
-      │                                  results ─ conversion of the values of handlers
-    replay ── records of earlier runs    jobs ──── work that goes on after the handler's return
+    handlers/ context: argument of the handler; skill: handlers and their options
+      │       results: conversion of the values of handlers; jobs: work after the handler's return
+    replay ── records of earlier runs
       │
     writer ── writes of a run: fenced by its epoch; commit, then publish
       │       chunk_queue: chunks that the handler does not wait for
+    hub ───── events of committed writes on their way to readers
       │
     dependencies ── what all runs of a process share
 

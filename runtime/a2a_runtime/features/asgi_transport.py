@@ -1,5 +1,7 @@
 """ASGI transport for httpx clients in the same process, with real streaming.
 
+Loaded where the explorer or a test calls an app of its own process.
+
 The transport of httpx waits for the complete response: a stream that waits for its reader would
 never end.
 """

@@ -1,6 +1,8 @@
 """Skills of a remote agent as tools: names, JSON Schemas and a function that calls them, for any
 framework.
 
+Loaded where it is imported, and where agents are tools of a model or of a server of MCP.
+
     async with RemoteTools("https://agent.example.com") as agent:
         tools = await agent.list_tools()                     name, description, parameters of each
         result = await agent.call("book-flight", {"to": "Oslo"}, on_progress=print)

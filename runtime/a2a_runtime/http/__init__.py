@@ -5,7 +5,7 @@ exact_paths        a short way past Litestar's router, where nothing of a host w
 mounting           controllers in a Litestar app, path checks, requests without a route
   │
 endpoints          all endpoints of a surface: cards, and
-jsonrpc  rest  skills
+jsonrpc  rest
   │
 dispatcher         the request path that they share: admit, read the body, call the service, send
   │
@@ -15,6 +15,5 @@ event_stream       streams as server-sent events
 watchers           disconnect, body timeout, expired credentials
 errors             exception → protocol error → response
 audit              entries of requests in the audit log
-openapi            the OpenAPI document of the paths, with their security
-openapi_components its error schemas, and the operations of skills
+health             probes of the process
 """

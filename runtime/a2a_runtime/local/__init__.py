@@ -1,6 +1,8 @@
 """Agents of this process for code of their host: start a task in the name of a caller, without
 HTTP, and follow it.
 
+Loaded where code of the host starts tasks (``connect``).
+
     client = connect(request.app, Caller("ada"), "/agent")
     task = await client.send("Write the report", wait=False)
     async for event in client.subscribe(task):

@@ -1,6 +1,8 @@
 """Modules of apcore as an agent: each module is a skill, called through the pipeline of the
 executor.
 
+Loaded where it is imported, and where ``a2a-gen serve`` gets modules of apcore.
+
     from a2a_runtime.features.apcore import serve
     serve(registry)
 

@@ -1,5 +1,7 @@
 """The explorer: one page to see, try and debug agents, and the API behind it.
 
+Loaded where the explorer is on (``A2A_EXPLORER``, ``a2a-gen explore``).
+
     browser ──► app: page with its policy, guards
                   │
                 api: agents, operations, streams, snippets, sign-in

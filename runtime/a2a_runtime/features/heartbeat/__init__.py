@@ -1,5 +1,7 @@
 """Registration at the registry of a mesh, kept alive by heartbeats.
 
+Loaded where a surface has the dialect ``mesh``, or the app has a ``MeshConfig``.
+
     loop ───────── run_heartbeat: registers, renews, deregisters; the registry's HTTP client
       │
     registration ─ the registration document, the identity of the agent, MeshConfig

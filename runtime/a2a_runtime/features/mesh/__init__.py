@@ -1,10 +1,14 @@
 """Service of the ``tasks/*`` dialect of mcp-mesh; tasks, handlers and streams are those of all
 other dialects.
 
-    service ── the five operations, and the checks of a surface when the app starts
+Loaded where a surface has the dialect ``mesh``.
+
+    dialect ──────── rules of the dialect, for ``ports.registry``
       │
-    events ─── projection of tasks and events to this dialect
-    sent ───── messages of a history as they were sent
+    service ──────── the five operations, and the checks of a surface
+      ├─ projection      tasks and events in this dialect
+      └─ sent_messages   messages of a history as they were sent
+    card ─────────── the card, which has one skill
 
 - A client chooses the ids of its tasks. An id is reserved before a handler runs, belongs to its
   surface, and can be reused some time after the end.

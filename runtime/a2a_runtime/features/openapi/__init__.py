@@ -1,1 +1,4 @@
-"""The OpenAPI document of an app, and its page."""
+"""The OpenAPI document of an app, and its page.
+
+Loaded always, for the document of the routes.
+"""

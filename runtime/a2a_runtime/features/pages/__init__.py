@@ -1,1 +1,4 @@
-"""HTML pages for browsers."""
+"""HTML pages for browsers.
+
+Loaded where an app has agents and nothing else.
+"""

@@ -1,4 +1,7 @@
-"""The store in Postgres, its notifier, and the upgrade of its schema."""
+"""The store in Postgres, its notifier, and the upgrade of its schema.
+
+Loaded where the store is ``postgresql://…``.
+"""
 
 from a2a_runtime.features.postgres.notifier import PostgresNotifier
 from a2a_runtime.features.postgres.pool import PoolSettings

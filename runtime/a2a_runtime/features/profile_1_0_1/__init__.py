@@ -1,1 +1,4 @@
-"""The patch 1.0.1 of the protocol: its statuses of errors, and its media type."""
+"""The patch 1.0.1 of the protocol: its statuses of errors, and its media type.
+
+Loaded where a surface has the variant ``1.0.1``.
+"""

@@ -1,5 +1,7 @@
 """Push notifications: webhooks that report the events of a task while no stream is open.
 
+Loaded where the agent has webhooks (``Capabilities(push_notifications=True)``).
+
     sender ──────── claims due deliveries from the store's outbox, sends them, applies the outcome
       │
     retry_policy ── outcome of an attempt: delivered, retry, give up; pure

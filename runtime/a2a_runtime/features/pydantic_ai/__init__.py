@@ -1,5 +1,7 @@
 """pydantic-ai: its agents as skills, and the skills of remote agents as its tools.
 
+Loaded where it is imported.
+
 source ──► turns      one run of the model, its record, and the question to the caller
    │
    └─────► history    the last turns of a conversation, in its state

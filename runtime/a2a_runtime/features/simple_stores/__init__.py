@@ -1,5 +1,7 @@
 """A store made of a storage of one's own: an object with three methods, and six optional ones.
 
+Loaded where the store is an object with the methods of a storage.
+
 class MyStorage(Storage): …         or any object with these methods, such as a storage of a2akit
 create_app(agent, store=SimpleStore(MyStorage()))
 

@@ -1,15 +1,17 @@
 """Sources of skills: work that others describe and do becomes the skills of an agent, without files
 that say it again.
 
+Loaded where the agent has sources.
+
     agent = Agent("toolbox", sources=[MySource()])
 
-    ports.skill_source ── what a source implements: descriptors, a way to call one,
-      │        and an announcement that its list has changed
+    ports.skill_source    what a source implements: descriptors, a way to call one,
+      │                   and an announcement that its list has changed
+    skills                a descriptor as a skill: schema checks, handler and options,
+      │                   by the code that generated skills use
+    catalog               opens the sources of a process, and replaces the skills of its surfaces
       │
-    skills ─── a descriptor as a skill: schema checks, handler and options,
-      │        by the code that generated skills use
-      │
-    catalog ── opens the sources of a process, and replaces the skills of its surfaces
+    part                  the catalog as a part of the process
 
 **Open first.** Sources are opened in the lifespan, before the engine claims tasks. Until then the
 surface is unavailable (503): no half card.

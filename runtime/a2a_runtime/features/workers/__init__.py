@@ -1,6 +1,8 @@
 """Workers: processes that run the skills which are placed on them, for any number of processes that
 serve HTTP.
 
+Loaded where ``a2a-gen worker`` runs the handlers.
+
     web process    commits the task with a job: a2a_tasks + procrastinate_jobs, one transaction
     worker         fetches the job, claims the task, runs the handler, deletes the job
     web process    follows the events of the task in the store
