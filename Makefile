@@ -65,7 +65,6 @@ check: .venv/.installed ## lint, types, import directions, lines of code, and th
 	$(BIN)/mypy tests/typing
 	$(BIN)/basedpyright
 	PYTHONPATH=tests $(BIN)/python tests/style/density.py
-	PYTHONPATH=tests $(BIN)/python tests/style/explorer_page.py --check
 	$(BIN)/python tests/conformance/requirements.py --check
 	@if git rev-parse --quiet --verify origin/main >/dev/null; then set -x; $(BIN)/a2a-gen check --against origin/main; else set -x; $(BIN)/a2a-gen check; fi
 	@if git rev-parse --quiet --verify origin/main >/dev/null; then set -x; for each in project settings; do $(BIN)/a2a-gen diff schema/meta/$$each.schema.json --against origin/main --plain --role read || exit 1; done; fi
@@ -85,7 +84,6 @@ build: .venv/.installed ## regenerate generated/ from schema/, and the pages and
 	PYTHONPATH=tests $(BIN)/python tests/style/rooms_drawing.py
 	PYTHONPATH=tests $(BIN)/python tests/style/loaded_page.py
 	PYTHONPATH=tests $(BIN)/python tests/style/agent_pages.py
-	PYTHONPATH=tests $(BIN)/python tests/style/explorer_page.py
 
 demo: .venv/.installed ## set everything up and run a small agent that keeps its tasks in a file
 	@sed -n '/^```sh/,/^```$$/p' examples/hello/README.md | sed '/^```/d'

@@ -1,17 +1,21 @@
-"""Metadata of the package: the README with absolute links, because a package page has no files
-beside it.
+"""The package as it is built: the README with absolute links, because a package page has no files
+beside it, and the page of the explorer, joined from its sources.
 """
 
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 _RELATIVE_LINK = re.compile(r"\]\((?!https?://|mailto:|#)([^)\s]+)\)")
 _IMAGE = ".png"
+_EXPLORER = "a2a_runtime/features/explorer"
 
 
 def make_links_absolute(text: str, base: str) -> str:
@@ -35,3 +39,22 @@ class ReadmeHook(MetadataHookInterface):
             "content-type": "text/markdown",
             "text": make_links_absolute(text, base),
         }
+
+
+class ExplorerHook(BuildHookInterface):  # type: ignore[type-arg]  # of any kind of build
+    """Adds the page of the explorer to a wheel; an editable installation has its sources."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Join the page."""
+        if version == "editable":
+            return
+        module = runpy.run_path(str(Path(self.root) / "runtime" / _EXPLORER / "build_page.py"))
+        self._folder = TemporaryDirectory()
+        page = Path(self._folder.name) / "explorer.html"
+        page.write_text(module["build_page"](), encoding="utf-8")
+        build_data["force_include"][str(page)] = f"{_EXPLORER}/{page.name}"
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002 - as the hook has it
+        """Remove what was joined."""
+        if version != "editable":
+            self._folder.cleanup()

@@ -1,8 +1,8 @@
 """The page: one HTML file without anything from elsewhere, under a policy that allows exactly the
 scripts and styles in it.
 
-The file is made by the build of the project and lies beside this module. An installation without it
-gets a plain page that says so.
+In an installation the file lies beside this module; in a checkout its sources do, and are joined on
+first use.
 
     GET explorer/                       the page
     GET explorer/?state=…&code=…        the return of a sign-in: tells the page that has opened it,
@@ -16,6 +16,7 @@ from functools import cache
 from importlib.resources import files
 from urllib.parse import parse_qs
 
+from a2a_runtime.features.explorer.build_page import build_page
 from a2a_runtime.features.pages.html import build_document
 from a2a_runtime.http.asgi import (
     HttpRequest,
@@ -26,13 +27,6 @@ from a2a_runtime.http.asgi import (
 from a2a_runtime.http.pages import HTML, HtmlDocument
 
 PAGE_FILE = "explorer.html"
-_MISSING = (
-    '<!doctype html><html lang="en"><head><meta '
-    'charset="utf-8"><title>Explorer</title></head><body><h1>Explorer</h1>'
-    "<p>The page is not in this installation. Install a released version of a2a-gen, or "
-    "build the page in a checkout; its API below api/ works.</p>"
-    "</body></html>"
-)
 _RETURN_SCRIPT = """
 const given = new URLSearchParams(location.search);
 const message = {
@@ -59,7 +53,7 @@ _RETURN = (
 def load_page() -> HtmlDocument:
     """Load the page of this installation."""
     file = files("a2a_runtime.features.explorer") / PAGE_FILE
-    html = file.read_text(encoding="utf-8") if file.is_file() else _MISSING
+    html = file.read_text(encoding="utf-8") if file.is_file() else build_page()
     return build_document(html, images="data: blob:", connects="'self'", opens_popups=True)
 
 

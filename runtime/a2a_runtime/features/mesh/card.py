@@ -4,14 +4,19 @@ texts.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from a2a_contract.dialects import MESH
 from a2a_contract.json_types import is_json_array, is_json_object
 from a2a_contract.mesh import SkillMetadata
 from a2a_contract.translate.mesh import write_agent_card as write_mesh_card
 from a2a_contract.v0_3 import TransportProtocol
 from a2a_contract.v1_0 import AgentCapabilities, AgentInterface, AgentSkill
+from a2a_runtime.agent import DEFAULT_MODES
 from a2a_runtime.service.cards.builder import Document, build_card, resolve_url
 from a2a_runtime.surface import Surface
+
+_DEFAULT_MODES = ("application/json",)
 
 
 def build_mesh_card(surface: Surface, base_url: str) -> Document:
@@ -20,8 +25,8 @@ def build_mesh_card(surface: Surface, base_url: str) -> Document:
     """
     agent = surface.agent
     skill = next(iter(surface.skills.values()))
-    inputs = list(agent.resolve_input_modes(skill))
-    outputs = list(agent.resolve_output_modes(skill))
+    inputs = _resolve_modes(skill.input_modes, agent.default_input_modes)
+    outputs = _resolve_modes(skill.output_modes, agent.default_output_modes)
     mesh_skill = AgentSkill(
         id=skill.id,
         name=skill.name or skill.id,
@@ -53,3 +58,14 @@ def build_mesh_card(surface: Surface, base_url: str) -> Document:
                 {"input_schema": skill.input_schema}
             ).to_dict()
     return document
+
+
+def _resolve_modes(modes: Sequence[str], of_agent: Sequence[str]) -> list[str]:
+    """Return the media types of a skill, or those that its agent declares; else the default of the
+    mesh, as at the registry.
+    """
+    if modes:
+        return list(modes)
+    if of_agent is DEFAULT_MODES:
+        return list(_DEFAULT_MODES)
+    return list(of_agent)

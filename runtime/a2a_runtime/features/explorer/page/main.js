@@ -13,7 +13,7 @@
    parts ◄ task_panel, timeline                                    tasks, live and as they were
    card_view, try_view, snippets, watch_view, tasks_view, task_detail, wire_view, sign_in_view ◄ main
 
-   `tests/style/explorer_page.py` joins the modules, each as a function of its own, into one HTML file: see there for what a module may say.
+   `build_page.py` beside this folder joins the modules, each as a function of its own, into one HTML file: see there for what a module may say.
 */
 
 import { listAgents, readAgent, takeToken } from "./api.js";

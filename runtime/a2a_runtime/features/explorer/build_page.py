@@ -13,22 +13,18 @@ else is an error with its place:
     export async function name(…
     export class Name …
 
-Run as a script it writes the file; with ``--check`` it compares, as `make check` and a test do.
+The wheel has the joined file and not its sources; a checkout joins them on first use. Only the
+standard library is imported, because the build of the wheel runs this module too.
 """
 
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-from style.source_files import ROOT
-
-SOURCES = ROOT / "runtime" / "a2a_runtime" / "features" / "explorer" / "page"
-PAGE = SOURCES.parent / "explorer.html"
-MAX_BYTES = 400_000
+SOURCES = Path(__file__).with_name("page")
 _STYLE_MARK = "/* styles */"
 _MODULE_MARK = "/* modules */"
 _IMPORT = re.compile(
@@ -95,21 +91,3 @@ def _wrap(name: str, text: str, modules: Mapping[str, str]) -> str:
         f"const {name}_module = (() => {{\n{body.rstrip()}\nreturn {{ {', '.join(exports)} "
         f"}};\n}})();\n"
     )
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Write the file, or with ``--check`` say whether it is up to date."""
-    page = build_page()
-    if "--check" not in arguments:
-        PAGE.write_text(page, encoding="utf-8")
-    elif not PAGE.exists() or PAGE.read_text(encoding="utf-8") != page:
-        sys.stderr.write(
-            f"{PAGE.relative_to(ROOT)}: not what {SOURCES.relative_to(ROOT)} makes; run make "
-            "build\n"
-        )
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
