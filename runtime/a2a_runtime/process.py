@@ -95,7 +95,7 @@ class AgentRuntime:
         self._dependencies = {
             surface.agent: surface.agent.build_dependencies() for surface in surfaces
         }
-        self._surfaces, self.skills = surfaces, collect_skills(surfaces, self._dependencies)
+        self.surfaces, self.skills = surfaces, collect_skills(surfaces, self._dependencies)
         self.on_skills_changed: Callable[[], None] = _ignore
         """Called after a source has changed its skills."""
         notifier = self.store.notifier()
@@ -154,14 +154,14 @@ class AgentRuntime:
             stack.callback(self.storage_keys.discard, surface.storage_key)
             await self._open_parts((surface,), stack, before_runs=False)
             self._added[surface] = stack.pop_all()
-        self._surfaces = (*self._surfaces, surface)
+        self.surfaces = (*self.surfaces, surface)
 
     async def remove(self, surface: Surface) -> None:
         """Run no more tasks of a surface: running ones get their grace time, the rest is released,
         and what they depend on is closed.
         """
         self.skills.remove(surface.storage_key)
-        self._surfaces = tuple(each for each in self._surfaces if each is not surface)
+        self.surfaces = tuple(each for each in self.surfaces if each is not surface)
         await self.engine.runner.drain(surface.storage_key, self.settings.shutdown_grace)
         if (stack := self._added.pop(surface, None)) is not None:
             await stack.aclose()
@@ -171,7 +171,7 @@ class AgentRuntime:
         released. New ones still begin.
         """
         await asyncio.gather(
-            *(self.engine.runner.drain(each.storage_key, grace_seconds) for each in self._surfaces)
+            *(self.engine.runner.drain(each.storage_key, grace_seconds) for each in self.surfaces)
         )
 
     async def _close_added(self) -> None:
@@ -250,10 +250,10 @@ class AgentRuntime:
             ):  # open before the first run, and until the last one has ended
                 await dependencies.open(stack)
             self._exit_stack = stack
-            await self._open_parts(self._surfaces, stack, before_runs=True)
+            await self._open_parts(self.surfaces, stack, before_runs=True)
             stack.push_async_callback(self._close_added)
             await stack.enter_async_context(self.engine)
-            await self._open_parts(self._surfaces, stack, before_runs=False)
+            await self._open_parts(self.surfaces, stack, before_runs=False)
             for observer in self.observation.observers:
                 await observer.open(self, stack)
             if not self.store.is_durable:

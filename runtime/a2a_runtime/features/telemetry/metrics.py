@@ -215,13 +215,16 @@ class Metrics(Observer):
         self.count_running = lambda: process.engine.runner.running_tasks
         stack.callback(asyncio.create_task(self.watch_loop()).cancel)
         if isinstance(process.store, CountedOutbox):
-            stack.callback(asyncio.create_task(self._watch_backlog(process.store)).cancel)
+            stack.callback(asyncio.create_task(self._watch_backlog(process)).cancel)
 
-    async def _watch_backlog(self, store: CountedOutbox) -> None:
-        """Count the deliveries in the outbox, for ever."""
+    async def _watch_backlog(self, process: Any) -> None:  # noqa: ANN401 - as said
+        """Count the deliveries in the outbox, for ever; a process without webhooks asks nothing of
+        its store.
+        """
         while True:
-            with suppress(UnavailableError):  # the store logs its outages
-                self.push_backlog = await store.count_deliveries()
+            if any(each.agent.capabilities.push_notifications for each in process.surfaces):
+                with suppress(UnavailableError):  # the store logs its outages
+                    self.push_backlog = await process.store.count_deliveries()
             await asyncio.sleep(_BACKLOG_SECONDS)
 
     def run_ended(self, skill: str, end: str, seconds: float) -> None:
