@@ -101,11 +101,13 @@ def build_surfaces(
         raise ImproperlyConfiguredException(
             f"{function}: {', '.join(options)}: no agent to apply it to; set it on the surface"
         )
-    return tuple(
-        Surface(each, **options) if isinstance(each, Agent) else each
-        for each in surfaces
-        if isinstance(each, Agent | Surface)
-    )
+    built: list[Surface] = []
+    for each in surfaces:
+        if isinstance(each, Agent):
+            built.append(Surface(each, **options))
+        elif isinstance(each, Surface):
+            built.append(each)
+    return tuple(built)
 
 
 def check_types(function: str, values: Sequence[object], *expected: type) -> None:

@@ -46,15 +46,16 @@ _PROBE_TIMEOUT = 0.8
 
 
 def _to_store_options(settings: Settings, surfaces: Sequence[Surface]) -> StoreOptions:
-    dialects = {dialect for surface in surfaces for dialect in surface.dialects}
-    retentions = {
-        each: get(settings) for each in dialects if (get := find_support(each).get_retention)
-    }
+    retentions: dict[str, float] = {}
+    for surface in surfaces:
+        for dialect in surface.dialects:
+            get_retention = find_support(dialect).get_retention
+            seconds = get_retention(settings) if get_retention else 0
+            if seconds:
+                retentions[dialect] = seconds
     return StoreOptions(
         retention_seconds=settings.task_retention or None,
-        dialect_retention_seconds={
-            dialect: seconds for dialect, seconds in retentions.items() if seconds
-        },
+        dialect_retention_seconds=retentions,
         conversation_retention_seconds=settings.conversation_retention or None,
         max_conversation_messages=settings.max_conversation_messages,
         lease_seconds=settings.lease_duration,
@@ -184,11 +185,11 @@ class AgentRuntime:
         """Build the service of a surface and those of dialects with rules of their own, with
         authorization where the surface has some.
         """
-        services = {
-            dialect: each
-            for dialect in surface.dialects
-            if (each := self._find_dialect_service(dialect)) is not None
-        }
+        services: dict[str, AgentService[CallContext]] = {}
+        for dialect in surface.dialects:
+            service = self._find_dialect_service(dialect)
+            if service is not None:
+                services[dialect] = service
         for variant in surface.wire:
             services |= variant.build_services(self._service_dependencies)
         if surface.policy is None and not any(

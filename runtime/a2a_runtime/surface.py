@@ -516,13 +516,13 @@ class Surface:
                 self,
             )
         known = self.security_schemes.keys()
-        for skill in self.agent.skills.values() if self.agent.sources else self.skills.values():
-            if (
-                unknown := {
-                    scheme for each in skill.security_requirements for scheme in each.schemes or ()
-                }
-                - known
-            ):
+        skills = self.agent.skills if self.agent.sources else self.skills
+        for skill in skills.values():
+            unknown: set[str] = set()
+            for requirement in skill.security_requirements:
+                unknown.update(requirement.schemes or ())
+            unknown -= known
+            if unknown:
                 names = ", ".join(sorted(unknown))
                 raise ValueError(
                     f"{self}: skill {skill.id!r}: unknown security scheme {names}; known: "

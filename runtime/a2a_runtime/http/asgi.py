@@ -260,7 +260,8 @@ class HttpRequest:
         extensions = tuple(self._iter_values(_EXTENSION_SPELLINGS, query))
         if extensions:
             self.extensions_header = extensions[0][0]
-            uris = [uri.strip() for _, text in extensions for uri in text.split(",")]
+            listed = ",".join([text for _, text in extensions])
+            uris = [uri.strip() for uri in listed.split(",")]
             self.extensions = tuple(dict.fromkeys(filter(None, uris)))
         self.last_event_id = self._header_text(_LAST_EVENT_ID)
         self.idempotency_key = self._header_text(_IDEMPOTENCY_KEY)

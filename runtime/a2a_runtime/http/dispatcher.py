@@ -155,7 +155,7 @@ class Dispatcher:
         self._backend: Backend | None = None
         self._unavailability = _NOT_STARTED
         self._has_logged = False
-        self._operations: Mapping[tuple[str, str], Callable[[Any, CallContext], Any]] = {}
+        self._operations: dict[tuple[str, str], Callable[[Any, CallContext], Any]] = {}
         """The methods of the services, by dialect and name."""
         self._clock: Clock = SystemClock()
         self.observation = UNOBSERVED
@@ -167,16 +167,11 @@ class Dispatcher:
         surface = self.surface
         self._admission = AdmissionControl.build(surface, backend.counters)
         self._origin_policy = OriginPolicy(surface, backend.cors, backend.allowed_hosts)
-        services = {
-            each.name: backend.dialect_services.get(each.name, backend.service)
-            for each in self.supported_dialects.dialects
-        }
-        names = [each.service_method for each in OPERATIONS.values()]
-        self._operations = {
-            (dialect, name): getattr(service, name)
-            for dialect, service in services.items()
-            for name in names
-        }
+        for dialect in self.supported_dialects.dialects:
+            service = backend.dialect_services.get(dialect.name, backend.service)
+            for operation in OPERATIONS.values():
+                name = operation.service_method
+                self._operations[dialect.name, name] = getattr(service, name)
         self._backend = backend
         self._clock = backend.clock
         self.streams.limit = (
@@ -304,11 +299,8 @@ class Dispatcher:
         """Log the members of a request that have no meaning, once for each caller: without them a
         list is longer than its client expects.
         """
-        known = {
-            name
-            for member in binding.request.model_fields
-            for name in (member, binding.request.wire_name(member))
-        }
+        known = {*binding.request.model_fields}
+        known |= {binding.request.wire_name(each) for each in binding.request.model_fields}
         for name in sorted(set(members) - known):
             mark = f"{rate_limit_key(request, caller)}\0{name}"
             if mark not in self._warned and len(self._warned) < _MAX_WARNED:

@@ -74,15 +74,13 @@ def adapt_routes(app: Litestar) -> None:
 
 def find_endpoints(route: BaseRoute) -> SurfaceEndpoints | None:
     """Find the endpoints of a surface behind a route; ``None`` for a route of the host."""
-    handlers = route.route_handlers if isinstance(route, HTTPRoute) else ()
-    controllers = [
-        controller
-        for each in handlers
-        if isinstance(controller := _get_controller(each), AgentController)
-    ]
-    endpoints = controllers[0].endpoints if controllers else None
-    if isinstance(endpoints, SurfaceEndpoints):
-        return endpoints
+    if not isinstance(route, HTTPRoute):
+        return None
+    for handler in route.route_handlers:
+        controller = _get_controller(handler)
+        if isinstance(controller, AgentController):
+            endpoints = controller.endpoints
+            return endpoints if isinstance(endpoints, SurfaceEndpoints) else None
     return None
 
 

@@ -29,6 +29,7 @@ from a2a_runtime.base.caller import Caller
 from a2a_runtime.http.asgi import HttpRequest, check_json, send_allowed_methods, send_response
 from a2a_runtime.http.dispatcher import Dispatcher, Endpoint, Invocation
 from a2a_runtime.http.errors import collect_field_errors
+from a2a_runtime.http.negotiation import encode_media_types
 from a2a_runtime.http.pages import HTML, FindPage, wants_page
 from a2a_runtime.ports.registry import find_support
 from a2a_runtime.ports.wire_variant import ReadCall
@@ -58,24 +59,24 @@ class JsonRpcEndpoint(Endpoint):
             for version, _ in dispatcher.supported_dialects.list_versions()
         }
         """The parsers by version: a version that extends another has the methods of that one."""
-        self._selections = {
-            (version, method): dispatcher.supported_dialects.find_bindings(version, bindings)
-            for version, parser in self._parsers.items()
-            for method, bindings in parser.methods.items()
-        }
+        self._selections: dict[tuple[str | None, str], Sequence[int]] = {}
         """The bindings of each method that respond to a version."""
-        self._media_types = frozenset(
-            name.encode() for each in dialects for name in each.media_types
-        )
-        self._lenient_methods = frozenset(
-            method
-            for table in self._tables
-            for method, binding in table.items()
-            if binding.lenient_envelope
-        )
-        self._is_lenient = all(
-            binding.lenient_envelope for table in self._tables for binding in table.values()
-        )
+        for version, parser in self._parsers.items():
+            for method, bindings in parser.methods.items():
+                self._selections[version, method] = dispatcher.supported_dialects.find_bindings(
+                    version, bindings
+                )
+        self._media_types = encode_media_types(dialects)
+        lenient: set[str] = set()
+        strict: set[str] = set()
+        for table in self._tables:
+            for method, binding in table.items():
+                if binding.lenient_envelope:
+                    lenient.add(method)
+                else:
+                    strict.add(method)
+        self._lenient_methods = frozenset(lenient)
+        self._is_lenient = not strict
 
     find_page: FindPage | None = None
     """Finds a page for browsers, where the endpoint is at the root of an app of agents."""

@@ -78,13 +78,12 @@ def build_controllers(endpoints: SurfaceEndpoints) -> list[type[AgentController]
     """Build the controllers of a surface."""
     dispatcher = endpoints.dispatcher
     surface = dispatcher.surface
-    kinds: list[type[AgentController]] = [
-        JsonRpcController,
-        CardController,
-        *(each for name, each in _REST_CONTROLLERS.items() if name in surface.dialects),
-        *(each for variant in surface.wire for each in variant.list_controllers()),
-        *(each for feature in dispatcher.features for each in feature.list_controllers(surface)),
-    ]
+    kinds: list[type[AgentController]] = [JsonRpcController, CardController]
+    kinds += [each for name, each in _REST_CONTROLLERS.items() if name in surface.dialects]
+    for variant in surface.wire:
+        kinds += variant.list_controllers()
+    for feature in dispatcher.features:
+        kinds += feature.list_controllers(surface)
     controllers = [kind.at(surface.path or "/", endpoints) for kind in kinds]
     for controller in controllers:
         controller.exception_handlers = {Exception: ProtocolErrorHandler(dispatcher)}
@@ -157,26 +156,21 @@ def list_routes(
     """List the paths of handlers, with blank parameters, and the names of the handlers."""
     for each in handlers:
         if isinstance(each, Router):
-            yield from (
-                (_blank_parameters(prefix, route.path), ", ".join(route.handler_names))
-                for route in each.routes
-            )
+            for route in each.routes:
+                yield _blank_parameters(prefix, route.path), ", ".join(route.handler_names)
         elif isinstance(each, type) and issubclass(each, Controller):
             members = (getattr(each, name) for name in dir(each))
             own = [member for member in members if isinstance(member, BaseRouteHandler)]
-            path: object = getattr(
-                each, "path", None
-            )  # without a path of its own: the slot of the attribute
-            yield from (
-                (route, f"{each.__name__}: {name}")
-                for route, name in list_routes(own, path if isinstance(path, str) else "/")
-            )
+            # Without a path of its own, a controller has the slot of the attribute there.
+            path: object = getattr(each, "path", None)
+            for route_path, name in list_routes(own, path if isinstance(path, str) else "/"):
+                yield route_path, f"{each.__name__}: {name}"
         elif isinstance(each, BaseRouteHandler):
             yield from ((_blank_parameters(prefix, path), str(each)) for path in each.paths)
 
 
 def _blank_parameters(*parts: str) -> str:
-    pieces = [piece for part in parts for piece in part.split("/") if piece]
+    pieces = filter(None, "/".join(parts).split("/"))
     return "/" + "/".join(_PARAMETER.sub("{}", piece) for piece in pieces)
 
 

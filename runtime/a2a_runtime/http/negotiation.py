@@ -58,6 +58,14 @@ def expand_dialects(names: Iterable[str]) -> tuple[Dialect, ...]:
     )
 
 
+def encode_media_types(dialects: Iterable[Dialect]) -> frozenset[bytes]:
+    """List the media types of bodies in some dialects, as headers have them."""
+    found: set[bytes] = set()
+    for each in dialects:
+        found.update(name.encode() for name in each.media_types)
+    return frozenset(found)
+
+
 def normalize_version(text: str | None) -> str | None:
     """Reduce a version to major and minor; an empty one is none."""
     text = text.strip() if text else None
@@ -86,12 +94,10 @@ class SupportedDialects:
             for version in (None, *self.versions)
         }
         self._first_by_version = {each.version: each.name for each in reversed(self.dialects)}
-        prefixes = {
-            prefix
-            for each in DIALECTS.values()
-            if each not in self.dialects
-            for prefix in each.http_prefixes
-        }
+        prefixes: set[str] = set()
+        for each in DIALECTS.values():
+            if each not in self.dialects:
+                prefixes.update(each.http_prefixes)
         self._unsupported_prefixes = tuple(
             f"{prefix}/" for prefix in prefixes if prefix and "{" not in prefix
         )

@@ -62,20 +62,16 @@ def add_metadata_url(challenge: str, surface: Surface, scope: HTTPScope) -> str:
 
 
 def _build_metadata(surface: Surface, url: str) -> Mapping[str, object]:
-    scopes = sorted(
-        {
-            scope
-            for each in surface.security_requirements
-            for scopes in (each.schemes or {}).values()
-            for scope in scopes.list_ or ()
-        }
-    )
+    required: set[str] = set()
+    for requirement in surface.security_requirements:
+        for scopes in (requirement.schemes or {}).values():
+            required.update(scopes.list_ or ())
     metadata = {
         "resource": resolve_url(surface, url),
         "resource_name": surface.agent.name,
         "authorization_servers": [*surface.authorization_servers],
         "bearer_methods_supported": ["header"],
-        "scopes_supported": scopes,
+        "scopes_supported": sorted(required),
         "resource_documentation": surface.agent.documentation_url,
     }
     return {name: value for name, value in metadata.items() if value}

@@ -12,12 +12,12 @@ from litestar.types import HTTPScope
 
 from a2a_contract.binding import serialize_with
 from a2a_contract.dialects import DIALECTS, V0_3
-from a2a_contract.http import Route, RouteMatch
+from a2a_contract.http import Route, RouteBinding, RouteMatch
 from a2a_contract.operations import GET_EXTENDED_AGENT_CARD, LIST_TASKS
 from a2a_contract.paths import PATHS
 from a2a_runtime.http.asgi import HttpRequest, check_json, path_within, send_allowed_methods
 from a2a_runtime.http.dispatcher import Dispatcher, Endpoint, Invocation
-from a2a_runtime.http.negotiation import parse_request
+from a2a_runtime.http.negotiation import encode_media_types, parse_request
 from a2a_runtime.service.cards.builder import write_card_in_both_forms
 
 _METHODS_WITH_BODY = frozenset(("POST", "PUT", "PATCH"))
@@ -53,12 +53,11 @@ def allowed_methods_at(dispatcher: Dispatcher, path: str) -> tuple[str, ...]:
 
 def match_path(pattern: str, path: str) -> re.Match[str] | None:
     """Match a path with that of a route, whose parameters are segments in braces."""
-    return re.fullmatch(
-        "/".join(
-            "([^/]+)" if step.startswith("{") else re.escape(step) for step in pattern.split("/")
-        ),
-        path,
-    )
+    steps: list[str] = []
+    for step in pattern.split("/"):
+        is_parameter = step.startswith("{")
+        steps.append("([^/]+)" if is_parameter else re.escape(step))
+    return re.fullmatch("/".join(steps), path)
 
 
 def _match_head(route: Route, parameters: Sequence[str]) -> RouteMatch | None:
@@ -74,12 +73,12 @@ class RestEndpoint(Endpoint):
     def __init__(self, dispatcher: Dispatcher, route: Route) -> None:
         super().__init__(dispatcher)
         self._variants = dispatcher.surface.wire
-        self._routes = {
-            version: found
-            for version, names in dispatcher.supported_dialects.list_versions()
-            if (found := _narrow_route(route, names))
-        }
+        self._routes: dict[str | None, Route] = {}
         """The route with the bindings of the dialects that respond to a version."""
+        for version, names in dispatcher.supported_dialects.list_versions():
+            narrowed = _narrow_route(route, names)
+            if narrowed is not None:
+                self._routes[version] = narrowed
         self._route = self._routes.get(None, route)
         dialects = _list_dialects(route)
         self._dialect = dialects[0]
@@ -89,9 +88,7 @@ class RestEndpoint(Endpoint):
         self._starts_with_parameter = route.path.startswith("/{")
         """Paths of an unsupported version match such a route too."""
         self._preferred_dialects = frozenset((dispatcher.surface.default_v0_3_form,))
-        self._media_types = frozenset(
-            name.encode() for dialect in dialects for name in DIALECTS[dialect].media_types
-        )
+        self._media_types = encode_media_types([DIALECTS[each] for each in dialects])
 
     async def handle(self, request: HttpRequest) -> None:
         """Respond to a request."""
@@ -144,19 +141,16 @@ def _find_parameters(scope: HTTPScope) -> Mapping[str, str]:
 
 def _narrow_route(route: Route, names: frozenset[str]) -> Route | None:
     """Return a route with the bindings of some dialects only; ``None`` if there are none."""
-    narrowed = {
-        key: tuple(each for each in bindings if each.binding.dialect in names)
-        for key, bindings in route.bindings.items()
-    }
-    bindings = {key: each for key, each in narrowed.items() if each}
-    if bindings:
-        return Route(route.path, bindings)
+    narrowed: dict[tuple[str, str | None], tuple[RouteBinding, ...]] = {}
+    for key, bindings in route.bindings.items():
+        kept = tuple(each for each in bindings if each.binding.dialect in names)
+        if kept:
+            narrowed[key] = kept
+    if narrowed:
+        return Route(route.path, narrowed)
     return None
 
 
 def _list_dialects(route: Route) -> tuple[str, ...]:
-    return tuple(
-        dict.fromkeys(
-            each.binding.dialect for bindings in route.bindings.values() for each in bindings
-        )
-    )
+    bindings = chain.from_iterable(route.bindings.values())
+    return tuple(dict.fromkeys(each.binding.dialect for each in bindings))

@@ -107,14 +107,11 @@ class AuthorizingService(ServiceInterceptor[CallContext]):
             raise PermissionDeniedError("The caller may not read all of this conversation")
         if not message.reference_task_ids or _is_unrestricted(context):
             return request
-        found = [
-            await self._store.load_task(scope, task_id) for task_id in message.reference_task_ids
-        ]
-        readable = [
-            stored.wire_id
-            for stored in found
-            if stored is not None and await _can_read(stored, context)
-        ]
+        readable: list[str] = []
+        for task_id in message.reference_task_ids:
+            referenced = await self._store.load_task(scope, task_id)
+            if referenced is not None and await _can_read(referenced, context):
+                readable.append(referenced.wire_id)
         return request.model_copy(
             update={"message": message.model_copy(update={"reference_task_ids": readable})}
         )
@@ -156,11 +153,10 @@ class AuthorizingService(ServiceInterceptor[CallContext]):
         store = self._store
         scope = stored.scope
         context_id = stored.context_id
-        both = [
-            await store.load_conversation(scope, context_id, _MAX_COMPARED_MESSAGES, skills)
-            for skills in ((), hidden)
-        ]
-        if len(both[0]) != len(both[1]) or len(both[0]) == _MAX_COMPARED_MESSAGES:
+        limit = _MAX_COMPARED_MESSAGES
+        all_messages = await store.load_conversation(scope, context_id, limit)
+        visible = await store.load_conversation(scope, context_id, limit, hidden)
+        if len(all_messages) != len(visible) or len(all_messages) == limit:
             return True
         return await store.load_context(scope, context_id) != await store.load_context(
             scope, context_id, hidden
@@ -194,11 +190,11 @@ class AuthorizingService(ServiceInterceptor[CallContext]):
             if message.task_id not in found:
                 deleted.setdefault(message.task_id or "", []).append(message)
         status = TaskStatus(state=TaskState.UNSPECIFIED)
-        rest = [
-            Task(id=task_id, context_id=context_id, status=status, history=messages)
-            for task_id, messages in deleted.items()
-        ]
-        return all([await is_allowed(context, GET_TASK, task) for task in rest])
+        for task_id, messages in deleted.items():
+            task = Task(id=task_id, context_id=context_id, status=status, history=messages)
+            if not await is_allowed(context, GET_TASK, task):
+                return False
+        return True
 
 
 def _find_task_id(request: WireModel) -> str | None:

@@ -7,7 +7,7 @@ means all types of that name. Parameters
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 
 from msgspec import Struct
@@ -38,6 +38,7 @@ from a2a_runtime.stores.models import IdempotencyKey
 from a2a_runtime.surface import Limits, Surface
 
 TEXT = "text/plain"
+_NO_SKILL = "There is no skill for this caller"
 JSON = "application/json"
 _ANY = "*"
 
@@ -93,30 +94,25 @@ def find_skill(command: SendCommand, context: CallContext) -> SkillDefinition | 
     Skills that are invisible to the caller do not exist.
     """
     skills = context.surface.skills
+    selection_error = context.surface.agent.selection_error
+    if command.skill_id is not None:
+        named = skills.get(command.skill_id)
+        if named is not None and named.is_visible_to(context.caller):
+            return named
+        if selection_error is not None:
+            raise selection_error(command.skill_id)
+        problem = f"There is no skill {command.skill_id!r}"
+        raise build_selection_error(context, problem if command.skill_id else _NO_SKILL)
+    if selection_error is not None:
+        raise selection_error(None)
     found: SkillDefinition | None = None
-    if command.skill_id is None and context.surface.agent.selection_error is not None:
-        raise context.surface.agent.selection_error(None)
-    candidates = (
-        skills.values()
-        if command.skill_id is None
-        else (skills[command.skill_id],)
-        if command.skill_id in skills
-        else ()
-    )
-    for skill in candidates:
+    for skill in skills.values():
         if skill.is_visible_to(context.caller):
             if found is not None:
                 return None
             found = skill
     if found is None:
-        if command.skill_id is not None and context.surface.agent.selection_error is not None:
-            raise context.surface.agent.selection_error(command.skill_id)
-        raise build_selection_error(
-            context,
-            f"There is no skill {command.skill_id!r}"
-            if command.skill_id
-            else "There is no skill for this caller",
-        )
+        raise build_selection_error(context, _NO_SKILL)
     return found
 
 
@@ -138,16 +134,13 @@ def require_permission(skill: SkillDefinition, context: CallContext) -> None:
     """
     if skill.security_requirements and not skill.is_usable_by(context.caller):
         schemes = skill.security_requirements[0].schemes or {}
-        missing = (
-            frozenset(scope for scopes in schemes.values() for scope in scopes.list_ or ())
-            - context.caller.scopes
-            - context.caller.roles
-        )
-        raise (
-            InsufficientScopeError(missing)
-            if missing
-            else PermissionDeniedError(f"This skill needs {', '.join(schemes)}")
-        )
+        required: set[str] = set()
+        for scopes in schemes.values():
+            required.update(scopes.list_ or ())
+        missing = frozenset(required - context.caller.scopes - context.caller.roles)
+        if missing:
+            raise InsufficientScopeError(missing)
+        raise PermissionDeniedError(f"This skill needs {', '.join(schemes)}")
 
 
 def check_media_types(command: SendCommand, surface: Surface, skill: SkillDefinition) -> None:
@@ -297,11 +290,9 @@ def check_sizes(message: Message, limits: Limits) -> None:
         )
     if limits.part_bytes is None and limits.depth is None:
         return
-    errors = [
-        (f"message.parts[{index}]", text)
-        for index, part in enumerate(message.parts)
-        for text in _find_size_errors(part, limits)
-    ]
+    errors: list[tuple[str, str]] = []
+    for index, part in enumerate(message.parts):
+        errors += [(f"message.parts[{index}]", text) for text in _find_size_errors(part, limits)]
     if limits.depth is not None and _is_deeper(message.metadata, limits.depth):
         errors.append(("message.metadata", f"is nested deeper than {limits.depth} levels"))
     if errors:
@@ -317,7 +308,11 @@ def _find_size_errors(part: Part, limits: Limits) -> Iterator[str]:
 
 def _is_deeper(value: object, max_depth: int) -> bool:
     """Return whether objects and lists are nested deeper than the limit."""
-    inside = value.values() if is_json_object(value) else value if is_json_array(value) else None
-    return inside is not None and (
-        max_depth == 0 or any(_is_deeper(each, max_depth - 1) for each in inside)
-    )
+    inside: Iterable[object]
+    if is_json_object(value):
+        inside = value.values()
+    elif is_json_array(value):
+        inside = value
+    else:
+        return False
+    return max_depth == 0 or any(_is_deeper(each, max_depth - 1) for each in inside)

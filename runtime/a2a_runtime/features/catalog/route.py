@@ -71,9 +71,10 @@ async def _is_admitted(surface: Surface, request: Request[Any, Any, Any]) -> boo
 def _build_entry(surface: Surface, url: str) -> CatalogEntry:
     agent = surface.agent
     address = resolve_url(surface, url)
-    tags = sorted(
-        {tag for skill in surface.skills.values() if not skill.only_extended for tag in skill.tags}
-    )
+    tags: set[str] = set()
+    for skill in surface.skills.values():
+        if not skill.only_extended:
+            tags.update(skill.tags)
     return CatalogEntry(
-        address + CARDS[0].path, agent.name, address, agent.description, agent.version, tags
+        address + CARDS[0].path, agent.name, address, agent.description, agent.version, sorted(tags)
     )

@@ -80,11 +80,12 @@ def _walk(value: object, convert: Callable[[str], str]) -> object:
         return [_walk(each, convert) for each in value]
     if not is_json_object(value):
         return value
-    return {
-        name: convert(each)
-        if name in _NAMES and isinstance(each, str)
-        else each
-        if name in _FREE
-        else _walk(each, convert)
-        for name, each in value.items()
-    }
+    converted: dict[str, object] = {}
+    for name, each in value.items():
+        if name in _NAMES and isinstance(each, str):
+            converted[name] = convert(each)
+        elif name in _FREE:
+            converted[name] = each
+        else:
+            converted[name] = _walk(each, convert)
+    return converted

@@ -98,7 +98,9 @@ def build_result(task: Task) -> Artifact:
     artifacts = task.artifacts or []
     message = task.status.message
     results = [artifact for artifact in artifacts if artifact.artifact_id == RESULT]
-    parts = [part for artifact in results or artifacts for part in artifact.parts]
+    parts: list[Part] = []
+    for artifact in results or artifacts:
+        parts += artifact.parts
     if not artifacts and message is not None:
         parts = message.parts
     return Artifact(artifact_id=RESULT, name=RESULT, parts=[Part(text=flatten_parts(parts))])

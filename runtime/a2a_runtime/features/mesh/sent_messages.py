@@ -8,7 +8,7 @@ dialect. Most messages lose nothing and have no such entry.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from pydantic import TypeAdapter, ValidationError
@@ -75,10 +75,15 @@ def _write_sent(message: JsonMembers) -> object:
 
 
 _WITH_HISTORY = (SEND_MESSAGE, GET_TASK, CANCEL_TASK)
-MESH_METHODS: Mapping[str, AnyBinding] = {
-    method: replace(binding, serialize=_serialize)
-    if binding.operation in _WITH_HISTORY
-    else binding
-    for method, binding in METHODS[MESH.name].items()
-}
+
+
+def _build_methods() -> Iterator[tuple[str, AnyBinding]]:
+    for method, binding in METHODS[MESH.name].items():
+        if binding.operation in _WITH_HISTORY:
+            yield method, replace(binding, serialize=_serialize)
+        else:
+            yield method, binding
+
+
+MESH_METHODS: Mapping[str, AnyBinding] = dict(_build_methods())
 """Bindings of this dialect whose tasks show their message as it was sent."""

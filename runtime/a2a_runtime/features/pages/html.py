@@ -74,11 +74,9 @@ def build_landing_page(
     links = [("Explorer: try it here", f"{root}/explorer/")] if has_explorer else []
     links += [("OpenAPI documentation", f"{root}/schema")]
     navigation = "".join(f'<a href="{escape(url)}">{text}</a>' for text, url in links)
-    agents = "".join(
-        part
-        for each in public
-        for part in _build_agent(each, resolve_url(each, base_url(scope, each.path)))
-    )
+    agents = ""
+    for each in public:
+        agents += "".join(_build_agent(each, resolve_url(each, base_url(scope, each.path))))
     hidden = (
         ""
         if public

@@ -28,11 +28,8 @@ class SrsCardEndpoint(RestEndpoint):
 def find_card_route() -> Route:
     """Find the route of 0.3 with the operation of these paths."""
     names = frozenset(PATHS.values())
-    return next(
-        each
-        for each in ROUTES[DIALECT]
-        if any(
-            choice.binding.operation.name in names
-            for choice in each.bindings.get(("GET", None), ())
-        )
-    )
+    for route in ROUTES[DIALECT]:
+        bindings = route.bindings.get(("GET", None), ())
+        if any(each.binding.operation.name in names for each in bindings):
+            return route
+    raise LookupError(DIALECT)

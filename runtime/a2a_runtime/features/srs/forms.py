@@ -91,9 +91,9 @@ def explain_member(binding: AnyBinding, name: str, *, is_call: bool) -> str:
         and binding.operation.name in rule.operations
         and not rule.at
     ]
-    is_read = any(name == each for rule in rules for each, _ in (*rule.move, *rule.limit))
-    if is_read:
-        return "set srs_forms on the surface to read it"
+    for rule in rules:
+        if any(name == each for each, _ in (*rule.move, *rule.limit)):
+            return "set srs_forms on the surface to read it"
     return ""
 
 
@@ -143,7 +143,10 @@ def _apply(
     for name, place in rule.copy:
         if name in found and _get(found, place) is _MISSING:
             _put(found, place, found[name])
-    errors += [error for name, place in rule.move if (error := _move(found, name, place, path))]
+    for name, place in rule.move:
+        error = _move(found, name, place, path)
+        if error:
+            errors.append(error)
     for name in rule.fresh:
         if name not in found:
             found[name] = str(uuid4())

@@ -165,12 +165,11 @@ def build_combined_document(surface: Surface, base_url: str) -> Document:
         for dialect in COMBINABLE_WRITERS
         if dialect in surface.dialects
     ]
-    signatures = [
-        each
-        for card in cards
-        if is_json_array(found := card.pop(_SIGNATURES, []))
-        for each in found
-    ]
+    signatures: list[object] = []
+    for card in cards:
+        found = card.pop(_SIGNATURES, [])
+        if is_json_array(found):
+            signatures += found
     merged: Document = reduce(_merge_documents, cards)
     if signatures:
         return {**merged, _SIGNATURES: signatures}
@@ -199,13 +198,10 @@ def sign_card(card: AgentCard, surface: Surface, dialect: str) -> AgentCard:
 
 
 def _merge_documents(first: Document, second: Document) -> Document:
-    return {
-        **first,
-        **{
-            name: _merge_values(first[name], value) if name in first else value
-            for name, value in second.items()
-        },
-    }
+    merged = {**first}
+    for name, value in second.items():
+        merged[name] = _merge_values(first[name], value) if name in first else value
+    return merged
 
 
 def _merge_values(first: object, second: object) -> object:

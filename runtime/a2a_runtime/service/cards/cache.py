@@ -117,11 +117,8 @@ class PublicUrls:
 
     def get(self, surface: Surface) -> str | None:
         """Return the URL of a surface, if it has one."""
-        return next(
-            (
-                url
-                for skill_id in surface.skills
-                if (url := self._urls.get((surface.path, skill_id)))
-            ),
-            None,
-        )
+        for skill_id in surface.skills:
+            url = self._urls.get((surface.path, skill_id))
+            if url:
+                return url
+        return None
