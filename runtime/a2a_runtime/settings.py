@@ -41,7 +41,7 @@ class Settings(OperatorSettings):
 
     def __post_init__(self) -> None:
         found = check_values(asdict(self), read_schema())
-        problems = []
+        problems: list[str] = []
         for each in found:
             name = to_variable(str(each.path[0])) if each.path else "settings"
             problems.append(f"{name}: {each.text}; {each.cure}")

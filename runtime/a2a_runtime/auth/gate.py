@@ -229,7 +229,7 @@ class AuthGate:
         self._should_qualify_subjects = (
             not shared_subjects and len({each[0].position for each in self._alternatives}) > 1
         )
-        described = []
+        described: list[SecurityScheme] = []
         for required in self._alternatives:
             described += [
                 self._schemes[each.name] for each in required if each.name in self._schemes

@@ -106,9 +106,8 @@ def command(target: Target, port: int, *, should_open: bool | None) -> None:
     app = _explore_url(target, token) if "://" in target.url else _explore_app(target.url, token)
     with _listen(port) as listening:
         configure_logging("warning", TEXT_FORMAT)
-        if should_open is None:
-            should_open = sys.stdout.isatty()
-        address = _Address(listening, token, should_open)
+        opens_browser = sys.stdout.isatty() if should_open is None else should_open
+        address = _Address(listening, token, opens_browser)
         if isinstance(app, StandaloneExplorer):
             app.allow_port(address.port)
         config = uvicorn.Config(

@@ -123,7 +123,7 @@ def _read_skills(agent: Agent) -> Mapping[str, SkillDefinition]:
 
 def render_contract(agent: Agent, skills: Mapping[str, SkillDefinition]) -> Mapping[str, str]:
     """Render the files of an agent's contract, by path."""
-    uses = []
+    uses: list[tuple[SkillDefinition, str, TypedSchema[object]]] = []
     for skill in skills.values():
         uses += [(skill, use, schema) for use, schema in _list_uses(skill)]
     typed = [

@@ -142,7 +142,7 @@ def choose_auth(card: AgentCard, credentials: Mapping[str, Credential]) -> httpx
     # anonymous calls count only if nothing else matches
     for names in sorted(requirements, key=lambda each: not each):
         if all(name in credentials and name in schemes for name in names):
-            auths = []
+            auths: list[httpx.Auth] = []
             for name in names:
                 auth = _build_scheme_auth(name, schemes[name], credentials[name])
                 if auth is not None:

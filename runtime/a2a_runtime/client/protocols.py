@@ -392,7 +392,7 @@ def describe_error(error: ValueError) -> str:
     """Describe in one line why a document is invalid, with field paths."""
     if not isinstance(error, ValidationError):
         return str(error)
-    problems = []
+    problems: list[str] = []
     for path, text in field_paths(error)[:_MAX_FIELDS]:
         problems.append(f"{path}: {text}" if path else text)
     return "; ".join(problems)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from typing import Any
 
 from a2a_contract.base import WireModel
 from a2a_contract.binding import Operation
@@ -22,6 +23,7 @@ from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.service.cards.builder import build_card
 from a2a_runtime.service.context import CallContext
 from a2a_runtime.skills.contract import build_schema_path
+from a2a_runtime.skills.schema import TypedSchema
 from a2a_runtime.surface import Surface
 
 
@@ -62,7 +64,7 @@ class LocalConnection(ClientConnection):
             for skill in self._surface.skills.values()
             if skill.contract is not None and skill.is_visible_to(self._caller)
         ]
-        documents = {}
+        documents: dict[str, TypedSchema[Any]] = {}
         for each in contracts:
             for use, form in each.schemas.items():
                 documents[build_schema_path(each.id, use)] = form

@@ -297,8 +297,8 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         self._encrypted = encrypted
         # Type checkers see the class that replaces this one if anyio is missing; httpx requires
         # anyio.
-        backend = httpcore.AnyIOBackend()  # pyright: ignore[reportAttributeAccessIssue]
-        self._tcp: httpcore.AsyncNetworkBackend = backend
+        backend = httpcore.AnyIOBackend()
+        self._tcp: httpcore.AsyncNetworkBackend = backend  # pyright: ignore[reportAttributeAccessIssue]
 
     async def connect_tcp(
         self,

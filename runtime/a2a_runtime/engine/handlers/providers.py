@@ -98,7 +98,8 @@ class Provider:
             entered: object = await stack.enter_async_context(made)  # type: ignore[arg-type]  # so
             return self._check_entered(entered)
         if _is_context(made):
-            return self._check_entered(stack.enter_context(made))
+            value: object = stack.enter_context(made)
+            return self._check_entered(value)
         if inspect.isawaitable(made):
             return await made
         return made

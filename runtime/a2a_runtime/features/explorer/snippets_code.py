@@ -92,7 +92,7 @@ class Placeholders:
 
     def to_curl(self) -> list[str]:
         """Return options of curl."""
-        options = []
+        options: list[str] = []
         if self.has_token:
             options.append(f'--header "Authorization: Bearer ${BEARER_VARIABLE}"')
         return [*options, *self.to_command()]
@@ -187,7 +187,7 @@ def _write_imports(arguments: str, body: str, names: set[str]) -> Iterator[str]:
     if "httpx." in arguments:
         yield "import httpx"
         yield ""
-    types = []
+    types: list[str] = []
     if "Message.model_validate" in body:
         types.append("Message")
     if "TaskPushNotificationConfig" in body:
@@ -379,7 +379,7 @@ def _write_send(
             arguments.append(f"context_id={message.context_id!r}")
     if configuration.return_immediately and operation is SEND_MESSAGE:
         arguments.append("wait=False")
-    names = []
+    names: list[str] = []
     if given:
         arguments.append(f"options=SendOptions({', '.join(given)})")
         names.append("SendOptions")

@@ -83,7 +83,7 @@ def surfaces_from_tables(
 
 def _select_variants(table: SurfaceTable) -> list[VariantKey]:
     """Select the variants that are switched on, and the patch of 1.0."""
-    selected = [key for key in VARIANTS if getattr(table, key, False)]
+    selected: list[VariantKey] = [key for key in VARIANTS if getattr(table, key, False)]
     if table.profile != "1.0.0":  # the first patch, which needs no variant
         selected.append(table.profile)
     return selected
