@@ -95,11 +95,9 @@ class Provider:
             made = contextmanager(partial(_pass, made))()
         if hasattr(type(made), "__aenter__"):
             # It has the methods of an asynchronous one.
-            entered: object = await stack.enter_async_context(made)  # type: ignore[arg-type]  # so
-            return self._check_entered(entered)
+            return self._check_entered(await stack.enter_async_context(made))  # type: ignore[arg-type]  # so
         if _is_context(made):
-            value: object = stack.enter_context(made)
-            return self._check_entered(value)
+            return self._check_entered(stack.enter_context(made))
         if inspect.isawaitable(made):
             return await made
         return made
