@@ -219,9 +219,8 @@ class AgentRuntime:
         """
         if self._store_check is None or self._store_check.done():
             self._store_check = asyncio.create_task(self._find_store_fault())
-        finished, _ = await asyncio.wait(
-            (self._store_check,), timeout=_PROBE_TIMEOUT
-        )  # a driver may take long to give up
+        # A driver may take long to give up.
+        finished, _ = await asyncio.wait((self._store_check,), timeout=_PROBE_TIMEOUT)
         store_fault = self._store_check.result() if finished else _UNAVAILABLE
         found = {"store": store_fault, "runner": self.engine.runner.find_fault()}
         return {part: fault for part, fault in found.items() if fault}

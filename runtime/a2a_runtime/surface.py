@@ -291,9 +291,8 @@ class Surface:
     def _resolve_dialects(self) -> None:
         """Replace the spellings of dialects by their names, and refuse unknown ones."""
         try:
-            object.__setattr__(
-                self, "dialects", frozenset(map(find_dialect, self.dialects))
-            )  # the dataclass is frozen
+            # The dataclass is frozen, also for its own methods.
+            object.__setattr__(self, "dialects", frozenset(map(find_dialect, self.dialects)))
             if self.shared_card != COMBINED:
                 object.__setattr__(self, "shared_card", find_dialect(self.shared_card))
         except ValueError as error:
@@ -312,9 +311,7 @@ class Surface:
         if not self.variants:
             return
         try:
-            object.__setattr__(
-                self, "wire", tuple(load_variants(self.variants))
-            )  # the dataclass is frozen
+            object.__setattr__(self, "wire", tuple(load_variants(self.variants)))
             for variant in self.wire:
                 variant.check(self)
         except ValueError as error:
@@ -546,9 +543,8 @@ def collect_skills(
     skills = Skills()
     for surface in surfaces:
         bind = dependencies[surface.agent].bind
-        offered = (
-            surface.agent.skills if surface.agent.sources else surface.skills
-        )  # those of sources are registered when they are open
+        # Skills of sources are registered when the sources are open.
+        offered = surface.agent.skills if surface.agent.sources else surface.skills
         skills.agents[surface.storage_key] = surface.chain_name
         skills.add(
             surface.storage_key,

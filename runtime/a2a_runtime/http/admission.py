@@ -22,12 +22,9 @@ class AdmissionControl:
     def __init__(self, surface: Surface, counters: CounterStore | None = None) -> None:
         self._storage_key = surface.storage_key
         self._max_concurrent = surface.limits.concurrency
-        rate_limiter = surface.rate_limiter
-        self._rate_limiter = (
-            rate_limiter
-            if rate_limiter is None or counters is None
-            else rate_limiter.with_store(counters)
-        )
+        self._rate_limiter = surface.rate_limiter
+        if self._rate_limiter is not None and counters is not None:
+            self._rate_limiter = self._rate_limiter.with_store(counters)
         self._active = 0
 
     @classmethod

@@ -410,9 +410,8 @@ def path_within(scope: HTTPScope, path: str) -> str | None:
     for another path.
     """
     members: Mapping[str, object] = scope  # its type says that all of them are there
-    root = (
-        "" if "route_handler" in members else _root_path(scope)
-    )  # the router removes the root path when it finds a route
+    # The router removes the root path when it finds a route.
+    root = "" if "route_handler" in members else _root_path(scope)
     requested = scope["path"].removeprefix(root).rstrip("/")
     start = _app_path(scope) + path
     if f"{requested}/".startswith(f"{start}/"):

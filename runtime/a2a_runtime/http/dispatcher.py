@@ -102,10 +102,8 @@ _EMPTY_RESULTS = {ProtocolBinding.JSONRPC: b"null", ProtocolBinding.HTTP: b"{}"}
 _MAX_WARNED = 1000
 """Callers and members of which a warning is remembered."""
 _CONNECTION_CLOSE: Header = (b"connection", b"close")
-_NO_STORE: Header = (
-    b"cache-control",
-    b"no-store",
-)  # a response is for one caller, whom a cache cannot tell from others
+_NO_STORE: Header = (b"cache-control", b"no-store")
+"""A response is for one caller, whom a cache cannot tell from others."""
 
 
 class Invocation(Struct, frozen=True):
@@ -144,10 +142,8 @@ class Dispatcher:
         self.features = features
         """Features of the app; one that is added later is among them."""
         self.supported_dialects = SupportedDialects(surface.dialects)
-        self._admission, self._origin_policy = (
-            AdmissionControl.build(surface),
-            OriginPolicy(surface),
-        )
+        self._admission = AdmissionControl.build(surface)
+        self._origin_policy = OriginPolicy(surface)
         self._agent = surface.chain_name
         self.streams = CallerStreams(surface.limits.streams)
         self._warned: set[str] = set()
@@ -331,6 +327,9 @@ class Dispatcher:
             request_log.debug(
                 "%s at %s, in %s, from %s", binding.operation.name, path, binding.dialect, owner
             )
+        url = ""
+        if binding.operation is GET_EXTENDED_AGENT_CARD and request.has_url:
+            url = base_url(request.scope, self.surface.path)
         return CallContext(
             self.surface,
             caller,
@@ -339,9 +338,7 @@ class Dispatcher:
             request.extensions,
             request.last_event_id,
             request.idempotency_key,
-            base_url(request.scope, self.surface.path)
-            if binding.operation is GET_EXTENDED_AGENT_CARD and request.has_url
-            else "",
+            url,
             body,
             origin=request.origin,
             client_address=request.client_address,
@@ -379,17 +376,16 @@ class Dispatcher:
         request.awaits = None
         if request.scope["method"] == "GET":
             headers.append(_NO_STORE)
+        pieces: tuple[bytes, ...]
         if binding.serialize is None:
-            pieces: tuple[bytes, ...] = (_EMPTY_RESULTS[request.binding],)
+            pieces = (_EMPTY_RESULTS[request.binding],)
+        elif binding.serialize is serialize_as_is:
+            pieces = result.pieces
         else:
-            pieces = (
-                result.pieces
-                if binding.serialize is serialize_as_is
-                else (binding.serialize(result),)
-            )
-        media_type = (
-            JSON if request.binding is ProtocolBinding.JSONRPC else request.response_media_type()
-        )
+            pieces = (binding.serialize(result),)
+        media_type = JSON
+        if request.binding is not ProtocolBinding.JSONRPC:
+            media_type = request.response_media_type()
         return await send_pieces(
             request, (invocation.prefix, *pieces, invocation.suffix), media_type, headers
         )
@@ -493,12 +489,9 @@ class Endpoint(ABC):
             return reject_websocket(send)
         request = HttpRequest(scope, receive, send, self.binding)
         request.variants = self.dispatcher.surface.wire
-        handling = (
-            refuse_hosts()
-            if request.repeats_headers and request.has_several_hosts()
-            else self.handle(request)
-        )
-        return self.dispatcher.run(request, handling)
+        if request.repeats_headers and request.has_several_hosts():
+            return self.dispatcher.run(request, refuse_hosts())
+        return self.dispatcher.run(request, self.handle(request))
 
     @abstractmethod
     async def handle(self, request: HttpRequest) -> None:

@@ -191,8 +191,12 @@ def render_status(
     """
     kind = find_row_class(type(error))
     row = ERRORS[kind].in_dialect(dialect)
-    text = row.text(error) if _is_status(dialect) else f"{kind.__name__}: {row.text(error)}"
-    status = _select_status(error, row, variants) if _is_status(dialect) else row.grpc
+    status = row.grpc
+    text = row.text(error)
+    if _is_status(dialect):
+        status = _select_status(error, row, variants)
+    else:
+        text = f"{kind.__name__}: {text}"
     return ErrorStatus(status, text, _status_details(error, row), _headers(error))
 
 
@@ -207,9 +211,8 @@ def _select_status(error: A2AError, row: ErrorRow, variants: Sequence[WireVarian
 def _headers(error: A2AError) -> tuple[tuple[bytes, bytes], ...]:
     match error:
         case UnauthenticatedError() | InsufficientScopeError():
-            challenge = (
-                getattr(error, "challenge", "") or "Bearer"
-            )  # a gate of the user may know none
+            # A gate of the user may know no challenge.
+            challenge = getattr(error, "challenge", "") or "Bearer"
             return ((b"www-authenticate", challenge.encode("latin-1", "replace")),)
         case TooManyRequestsError():
             return ((b"retry-after", str(error.retry_after_seconds).encode()),)
@@ -224,26 +227,28 @@ def _is_status(dialect: str) -> bool:
 
 
 def _error_object(error: A2AError, row: ErrorRow, dialect: str) -> Mapping[str, object]:
-    data: object = (
-        _status_details(error, row)
-        if _is_status(dialect)
-        else _plain_data(error, row, is_bare=DIALECTS[dialect].error_body == "bare")
-    )
-    return {"code": row.code, "message": row.text(error), **({"data": data} if data else {})}
+    data: object
+    if _is_status(dialect):
+        data = _status_details(error, row)
+    else:
+        data = _plain_data(error, row, is_bare=DIALECTS[dialect].error_body == "bare")
+    written: dict[str, object] = {"code": row.code, "message": row.text(error)}
+    if data:
+        written["data"] = data
+    return written
 
 
 def _status_details(error: A2AError, row: ErrorRow) -> list[Mapping[str, object]]:
     details: list[Mapping[str, object]] = []
     if row.reason is not None:
-        metadata = {"metadata": _details(error)} if error.details else {}
-        details.append(
-            {
-                "@type": _TYPE_PREFIX + "ErrorInfo",
-                "reason": row.reason,
-                "domain": DOMAIN,
-                **metadata,
-            }
-        )
+        info: dict[str, object] = {
+            "@type": _TYPE_PREFIX + "ErrorInfo",
+            "reason": row.reason,
+            "domain": DOMAIN,
+        }
+        if error.details:
+            info["metadata"] = _details(error)
+        details.append(info)
     if error.fields:
         details.append(
             {"@type": _TYPE_PREFIX + "BadRequest", "fieldViolations": _field_errors(error)}
@@ -333,11 +338,9 @@ def _all_names(request: type[WireModel], members: set[str]) -> frozenset[str]:
     """
     names = frozenset(members)
     for name, field in request.model_fields.items():
-        others = (
-            field.validation_alias.choices
-            if isinstance(field.validation_alias, AliasChoices)
-            else [field.validation_alias]
-        )
+        others: Sequence[object] = [field.validation_alias]
+        if isinstance(field.validation_alias, AliasChoices):
+            others = field.validation_alias.choices
         known = frozenset(each for each in (name, field.alias, *others) if isinstance(each, str))
         if not known.isdisjoint(names):
             names |= known

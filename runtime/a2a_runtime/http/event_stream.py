@@ -193,12 +193,9 @@ class EventStreamResponse:
 
     async def _send_keep_alive(self) -> float:
         """Send a comment if nothing was sent for long; return the seconds until the next check."""
-        silent = (
-            self._keep_alive_seconds
-            if self._last_sent_at is None
-            else self._now() - self._last_sent_at
-        )
-        if silent < self._keep_alive_seconds:
-            return self._keep_alive_seconds - silent
+        if self._last_sent_at is not None:
+            silent = self._now() - self._last_sent_at
+            if silent < self._keep_alive_seconds:
+                return self._keep_alive_seconds - silent
         await self._send_chunk(KEEP_ALIVE)
         return self._keep_alive_seconds

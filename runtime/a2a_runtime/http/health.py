@@ -50,7 +50,9 @@ class ProcessHealth:
         self.is_healthy: Callable[[], Awaitable[bool]] | None = None
         """The agent's own check."""
         self.describe_registration: Callable[[], str] = lambda: "none"
-        self._clock, self._count_skills, self._started_at = clock, count_skills, clock.monotonic()
+        self._clock = clock
+        self._count_skills = count_skills
+        self._started_at = clock.monotonic()
         self._check: asyncio.Task[Faults] | None = None
         self._checked_at = float("-inf")
 
@@ -61,8 +63,9 @@ class ProcessHealth:
     async def check_ready(self) -> tuple[bool, HealthBody]:
         """Report whether new requests can be served."""
         faults = await self._find_faults()
-        body: HealthBody = {"status": "not ready" if faults else "ready"}
-        return not faults, {**body, "faults": dict(faults)} if faults else body
+        if faults:
+            return False, {"status": "not ready", "faults": dict(faults)}
+        return True, {"status": "ready"}
 
     async def check_health(self) -> tuple[bool, HealthBody]:
         """Report the same with the agent's own check, for operators."""
@@ -75,10 +78,9 @@ class ProcessHealth:
             "module_count": self._count_skills(),
             "uptime_seconds": int(self._clock.monotonic() - self._started_at),
         }
-        return not faults, {
-            **body,
-            "reason": "; ".join(f"{part}: {fault}" for part, fault in faults.items()),
-        } if faults else body
+        if faults:
+            body["reason"] = "; ".join(f"{part}: {fault}" for part, fault in faults.items())
+        return not faults, body
 
     async def _find_faults(self) -> Faults:
         if self.find_faults is None:
@@ -91,9 +93,8 @@ class ProcessHealth:
         ):
             self._checked_at = now
             self._check = asyncio.ensure_future(self.find_faults())
-        return await asyncio.shield(
-            self._check
-        )  # a probe that gives up does not end the check of the others
+        # A probe that gives up does not end the check of the others.
+        return await asyncio.shield(self._check)
 
 
 def register_health_routes(app: Litestar, checks: Mapping[str, HealthCheck]) -> None:

@@ -95,9 +95,10 @@ def _adapt_handler(
         handler.opt.update(dict.fromkeys(_find_exclude_keys(handler), True))
     if isinstance(handler.after_request, ResponseHook):  # the app starts again
         return
+    # Litestar has wrapped sync hooks, so all of them are async.
     hooks: list[Any] = [
         layer.after_request for layer in handler.ownership_layers if layer.after_request
-    ]  # async: Litestar has wrapped sync ones
+    ]
     headers = {
         each.name: str(each.value)
         for each in handler.resolve_response_headers()
@@ -105,9 +106,9 @@ def _adapt_handler(
     }
     cookies = [each for each in handler.resolve_response_cookies() if not each.documentation_only]
     if hooks or headers or cookies:
-        hook: Any = ResponseHook(
-            hooks[-1] if hooks else None, headers, cookies
-        )  # by its type it gets a response, but it gets what the handler returns
+        # By the type of the attribute a hook gets a response; in fact it gets what the handler
+        # returns.
+        hook: Any = ResponseHook(hooks[-1] if hooks else None, headers, cookies)
         handler.after_request = hook
 
 
@@ -151,11 +152,9 @@ class ResponseHook:
 
         async def app(scope: Scope, receive: Receive, send: Send) -> None:
             async def send_adapted(message: Message) -> None:
-                await send(
-                    await self._adapt(message)
-                    if message["type"] == "http.response.start"
-                    else message
-                )
+                if message["type"] == "http.response.start":
+                    message = await self._adapt(message)
+                await send(message)
 
             await endpoint(scope, receive, send_adapted)
 

@@ -10,7 +10,7 @@ A call without an id is answered with ``"id": null``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 
 from msgspec import structs
@@ -36,6 +36,7 @@ from a2a_runtime.ports.wire_variant import ReadCall
 from a2a_runtime.service.context import ProtocolBinding
 
 _METHODS = ("POST", "OPTIONS")
+_PREFIX = b'{"jsonrpc":"2.0","id":%b,"result":'
 
 
 class JsonRpcEndpoint(Endpoint):
@@ -59,13 +60,13 @@ class JsonRpcEndpoint(Endpoint):
             for version, _ in dispatcher.supported_dialects.list_versions()
         }
         """The parsers by version: a version that extends another has the methods of that one."""
-        self._selections: dict[tuple[str | None, str], Sequence[int]] = {}
-        """The bindings of each method that respond to a version."""
+        self._bindings: dict[tuple[str | None, str], AnyBinding] = {}
+        """By version and method the binding that responds, where it is the only one."""
         for version, parser in self._parsers.items():
             for method, bindings in parser.methods.items():
-                self._selections[version, method] = dispatcher.supported_dialects.find_bindings(
-                    version, bindings
-                )
+                found = dispatcher.supported_dialects.find_bindings(version, bindings)
+                if len(found) == 1:
+                    self._bindings[version, method] = bindings[found[0]]
         self._media_types = encode_media_types(dialects)
         lenient: set[str] = set()
         strict: set[str] = set()
@@ -112,14 +113,9 @@ class JsonRpcEndpoint(Endpoint):
         request.call_id = call.call_id
         if read is not None and read.errors:
             raise InvalidParamsError(fields=read.errors)
-        indexes = self._selections.get(
-            (version, call.method)
-        ) or self.dispatcher.supported_dialects.select_bindings(version, call.bindings)
-        binding = call.bindings[
-            indexes[0]
-            if len(indexes) == 1
-            else await self._select_by_task(request, caller, call, indexes)
-        ]
+        binding = self._bindings.get((version, call.method))
+        if binding is None:
+            binding = await self._select_by_task(request, caller, call)
         context = self.dispatcher.build_context(
             request, caller, binding, body if binding.lenient_envelope else b""
         )
@@ -136,9 +132,8 @@ class JsonRpcEndpoint(Endpoint):
         if read is not None and read.form is not None:
             binding = read.form.bind(binding)
             context = structs.replace(context, form=read.form)
-        prefix = b'{"jsonrpc":"2.0","id":%b,"result":' % call.call_id
         return await self.dispatcher.serve(
-            request, Invocation(binding, parsed, context, prefix, b"}")
+            request, Invocation(binding, parsed, context, _PREFIX % call.call_id, b"}")
         )
 
     async def _read_in_variants(self, request: HttpRequest) -> tuple[Caller, ReadCall]:
@@ -168,22 +163,24 @@ class JsonRpcEndpoint(Endpoint):
         return None
 
     async def _select_by_task(
-        self, request: HttpRequest, caller: Caller, call: ParsedCall, indexes: Sequence[int]
-    ) -> int:
+        self, request: HttpRequest, caller: Caller, call: ParsedCall
+    ) -> AnyBinding:
         """Select the dialect in which the task of a call was created; for an unknown task, the one
-        that answers for these.
+        that answers for these. Refuse a method that the version does not have.
         """
+        supported = self.dispatcher.supported_dialects
+        indexes = supported.select_bindings(request.version, call.bindings)
         binding = call.bindings[indexes[0]]
         context = self.dispatcher.build_context(request, caller, binding)
         dialect = await self.dispatcher.find_task_dialect(
             binding.parse(call.requests[binding.dialect]).id, context
         )
-        dialects = {call.bindings[each].dialect: each for each in indexes}
+        dialects = {call.bindings[each].dialect: call.bindings[each] for each in indexes}
         if dialect is None:
             dialect = next(
                 (name for name in dialects if find_support(name).takes_unknown_tasks), None
             )
-        return dialects.get(dialect or "", indexes[0])
+        return dialects.get(dialect or "", binding)
 
     def _complete_error(self, error: InvalidCallError, request: HttpRequest, body: bytes) -> None:
         """Check the media type, select the dialect of an error response, and add the field errors
@@ -194,11 +191,8 @@ class JsonRpcEndpoint(Endpoint):
         request.call_id = error.call_id
         dialects = self.dispatcher.supported_dialects
         dialects.for_version(request.version)
-        bindings = (
-            [table[error.method] for table in self._tables if error.method in table]
-            if error.method
-            else []
-        )
+        method = error.method
+        bindings = [table[method] for table in self._tables if method in table] if method else []
         if bindings:
             binding = bindings[dialects.select_bindings(request.version, bindings)[0]]
             request.dialect = binding.dialect

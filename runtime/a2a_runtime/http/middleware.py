@@ -113,11 +113,10 @@ class OriginPolicy:
             return
         # Old browsers send no Sec-Fetch-Site, and no browser does over plain HTTP to another
         # machine.
-        is_same_origin = (
-            self._is_same_origin(origin or b"", headers)
-            if site is None
-            else site in _SAME_ORIGIN_SITES
-        )
+        if site is None:
+            is_same_origin = self._is_same_origin(origin or b"", headers)
+        else:
+            is_same_origin = site in _SAME_ORIGIN_SITES
         if is_write and is_marked and not is_same_origin:
             raise PermissionDeniedError(
                 f"Pages of other origins may not call this agent; {PREFIX}CORS_ORIGINS names "

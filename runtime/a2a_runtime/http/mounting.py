@@ -218,20 +218,15 @@ def _translate_error(error: Exception, dispatcher: Dispatcher, path: str) -> Exc
     if not isinstance(error, HTTPException):
         return error
     headers = {name.lower(): value for name, value in (error.headers or {}).items()}
-    default = (
-        InvalidRequestError
-        if error.status_code < HTTPStatus.INTERNAL_SERVER_ERROR
-        else InternalError
-    )
+    default: type[A2AError] = InternalError
+    if error.status_code < HTTPStatus.INTERNAL_SERVER_ERROR:
+        default = InvalidRequestError
     kind = _ERRORS_BY_STATUS.get(error.status_code, default)
     if issubclass(kind, UnauthenticatedError):
         return ChallengeError(headers.get("www-authenticate", ""), error.detail)
     if issubclass(kind, MethodNotAllowedError):
-        return kind(
-            details={
-                "allow": ", ".join(allowed_methods_at(dispatcher, path)) or headers.get("allow", "")
-            }
-        )
+        allowed = ", ".join(allowed_methods_at(dispatcher, path)) or headers.get("allow", "")
+        return kind(details={"allow": allowed})
     if issubclass(kind, PermissionDeniedError | InvalidRequestError):
         return kind(error.detail)
     return kind()
@@ -264,19 +259,17 @@ class UnroutedRequestHandler:
         page = self._build_page(request)
         if page is not None:
             return page
+        dispatcher: Dispatcher | None = None
+        handlers = {**self._host_handlers}
         is_routed = "route_handler" in request.scope
-        layers = request.scope["route_handler"].resolve_exception_handlers() if is_routed else {}
-        handler = _select_handler(
-            error,
-            {
-                **self._host_handlers,
-                **{key: each for key, each in layers.items() if each is not self},
-            },
-        )
-        dispatcher = None if is_routed else self._find_dispatcher(request.scope, error)
-        if dispatcher is not None and (
-            dispatcher.surface.path or handler is None
-        ):  # at the root, a handler of the host takes precedence
+        if is_routed:
+            layers = request.scope["route_handler"].resolve_exception_handlers()
+            handlers.update((key, each) for key, each in layers.items() if each is not self)
+        else:
+            dispatcher = self._find_dispatcher(request.scope, error)
+        handler = _select_handler(error, handlers)
+        # At the root, a handler of the host takes precedence.
+        if dispatcher is not None and (dispatcher.surface.path or handler is None):
             return protocol_response(dispatcher, request, error)
         if handler is None:
             return create_exception_response(request, error)

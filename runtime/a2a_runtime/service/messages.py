@@ -53,11 +53,9 @@ class MessageOperations(ServiceBase):
         if command.return_immediately:
             stored = await self._load_current(accepted, command)
         else:
-            cancel_on_disconnect = (
-                context.surface.cancel_on_disconnect
-                if context.origin is None
-                else context.is_canceled_on_disconnect
-            )
+            cancel_on_disconnect = context.surface.cancel_on_disconnect
+            if context.origin is not None:
+                cancel_on_disconnect = context.is_canceled_on_disconnect
             stored = await self._engine.wait_settled(
                 accepted, command.history_length, cancel_on_disconnect=cancel_on_disconnect
             )

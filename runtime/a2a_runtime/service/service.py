@@ -35,11 +35,9 @@ class Service(
         surface = context.surface
         context.task_scope(request.tenant)  # raises for the tenant of another caller
         if not surface.agent.capabilities.extended_agent_card:
-            raise (
-                UnsupportedOperationError
-                if DIALECTS[context.dialect].home == CANONICAL.name
-                else ExtendedAgentCardNotConfiguredError
-            )
+            if DIALECTS[context.dialect].home == CANONICAL.name:
+                raise UnsupportedOperationError
+            raise ExtendedAgentCardNotConfiguredError
         if not surface.agent.sources and not any(
             skill.only_extended for skill in surface.skills.values()
         ):

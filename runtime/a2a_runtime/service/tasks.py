@@ -125,15 +125,19 @@ def parse_task_query(request: ListTasksRequest, invalid_members: Collection[str]
     """Parse a list request, or raise all of its field errors; ``invalid_members`` have been found
     before.
     """
-    status = None if request.status in {None, TaskState.UNSPECIFIED} else request.status
-    errors = (
-        []
-        if status is None or status.is_known
-        else [(ListTasksRequest.wire_name("status"), f"{status} is not a state of a task")]
-    )
+    errors: list[tuple[str, str]] = []
+    state: State | None = None
+    status = request.status
+    if status is not None and status != TaskState.UNSPECIFIED:
+        if status.is_known:
+            state = State(status)
+        else:
+            errors.append(
+                (ListTasksRequest.wire_name("status"), f"{status} is not a state of a task")
+            )
     query = TaskQuery(
         context_id=request.context_id or None,
-        state=None if status is None or errors else State(status),
+        state=state,
         changed_after=request.status_timestamp_after,
         page_size=_DEFAULT_PAGE_SIZE if request.page_size is None else request.page_size,
         page_token=request.page_token or "",
@@ -150,16 +154,16 @@ def parse_task_query(request: ListTasksRequest, invalid_members: Collection[str]
 
 def _find_query_errors(query: TaskQuery, *, has_all_filters: bool) -> Iterator[tuple[str, str]]:
     """Check each part of a query alone: a check of the whole stops at its first error."""
-    check_token: Callable[[], object] = (
-        partial(decode_page_token, query.page_token) if query.page_token else bool
-    )
-    if query.page_token and has_all_filters:  # otherwise the list of the token is unknown
-        check_token = partial(parse_page_token, query.page_token, *query.token_filters)
-    for check in (
+    checks: list[Callable[[], object]] = [
         partial(check_page_size, query.page_size),
         partial(check_page_size, 1, query.history_length),
-        check_token,
-    ):
+    ]
+    if query.page_token and has_all_filters:
+        checks.append(partial(parse_page_token, query.page_token, *query.token_filters))
+    elif query.page_token:
+        # The list of the token is unknown without all filters.
+        checks.append(partial(decode_page_token, query.page_token))
+    for check in checks:
         try:
             check()
         except InvalidParamsError as error:

@@ -72,17 +72,21 @@ def parse_send_request(request: SendMessageRequest, context: CallContext) -> Sen
     push_config = configuration.task_push_notification_config
     if push_config is not None:
         require_push_notifications(surface)
+    skill_id = None
+    if request.metadata or request.message.metadata:
+        skill_id = _find_skill_id(request)
+    idempotency_key = None
+    if context.idempotency_key or surface.deduplicate_messages:
+        idempotency_key = _build_idempotency_key(request, context)
     return SendCommand(
         context.task_scope(request.tenant),
         request.message,
-        _find_skill_id(request) if request.metadata or request.message.metadata else None,
+        skill_id,
         configuration.accepted_output_modes,
         context.limit_history(configuration.history_length),
         bool(configuration.return_immediately),
         push_config,
-        _build_idempotency_key(request, context)
-        if context.idempotency_key or surface.deduplicate_messages
-        else None,
+        idempotency_key,
         build_request_info(request, context),
     )
 

@@ -53,9 +53,9 @@ class CardCache:
         self._combinable = tuple(
             dialect for dialect in COMBINABLE_WRITERS if dialect in surface.dialects
         )
-        self._shared_key = (
-            self._combinable[0] if len(self._combinable) == 1 else surface.shared_card
-        )
+        self._shared_key: str = surface.shared_card
+        if len(self._combinable) == 1:
+            self._shared_key = self._combinable[0]
         self.has_shared = bool(self._combinable)
         """True if there is a card for the clients of all dialects."""
 
@@ -75,24 +75,26 @@ class CardCache:
             if self._skills is not None:
                 self._modified = self._clock.millis() // 1000
                 self._last_modified = formatdate(self._modified, usegmt=True)
-            self._documents, self._skills = {}, self._surface.skills
-        key = (self._shared_key if dialect is None else _resolve_form(dialect)), base_url
-        document = self._documents.get(key)
+            self._documents = {}
+            self._skills = self._surface.skills
+        name = self._shared_key
+        if dialect is not None:
+            name = _resolve_form(dialect)
+        document = self._documents.get((name, base_url))
         if document is None:
-            document = self._serialize(*key)
-            if (
-                len(self._documents) < _MAX_CARDS
-            ):  # clients choose the base URL by their Host header
-                self._documents[key] = document
+            document = self._serialize(name, base_url)
+            # Clients choose the base URL by their Host header, so the number is limited.
+            if len(self._documents) < _MAX_CARDS:
+                self._documents[name, base_url] = document
         return document
 
     def _serialize(self, name: str, base_url: str) -> CardDocument:
         combined = name == COMBINED
-        body = to_json(
-            build_combined_document(self._surface, base_url)
-            if combined
-            else build_document(self._surface, name, base_url)
-        )
+        if combined:
+            card = build_combined_document(self._surface, base_url)
+        else:
+            card = build_document(self._surface, name, base_url)
+        body = to_json(card)
         return CardDocument(
             body,
             f'"{blake2b(body, digest_size=12).hexdigest()}"',
