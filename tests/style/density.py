@@ -30,14 +30,14 @@ NUMBERS = ("nested", "complex", "star literals")
 stars before literals."""
 
 LIMITS = {
-    "runtime": {"ternaries": 22, "parallel": 1, "nested": 15, "complex": 162, "star literals": 2},
-    "codegen": {"parallel": 1, "nested": 16, "complex": 311, "star literals": 3},
-    "tests": {"parallel": 1, "nested": 18},
-    "bench": {"parallel": 1, "nested": 1},
+    "runtime": {"ternaries": 15, "parallel": 1, "nested": 0, "complex": 15, "star literals": 2},
+    "codegen": {"parallel": 1, "nested": 0, "complex": 10, "star literals": 2},
+    "tests": {"parallel": 1, "nested": 0},
+    "bench": {"parallel": 1, "nested": 0},
 }
 """At most so many. They only fall."""
 
-LEAST_COMMENTS = {"runtime": 0.3, "codegen": 0.6}
+LEAST_COMMENTS = {"runtime": 1, "codegen": 1}
 """At least so many comments on lines of their own, in percent of the lines of code."""
 
 CORE = frozenset(
