@@ -56,9 +56,7 @@ ORPHANS_KEY = "orphans"
 """Key of the notification that there are many orphans; no task has it."""
 _TAKE_BACK_SECONDS = 30.0
 _BLOCKED_SHARE = 3
-"""Part of the rest of a lease after which an event loop counts as blocked: one third, so that the
-suspect is noted in time.
-"""
+"""Part of the rest of a lease after which an event loop counts as blocked: early enough to log."""
 
 
 class Skills:

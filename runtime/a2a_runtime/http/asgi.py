@@ -48,10 +48,8 @@ def _header_spellings(parameter: Parameter) -> tuple[tuple[bytes, str], ...]:
 
 _VERSION_SPELLINGS = _header_spellings(VERSION)
 _EXTENSION_SPELLINGS = _header_spellings(EXTENSIONS)
-((_LAST_EVENT_ID, _),), ((_IDEMPOTENCY_KEY, _),) = (
-    _header_spellings(LAST_EVENT_ID),
-    _header_spellings(IDEMPOTENCY_KEY),
-)
+_LAST_EVENT_ID = CURSOR_HEADER.lower().encode()
+_IDEMPOTENCY_KEY = IDEMPOTENCY_HEADER.lower().encode()
 _VERSION_HEADERS = tuple(header for header, _ in _VERSION_SPELLINGS)
 _UNCOMMON_HEADERS = (
     frozenset((_LAST_EVENT_ID, _IDEMPOTENCY_KEY, *(header for header, _ in _EXTENSION_SPELLINGS)))

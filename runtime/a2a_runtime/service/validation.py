@@ -100,9 +100,9 @@ def find_skill(command: SendCommand, context: CallContext) -> SkillDefinition | 
     skills = context.surface.skills
     selection_error = context.surface.agent.selection_error
     if command.skill_id is not None:
-        named = skills.get(command.skill_id)
-        if named is not None and named.is_visible_to(context.caller):
-            return named
+        selected = skills.get(command.skill_id)
+        if selected is not None and selected.is_visible_to(context.caller):
+            return selected
         if selection_error is not None:
             raise selection_error(command.skill_id)
         problem = f"There is no skill {command.skill_id!r}"
