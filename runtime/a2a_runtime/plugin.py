@@ -24,7 +24,7 @@ with explain_missing(__name__):
     from litestar.config.app import AppConfig
     from litestar.exceptions import ImproperlyConfiguredException
     from litestar.plugins import CLIPlugin, InitPlugin
-    from litestar.types import ASGIApp, ControllerRouterHandler, HTTPScope
+    from litestar.types import ControllerRouterHandler, HTTPScope
 
 from a2a_runtime.agent import Agent
 from a2a_runtime.auth.gate import Gate
@@ -32,7 +32,7 @@ from a2a_runtime.auth.host import HostCaller
 from a2a_runtime.base.clock import SystemClock
 from a2a_runtime.http.dispatcher import Backend, Dispatcher
 from a2a_runtime.http.endpoints import SurfaceEndpoints
-from a2a_runtime.http.exact_paths import find_exact_paths, install_shortcut
+from a2a_runtime.http.exact_paths import Handler, find_exact_paths, install_shortcut
 from a2a_runtime.http.exposure import check_exposure, log_callers
 from a2a_runtime.http.garbage_collection import GcTuningPlugin, freeze_objects, start_last
 from a2a_runtime.http.health import HealthCheck, ProcessHealth, register_health_routes
@@ -151,8 +151,8 @@ class A2APlugin(InitPlugin, CLIPlugin):
         """False in an app that has only agents: there a surface without a gate is open."""
         self.runtime: AgentRuntime | None = None
         """Runtime of the surfaces, while the app runs."""
-        self.exact_paths: dict[str, ASGIApp] = {}
-        """Endpoints that may be called past the router while the app runs, see
+        self.exact_paths: dict[str, Handler] = {}
+        """Handlers that may be called past the router while the app runs, see
         ``http.exact_paths``.
         """
         if store is not None:
@@ -326,7 +326,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
 
     def _find_exact_paths(self, app: Litestar) -> None:
         self.exact_paths.clear()
-        self.exact_paths.update(find_exact_paths(app, self._endpoints))
+        self.exact_paths.update(find_exact_paths(app))
 
     def list_health_checks(self) -> Mapping[str, HealthCheck]:
         """Return the probes of the process by path; they need no credentials."""

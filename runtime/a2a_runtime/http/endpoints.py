@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from email.utils import parsedate_to_datetime
-from itertools import chain
 
 from litestar.types import ASGIApp
 
@@ -19,7 +18,6 @@ from a2a_contract.controllers.mount import AgentController
 from a2a_contract.dialects import VERSION
 from a2a_contract.errors import MethodNotFoundError
 from a2a_contract.http import CardRoute, Route
-from a2a_contract.paths import PATHS
 from a2a_contract.routes.cards import CARDS
 from a2a_runtime.http.asgi import (
     Header,
@@ -66,25 +64,6 @@ class SurfaceEndpoints:
     def card(self, route: CardRoute) -> ASGIApp:
         """Return the endpoint of a card."""
         return self._card_endpoints[route.path]
-
-    def by_exact_path(self) -> Mapping[str, ASGIApp]:
-        """Map the paths without parameters whose endpoints respond to every HTTP method and to
-        WebSockets.
-        """
-        surface = self.dispatcher.surface
-        endpoints: dict[str, ASGIApp] = {surface.path or "/": self.jsonrpc}
-        endpoints |= {
-            surface.path + card: endpoint for card, endpoint in self._card_endpoints.items()
-        }
-        for route in chain.from_iterable(PATHS.get(dialect, ()) for dialect in surface.dialects):
-            if "{" not in route.path:
-                endpoints[surface.path + route.path] = self.http(route)
-        for variant in surface.wire:
-            endpoints |= {
-                surface.path + path: endpoint
-                for path, endpoint in variant.build_endpoints(self.dispatcher).items()
-            }
-        return endpoints
 
 
 def get_dispatcher(controller: AgentController) -> Dispatcher:

@@ -1,9 +1,10 @@
-"""Shortcut past the router to the endpoints of surfaces whose paths have no parameters.
+"""Shortcut past the router to the handlers of surfaces whose paths have no parameters.
 
 Litestar looks a path up, copies the scope, keeps a state for it and prepares to turn exceptions
-into responses. These endpoints use none of that, and it was an eighth of the cost of a message in
-the process. A request takes the shortcut only where nothing of a host would run on the other way.
-That is decided for each route when the app starts:
+into responses. These handlers use none of that, and it was an eighth of the cost of a message in
+the process. The shortcut has no paths of its own: it finds them, with their handlers, in the routes
+of the app. So the generated handler serves on both ways. A request takes the shortcut only where
+nothing of a host would run on the other way. That is decided for each route when the app starts:
 
     around the router       CORS, the middleware of a plugin: no shortcut in the app
     for all routes          ``before_send``, ``after_exception``, CSRF, compression, allowed hosts,
@@ -18,20 +19,23 @@ What an app wraps around itself later runs before the shortcut.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Any, TypeAlias
 
 from litestar import Litestar, Request
 from litestar.handlers import HTTPRouteHandler
 from litestar.routes import HTTPRoute
 from litestar.types import ASGIApp, Receive, Scope, Send
 
-from a2a_runtime.http.endpoints import SurfaceEndpoints
+from a2a_runtime.http.host_routes import find_endpoints
 from a2a_runtime.http.mounting import is_host_handler
 from a2a_runtime.http.start_errors import shorten_failures
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # Litestar's own types leave open what its handlers and hooks take.
+
+Handler: TypeAlias = Callable[[], Awaitable[ASGIApp]]
+"""A handler of the contract, bound to the controller of its surface: it returns the endpoint."""
 
 _HOST = re.compile(rb"[0-9A-Za-z!$&'()*+,;=\-._~:\[\]@%]*")
 """The hosts that Litestar's router accepts."""
@@ -39,26 +43,28 @@ _LIFESPAN = "lifespan"
 
 
 class ExactPathRouter:
-    """Calls the endpoint of exactly this path, or else the router, which also knows other spellings
-    of a path.
+    """Calls the endpoint that the handler of exactly this path returns, or else the router, which
+    also knows other spellings of a path.
     """
 
-    def __init__(self, router: ASGIApp, endpoints: Mapping[str, ASGIApp]) -> None:
+    def __init__(self, router: ASGIApp, handlers: Mapping[str, Handler]) -> None:
         self._router = router
-        self._endpoints = endpoints
+        self._handlers = handlers
         self._valid_host = b""
         """The host of the last request, which is that of most others."""
 
-    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Call the endpoint of a path, or the router."""
-        return (self.find(scope) or self._router)(scope, receive, send)
+        handler = self.find(scope)
+        endpoint = self._router if handler is None else await handler()
+        return await endpoint(scope, receive, send)
 
-    def find(self, scope: Scope) -> ASGIApp | None:
-        """Find the endpoint of a path; none for a request with an invalid host, which the router
+    def find(self, scope: Scope) -> Handler | None:
+        """Find the handler of a path; none for a request with an invalid host, which the router
         refuses.
         """
         path = scope["path"]
-        if path not in self._endpoints or scope.get("root_path"):
+        if path not in self._handlers or scope.get("root_path"):
             return None
         for name, value in scope["headers"]:
             if name == b"host":
@@ -67,14 +73,14 @@ class ExactPathRouter:
                         return None
                     self._valid_host = value
                 break
-        return self._endpoints[path]
+        return self._handlers[path]
 
 
 class ShortcutApp(Litestar):
-    """A Litestar app of agents and nothing else, which calls their endpoints before it does
-    anything itself.
+    """A Litestar app of agents and nothing else, which asks their handlers before it does anything
+    itself.
 
-    Litestar's own call only keeps a state and prepares hooks that these endpoints do not have: it
+    Litestar's own call only keeps a state and prepares hooks that these handlers do not have: it
     was a twentieth of a read (measured).
     """
 
@@ -85,25 +91,24 @@ class ShortcutApp(Litestar):
         if scope["type"] == _LIFESPAN:
             return await super().__call__(scope, receive, shorten_failures(send))
         shortcut = self.asgi_handler
-        endpoint = shortcut.find(scope) if isinstance(shortcut, ExactPathRouter) else None
-        if endpoint is None:
+        handler = shortcut.find(scope) if isinstance(shortcut, ExactPathRouter) else None
+        if handler is None:
             return await super().__call__(scope, receive, send)
         scope["litestar_app"] = self
+        endpoint = await handler()
         return await endpoint(scope, receive, send)
 
 
-def install_shortcut(app: Litestar, endpoints: Mapping[str, ASGIApp]) -> None:
+def install_shortcut(app: Litestar, handlers: Mapping[str, Handler]) -> None:
     """Put the shortcut before the router of an app, unless something else is around the router."""
     if (
         getattr(app.asgi_handler, "app", None) is app.asgi_router
     ):  # only what turns the exceptions of the router into responses
-        app.asgi_handler = ExactPathRouter(app.asgi_handler, endpoints)
+        app.asgi_handler = ExactPathRouter(app.asgi_handler, handlers)
 
 
-def find_exact_paths(
-    app: Litestar, surfaces: Iterable[SurfaceEndpoints]
-) -> Iterator[tuple[str, ASGIApp]]:
-    """Find the paths without parameters whose endpoints may be called past the router."""
+def find_exact_paths(app: Litestar) -> Iterator[tuple[str, Handler]]:
+    """Find the paths without parameters whose handlers may be called past the router."""
     if (
         app.before_send
         or app.after_exception
@@ -112,13 +117,12 @@ def find_exact_paths(
         or app.allowed_hosts
     ):
         return
-    routes = {route.path: route for route in app.routes if isinstance(route, HTTPRoute)}
-    prefix = app.path.rstrip("/")
-    for each in surfaces:
-        for path, endpoint in each.by_exact_path().items():
-            route = routes.get((prefix + path).rstrip("/") or "/")
-            if route is not None and not any(map(_has_host_layers, route.route_handlers)):
-                yield route.path, endpoint
+    for route in app.routes:
+        if not isinstance(route, HTTPRoute) or find_endpoints(route) is None:
+            continue
+        handlers = route.route_handlers  # one of the contract, for every HTTP method
+        if not route.path_parameters and not any(map(_has_host_layers, handlers)):
+            yield route.path, handlers[0].fn
 
 
 def _has_host_layers(handler: HTTPRouteHandler) -> bool:

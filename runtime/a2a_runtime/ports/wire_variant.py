@@ -16,8 +16,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from litestar.types import ASGIApp
-
     from a2a_contract.binding import AnyBinding
     from a2a_contract.controllers import AgentController
     from a2a_contract.errors import A2AError
@@ -92,12 +90,8 @@ class WireVariant:
         """Build services that answer otherwise, by dialect."""
         return {}
 
-    def build_endpoints(self, dispatcher: Dispatcher) -> Mapping[str, ASGIApp]:  # noqa: ARG002 - for variants
-        """Build the endpoints of further paths below the surface, by path."""
-        return {}
-
     def list_controllers(self) -> Sequence[type[AgentController]]:
-        """List the controllers of these paths."""
+        """List the controllers of further paths below the surface."""
         return ()
 
     def list_methods(self, path: str) -> tuple[str, ...]:  # noqa: ARG002 - for variants

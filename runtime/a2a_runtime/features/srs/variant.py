@@ -82,12 +82,6 @@ class SrsForms(WireVariant):
         """Build the service of 0.3 whose answers are those of the SRS."""
         return {srs_forms.DIALECT: SrsService(dependencies)}
 
-    def build_endpoints(self, dispatcher: Dispatcher) -> Mapping[str, ASGIApp]:
-        """Build the endpoints of the extended card."""
-        from a2a_runtime.features.srs.card import SrsCardEndpoint  # noqa: PLC0415 - as above
-
-        return {path: SrsCardEndpoint(dispatcher) for path in PATHS}
-
     def list_controllers(self) -> Sequence[type[AgentController]]:
         """List the controller of the extended card."""
         return (SrsController,)
