@@ -214,12 +214,13 @@ class HttpController:
 
     module: str
     name: str
+    description: str
     surface: routes.RouteTable
 
 
 def emit_controllers(contract: Contract) -> dict[str, bytes]:
     """Emit the controllers."""
-    http = tuple(_http(surface) for surface in routes.build_route_tables(contract))
+    http = tuple(_http(contract, surface) for surface in routes.build_route_tables(contract))
     names = sorted(
         (
             ("cards", "CardController"),
@@ -233,11 +234,13 @@ def emit_controllers(contract: Contract) -> dict[str, bytes]:
             "controllers_package.py.jinja", sources=_SOURCES, names=names
         ),
         "controllers/mount.py": render("controllers_mount.py.jinja", sources=_SOURCES),
-        "controllers/jsonrpc.py": render("controllers_jsonrpc.py.jinja", sources=_SOURCES),
+        "controllers/jsonrpc.py": render(
+            "controllers_jsonrpc.py.jinja", sources=_SOURCES, exchanges=_list_calls(contract)
+        ),
         "controllers/cards.py": render(
             "controllers_cards.py.jinja",
             sources=("dialects.json",),
-            cards=routes.card_paths(contract),
+            cards=[(each, _list_readers(contract, each)) for each in routes.card_paths(contract)],
         ),
         **{
             f"controllers/{each.module}.py": render(
@@ -248,9 +251,42 @@ def emit_controllers(contract: Contract) -> dict[str, bytes]:
     }
 
 
-def _http(surface: routes.RouteTable) -> HttpController:
+def _list_calls(contract: Contract) -> tuple[str, ...]:
+    """List the operations over JSON-RPC, each with its canonical types."""
+    return routes.write_exchanges(
+        [
+            routes.Exchange("POST", each, each.request, each.response)
+            for each in contract.operations
+            if any(call.method for call in each.calls)
+        ]
+    )
+
+
+def _list_readers(contract: Contract, card: routes.CardPath) -> str:
+    """List the dialects whose clients look for a card at a path, for its docstring."""
+    titles = [each.title for each in contract.dialects if each.name in card.dialects]
+    return f"Read the card; clients of {', '.join(titles)} look here."
+
+
+def _http(contract: Contract, surface: routes.RouteTable) -> HttpController:
     return HttpController(
         f"http_{surface.name}",
         class_name(f"Http{surface.name.replace('_', '').capitalize()}Controller"),
+        _describe_http(contract, surface),
         surface,
     )
+
+
+def _describe_http(contract: Contract, surface: routes.RouteTable) -> str:
+    text = (
+        f"{surface.title} over HTTP+JSON: a handler for each path, named after its operations. "
+        "Its endpoint serves the request."
+    )
+    others = [
+        each.title
+        for each in contract.dialects
+        if each.name in surface.dialects and each.name != surface.name
+    ]
+    if not others:
+        return text
+    return f"{text} Also at these paths, with types of their own: {', '.join(others)}."

@@ -61,19 +61,22 @@ def literal(value: Json | StrictUndefined) -> Code:
     return Code(value if isinstance(value, StrictUndefined) else _literal(value))
 
 
-def docstring(text: str, indent: int = 4) -> Code:
-    """Return text as a wrapped docstring at an indent."""
-    safe = _LOOSE_QUOTE.sub(
-        r'\\"', escape_unprintable(text, keep="\n").replace("\\", "\\\\").strip()
-    )
+def docstring(text: str, indent: int = 4, lines: Iterable[str] = ()) -> Code:
+    """Return text as a wrapped docstring at an indent, and below it lines that are not wrapped."""
     paragraphs = [
         textwrap.wrap(paragraph, WIDTH - indent - 6, break_long_words=False, break_on_hyphens=False)
-        for paragraph in safe.split("\n\n")
+        for paragraph in _escape_docstring(text.strip()).split("\n\n")
     ]
+    paragraphs.append([_escape_docstring(line) for line in lines])
     edge = f"\n{' ' * indent}"
-    body = f"\n{edge}".join(edge.join(lines) for lines in paragraphs if lines)
+    body = f"\n{edge}".join(edge.join(wrapped) for wrapped in paragraphs if wrapped)
     end = edge if "\n" in body else ""
     return Code(f'"""{body}{end}"""')
+
+
+def _escape_docstring(text: str) -> str:
+    escaped = escape_unprintable(text, keep="\n").replace("\\", "\\\\").rstrip()
+    return _LOOSE_QUOTE.sub(r'\\"', escaped)
 
 
 def comment(text: str) -> Code:

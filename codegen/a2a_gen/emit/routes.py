@@ -4,12 +4,13 @@ verb on a path.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
+from typing import NamedTuple, TypeAlias
 
 from a2a_gen.emit.call_styles import over_http
-from a2a_gen.emit.render import Code, literal, render
+from a2a_gen.emit.render import WIDTH, Code, literal, render
 from a2a_gen.ir.model import (
     Contract,
     ContractDialect,
@@ -24,6 +25,9 @@ from a2a_gen.ir.model import (
 )
 from a2a_gen.ir.names import field_name
 
+_HANDLER_INDENT = 8
+"""Columns before the docstring of a handler."""
+
 
 @dataclass(frozen=True, slots=True)
 class RouteChoice:
@@ -32,6 +36,8 @@ class RouteChoice:
     dialect: str
     constant: str
     operation: OperationRow
+    request: str | None
+    result: str | None
     members: tuple[PathField, ...]
     lists: tuple[str, ...]
     flags: tuple[str, ...]
@@ -55,13 +61,19 @@ class RouteChoice:
         return Code(f"RouteBinding({self.dialect}.{self.constant}{members}{options})")
 
 
+Answers: TypeAlias = dict[tuple[str, str | None], list[RouteChoice]]
+"""The bindings of a path, by HTTP method and verb."""
+
+
 @dataclass(frozen=True, slots=True)
 class RoutePath:
-    """A path that Litestar matches, and its bindings by HTTP method and verb."""
+    """A path that Litestar matches, and its bindings by HTTP method and verb; its name says the
+    operations.
+    """
 
     name: FieldName
     path: str
-    answers: dict[tuple[str, str | None], list[RouteChoice]] = field(default_factory=dict)
+    answers: Answers
 
     @property
     def constant(self) -> str:
@@ -69,13 +81,50 @@ class RoutePath:
         return self.name.upper()
 
     @property
-    def summary(self) -> str:
-        """Summarize the operations of the route in words."""
-        said: list[str] = []
+    def description(self) -> str:
+        """Return the descriptions of the operations of the route."""
+        texts = (answers[0].operation.description for answers in self.answers.values())
+        return " ".join(dict.fromkeys(texts))
+
+    @property
+    def exchanges(self) -> tuple[str, ...]:
+        """Return the lines of a docstring about the operations of the route, with the types of its
+        first dialect.
+        """
+        exchanges: list[Exchange] = []
         for (method, verb), answers in self.answers.items():
-            called = f"{method} :{verb}" if verb else method
-            said.append(f"{called} {answers[0].operation.name}")
-        return f"{', '.join(said)}."
+            choice = answers[0]
+            way = f"{method} :{verb}" if verb else method
+            exchanges.append(Exchange(way, choice.operation, choice.request, choice.result))
+        return write_exchanges(exchanges)
+
+
+class Exchange(NamedTuple):
+    """An operation as a docstring shows it: how it is called, and the types of its request and its
+    response.
+    """
+
+    way: str
+    operation: OperationRow
+    request: str | None
+    response: str | None
+
+
+def write_exchanges(exchanges: Sequence[Exchange]) -> tuple[str, ...]:
+    """Write operations like functions, a line for each; the response of a long one has a line of
+    its own.
+    """
+    width = max((len(each.way) for each in exchanges), default=0) + 2
+    lines: list[str] = []
+    for each in exchanges:
+        call = f"{each.way.ljust(width)}{each.operation.name}({each.request or ''})"
+        events = "stream of " if each.operation.streams else ""
+        response = f"-> {events}{each.response}"
+        if _HANDLER_INDENT + len(f"{call} {response}") <= WIDTH:
+            lines.append(f"{call} {response}")
+        else:
+            lines += (call, f"{' ' * width}{response}")
+    return tuple(lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +203,7 @@ def card_paths(contract: Contract) -> tuple[CardPath, ...]:
 
 
 def _paths(contract: Contract, dialects: tuple[str, ...]) -> Iterator[RoutePath]:
-    found: dict[tuple[str | int, ...], RoutePath] = {}
+    found: dict[tuple[str | int, ...], tuple[MatchedPath, Answers]] = {}
     for operation in contract.operations:
         for dialect in dialects:
             if (call := operation.call(dialect)) is None:
@@ -165,6 +214,8 @@ def _paths(contract: Contract, dialects: tuple[str, ...]) -> Iterator[RoutePath]
                     dialect,
                     over_http(call, operation).constant,
                     operation,
+                    call.http_request,
+                    call.http_result,
                     http.fields,
                     lists,
                     flags,
@@ -174,9 +225,13 @@ def _paths(contract: Contract, dialects: tuple[str, ...]) -> Iterator[RoutePath]
                     key = http.segments
                 else:
                     key = (*http.segments, f":{http.verb}")
-                path = found.setdefault(key, _path(http))
-                path.answers.setdefault((http.method, _split_verb(http)), []).append(answer)
-    yield from found.values()
+                _, answers = found.setdefault(key, (_match_path(http), {}))
+                answers.setdefault((http.method, _split_verb(http)), []).append(answer)
+    names: set[FieldName] = set()
+    for matched, answers in found.values():
+        name = _name_route(matched, answers, names)
+        names.add(name)
+        yield RoutePath(name, matched.path, answers)
 
 
 def _split_verb(http: HttpPath) -> str | None:
@@ -188,7 +243,15 @@ def _split_verb(http: HttpPath) -> str | None:
     return None
 
 
-def _path(http: HttpPath) -> RoutePath:
+class MatchedPath(NamedTuple):
+    """A path as Litestar matches it, the words that it consists of, and its first parameter."""
+
+    path: str
+    words: str
+    first_parameter: str | None
+
+
+def _match_path(http: HttpPath) -> MatchedPath:
     parameters: dict[int, str] = {}
     for member in http.fields:
         for piece in member.pieces:
@@ -204,7 +267,48 @@ def _path(http: HttpPath) -> RoutePath:
             words.append(parameters[segment])
             pieces.append(f"{{{parameters[segment]}:str}}")
     end = "" if http.verb is None or _split_verb(http) else f":{http.verb}"
-    return RoutePath(field_name("_".join(words) + end), f"/{'/'.join(pieces)}{end}")
+    starts_with_parameter = isinstance(http.segments[0], int)
+    return MatchedPath(
+        f"/{'/'.join(pieces)}{end}",
+        "_".join(words) + end,
+        words[0] if starts_with_parameter else None,
+    )
+
+
+def _name_route(matched: MatchedPath, answers: Answers, taken: Collection[FieldName]) -> FieldName:
+    """Name a route after its operations; a further path of the same ones also after the parameter
+    that it begins with, or else after all of its words.
+    """
+    operations = [choices[0].operation.python for choices in answers.values()]
+    name = join_operations(tuple(dict.fromkeys(operations)))
+    if name in taken and matched.first_parameter:
+        name = field_name(f"{name}_of_{matched.first_parameter}")
+    if name in taken:
+        name = field_name(f"{name}_at_{matched.words}")
+    return name
+
+
+def join_operations(names: Sequence[FieldName]) -> FieldName:
+    """Join the names of operations, with the words at their ends that all have in common once:
+    ``get_task`` and ``cancel_task`` are ``get_or_cancel_task``.
+
+    A plural counts as its singular, and the last name decides which of them is written.
+    """
+    split = [name.split("_") for name in names]
+    shared = 0
+    longest = min(len(words) for words in split) - 1  # a word of its own is left of each name
+    while shared < longest:
+        ends = {words[-shared - 1].removesuffix("s") for words in split}
+        if len(ends) > 1:
+            break
+        shared += 1
+    *firsts, last = split
+    own = ["_".join(words[: len(words) - shared]) for words in firsts]
+    joined = "_".join(own)
+    ending = "_".join(last)
+    if not joined:
+        return FieldName(ending)
+    return FieldName(f"{joined}_or_{ending}")
 
 
 def _members(

@@ -12,11 +12,17 @@ class CardController(AgentController):
     """The card for clients of every dialect, with and without a slash at the end of its path."""
 
     @route("/.well-known/agent-card.json", http_method=METHODS, include_in_schema=False)
-    async def agent_card_json(self) -> ASGIApp:
-        """GET the card."""
+    async def get_agent_card_json(self) -> ASGIApp:
+        """Read the card; clients of A2A 1.0, A2A 1.1 draft, A2A 0.3 look here.
+
+        GET  AgentCard
+        """
         return self.endpoints.card(cards.AGENT_CARD_JSON)
 
     @route("/.well-known/agent.json", http_method=METHODS, include_in_schema=False)
-    async def agent_json(self) -> ASGIApp:
-        """GET the card."""
+    async def get_agent_json(self) -> ASGIApp:
+        """Read the card; clients of A2A 0.3, mesh tasks/* look here.
+
+        GET  AgentCard
+        """
         return self.endpoints.card(cards.AGENT_JSON)

@@ -9,51 +9,79 @@ from .mount import METHODS, AgentController
 
 
 class HttpV03Controller(AgentController):
-    """A2A 0.3 over HTTP+JSON; each path passes its route to the endpoints."""
+    """A2A 0.3 over HTTP+JSON: a handler for each path, named after its operations. Its endpoint
+    serves the request. Also at these paths, with types of their own: A2A 0.3 in ProtoJSON.
+    """
 
     @route("/v1/message:send", http_method=METHODS, include_in_schema=False)
-    async def v1_message_send(self) -> ASGIApp:
-        """POST SendMessage."""
-        return self.endpoints.http(routes.V1_MESSAGE_SEND)
+    async def send_message(self) -> ASGIApp:
+        """Send a message: start a task, go on with one, or get a message back.
+
+        POST  SendMessage(MessageSendParams) -> SendMessageReply
+        """
+        return self.endpoints.http(routes.SEND_MESSAGE)
 
     @route("/v1/message:stream", http_method=METHODS, include_in_schema=False)
-    async def v1_message_stream(self) -> ASGIApp:
-        """POST SendStreamingMessage."""
-        return self.endpoints.http(routes.V1_MESSAGE_STREAM)
+    async def send_streaming_message(self) -> ASGIApp:
+        """Send a message and receive everything that happens to its task until it ends.
+
+        POST  SendStreamingMessage(MessageSendParams) -> stream of StreamReply
+        """
+        return self.endpoints.http(routes.SEND_STREAMING_MESSAGE)
 
     @route("/v1/tasks/{id:str}", http_method=METHODS, include_in_schema=False)
-    async def v1_tasks_id(self) -> ASGIApp:
-        """GET GetTask, POST :cancel CancelTask, GET :subscribe SubscribeToTask, POST :subscribe
-        SubscribeToTask.
+    async def get_cancel_or_subscribe_to_task(self) -> ASGIApp:
+        """Read a task as it is now. Ask for a task to stop. Receive what happens to a running
+        task from now on, or from a given event.
+
+        GET              GetTask(TaskQueryParams) -> Task
+        POST :cancel     CancelTask(TaskIdParams) -> Task
+        GET :subscribe   SubscribeToTask(TaskIdParams) -> stream of StreamReply
+        POST :subscribe  SubscribeToTask(TaskIdParams) -> stream of StreamReply
         """
-        return self.endpoints.http(routes.V1_TASKS_ID)
+        return self.endpoints.http(routes.GET_CANCEL_OR_SUBSCRIBE_TO_TASK)
 
     @route("/v1/tasks", http_method=METHODS, include_in_schema=False)
-    async def v1_tasks(self) -> ASGIApp:
-        """GET ListTasks."""
-        return self.endpoints.http(routes.V1_TASKS)
+    async def list_tasks(self) -> ASGIApp:
+        """List the caller's tasks, the most recently changed first.
+
+        GET  ListTasks(ListTasksParams) -> ListTasksResult
+        """
+        return self.endpoints.http(routes.LIST_TASKS)
 
     @route(
         "/v1/tasks/{taskId:str}/pushNotificationConfigs",
         http_method=METHODS,
         include_in_schema=False,
     )
-    async def v1_tasks_task_id_push_notification_configs(self) -> ASGIApp:
-        """POST CreateTaskPushNotificationConfig, GET ListTaskPushNotificationConfigs."""
-        return self.endpoints.http(routes.V1_TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS)
+    async def create_or_list_task_push_notification_configs(self) -> ASGIApp:
+        """Have the updates of a task delivered to a URL. List the push configurations of a task.
+
+        POST  CreateTaskPushNotificationConfig(TaskPushNotificationConfig)
+              -> TaskPushNotificationConfig
+        GET   ListTaskPushNotificationConfigs(ListTaskPushNotificationConfigParams)
+              -> TaskPushNotificationConfigs
+        """
+        return self.endpoints.http(routes.CREATE_OR_LIST_TASK_PUSH_NOTIFICATION_CONFIGS)
 
     @route(
         "/v1/tasks/{id:str}/pushNotificationConfigs/{pushNotificationConfigId:str}",
         http_method=METHODS,
         include_in_schema=False,
     )
-    async def v1_tasks_id_push_notification_configs_push_notification_config_id(self) -> ASGIApp:
-        """GET GetTaskPushNotificationConfig, DELETE DeleteTaskPushNotificationConfig."""
-        return self.endpoints.http(
-            routes.V1_TASKS_ID_PUSH_NOTIFICATION_CONFIGS_PUSH_NOTIFICATION_CONFIG_ID
-        )
+    async def get_or_delete_task_push_notification_config(self) -> ASGIApp:
+        """Read one push configuration of a task. Stop the deliveries of one push configuration.
+
+        GET     GetTaskPushNotificationConfig(GetTaskPushNotificationConfigParams)
+                -> TaskPushNotificationConfig
+        DELETE  DeleteTaskPushNotificationConfig(DeleteTaskPushNotificationConfigParams) -> None
+        """
+        return self.endpoints.http(routes.GET_OR_DELETE_TASK_PUSH_NOTIFICATION_CONFIG)
 
     @route("/v1/card", http_method=METHODS, include_in_schema=False)
-    async def v1_card(self) -> ASGIApp:
-        """GET GetExtendedAgentCard."""
-        return self.endpoints.http(routes.V1_CARD)
+    async def get_extended_agent_card(self) -> ASGIApp:
+        """Read the card that only known callers see.
+
+        GET  GetExtendedAgentCard() -> AgentCard
+        """
+        return self.endpoints.http(routes.GET_EXTENDED_AGENT_CARD)

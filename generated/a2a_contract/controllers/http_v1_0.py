@@ -9,92 +9,150 @@ from .mount import METHODS, AgentController
 
 
 class HttpV10Controller(AgentController):
-    """A2A 1.0 over HTTP+JSON; each path passes its route to the endpoints."""
+    """A2A 1.0 over HTTP+JSON: a handler for each path, named after its operations. Its endpoint
+    serves the request. Also at these paths, with types of their own: A2A 1.1 draft.
+    """
 
     @route("/message:send", http_method=METHODS, include_in_schema=False)
-    async def message_send(self) -> ASGIApp:
-        """POST SendMessage."""
-        return self.endpoints.http(routes.MESSAGE_SEND)
+    async def send_message(self) -> ASGIApp:
+        """Send a message: start a task, go on with one, or get a message back.
+
+        POST  SendMessage(SendMessageRequest) -> SendMessageResponse
+        """
+        return self.endpoints.http(routes.SEND_MESSAGE)
 
     @route("/{tenant:str}/message:send", http_method=METHODS, include_in_schema=False)
-    async def tenant_message_send(self) -> ASGIApp:
-        """POST SendMessage."""
-        return self.endpoints.http(routes.TENANT_MESSAGE_SEND)
+    async def send_message_of_tenant(self) -> ASGIApp:
+        """Send a message: start a task, go on with one, or get a message back.
+
+        POST  SendMessage(SendMessageRequest) -> SendMessageResponse
+        """
+        return self.endpoints.http(routes.SEND_MESSAGE_OF_TENANT)
 
     @route("/message:stream", http_method=METHODS, include_in_schema=False)
-    async def message_stream(self) -> ASGIApp:
-        """POST SendStreamingMessage."""
-        return self.endpoints.http(routes.MESSAGE_STREAM)
+    async def send_streaming_message(self) -> ASGIApp:
+        """Send a message and receive everything that happens to its task until it ends.
+
+        POST  SendStreamingMessage(SendMessageRequest) -> stream of StreamResponse
+        """
+        return self.endpoints.http(routes.SEND_STREAMING_MESSAGE)
 
     @route("/{tenant:str}/message:stream", http_method=METHODS, include_in_schema=False)
-    async def tenant_message_stream(self) -> ASGIApp:
-        """POST SendStreamingMessage."""
-        return self.endpoints.http(routes.TENANT_MESSAGE_STREAM)
+    async def send_streaming_message_of_tenant(self) -> ASGIApp:
+        """Send a message and receive everything that happens to its task until it ends.
+
+        POST  SendStreamingMessage(SendMessageRequest) -> stream of StreamResponse
+        """
+        return self.endpoints.http(routes.SEND_STREAMING_MESSAGE_OF_TENANT)
 
     @route("/tasks/{id:str}", http_method=METHODS, include_in_schema=False)
-    async def tasks_id(self) -> ASGIApp:
-        """GET GetTask, POST :cancel CancelTask, GET :subscribe SubscribeToTask, POST :subscribe
-        SubscribeToTask.
+    async def get_cancel_or_subscribe_to_task(self) -> ASGIApp:
+        """Read a task as it is now. Ask for a task to stop. Receive what happens to a running
+        task from now on, or from a given event.
+
+        GET              GetTask(GetTaskRequest) -> Task
+        POST :cancel     CancelTask(CancelTaskRequest) -> Task
+        GET :subscribe   SubscribeToTask(SubscribeToTaskRequest) -> stream of StreamResponse
+        POST :subscribe  SubscribeToTask(SubscribeToTaskRequest) -> stream of StreamResponse
         """
-        return self.endpoints.http(routes.TASKS_ID)
+        return self.endpoints.http(routes.GET_CANCEL_OR_SUBSCRIBE_TO_TASK)
 
     @route("/{tenant:str}/tasks/{id:str}", http_method=METHODS, include_in_schema=False)
-    async def tenant_tasks_id(self) -> ASGIApp:
-        """GET GetTask, POST :cancel CancelTask, GET :subscribe SubscribeToTask, POST :subscribe
-        SubscribeToTask.
+    async def get_cancel_or_subscribe_to_task_of_tenant(self) -> ASGIApp:
+        """Read a task as it is now. Ask for a task to stop. Receive what happens to a running
+        task from now on, or from a given event.
+
+        GET              GetTask(GetTaskRequest) -> Task
+        POST :cancel     CancelTask(CancelTaskRequest) -> Task
+        GET :subscribe   SubscribeToTask(SubscribeToTaskRequest) -> stream of StreamResponse
+        POST :subscribe  SubscribeToTask(SubscribeToTaskRequest) -> stream of StreamResponse
         """
-        return self.endpoints.http(routes.TENANT_TASKS_ID)
+        return self.endpoints.http(routes.GET_CANCEL_OR_SUBSCRIBE_TO_TASK_OF_TENANT)
 
     @route("/tasks", http_method=METHODS, include_in_schema=False)
-    async def tasks(self) -> ASGIApp:
-        """GET ListTasks."""
-        return self.endpoints.http(routes.TASKS)
+    async def list_tasks(self) -> ASGIApp:
+        """List the caller's tasks, the most recently changed first.
+
+        GET  ListTasks(ListTasksRequest) -> ListTasksResponse
+        """
+        return self.endpoints.http(routes.LIST_TASKS)
 
     @route("/{tenant:str}/tasks", http_method=METHODS, include_in_schema=False)
-    async def tenant_tasks(self) -> ASGIApp:
-        """GET ListTasks."""
-        return self.endpoints.http(routes.TENANT_TASKS)
+    async def list_tasks_of_tenant(self) -> ASGIApp:
+        """List the caller's tasks, the most recently changed first.
+
+        GET  ListTasks(ListTasksRequest) -> ListTasksResponse
+        """
+        return self.endpoints.http(routes.LIST_TASKS_OF_TENANT)
 
     @route(
         "/tasks/{taskId:str}/pushNotificationConfigs", http_method=METHODS, include_in_schema=False
     )
-    async def tasks_task_id_push_notification_configs(self) -> ASGIApp:
-        """POST CreateTaskPushNotificationConfig, GET ListTaskPushNotificationConfigs."""
-        return self.endpoints.http(routes.TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS)
+    async def create_or_list_task_push_notification_configs(self) -> ASGIApp:
+        """Have the updates of a task delivered to a URL. List the push configurations of a task.
+
+        POST  CreateTaskPushNotificationConfig(TaskPushNotificationConfig)
+              -> TaskPushNotificationConfig
+        GET   ListTaskPushNotificationConfigs(ListTaskPushNotificationConfigsRequest)
+              -> ListTaskPushNotificationConfigsResponse
+        """
+        return self.endpoints.http(routes.CREATE_OR_LIST_TASK_PUSH_NOTIFICATION_CONFIGS)
 
     @route(
         "/{tenant:str}/tasks/{taskId:str}/pushNotificationConfigs",
         http_method=METHODS,
         include_in_schema=False,
     )
-    async def tenant_tasks_task_id_push_notification_configs(self) -> ASGIApp:
-        """POST CreateTaskPushNotificationConfig, GET ListTaskPushNotificationConfigs."""
-        return self.endpoints.http(routes.TENANT_TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS)
+    async def create_or_list_task_push_notification_configs_of_tenant(self) -> ASGIApp:
+        """Have the updates of a task delivered to a URL. List the push configurations of a task.
+
+        POST  CreateTaskPushNotificationConfig(TaskPushNotificationConfig)
+              -> TaskPushNotificationConfig
+        GET   ListTaskPushNotificationConfigs(ListTaskPushNotificationConfigsRequest)
+              -> ListTaskPushNotificationConfigsResponse
+        """
+        return self.endpoints.http(routes.CREATE_OR_LIST_TASK_PUSH_NOTIFICATION_CONFIGS_OF_TENANT)
 
     @route(
         "/tasks/{taskId:str}/pushNotificationConfigs/{id:str}",
         http_method=METHODS,
         include_in_schema=False,
     )
-    async def tasks_task_id_push_notification_configs_id(self) -> ASGIApp:
-        """GET GetTaskPushNotificationConfig, DELETE DeleteTaskPushNotificationConfig."""
-        return self.endpoints.http(routes.TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS_ID)
+    async def get_or_delete_task_push_notification_config(self) -> ASGIApp:
+        """Read one push configuration of a task. Stop the deliveries of one push configuration.
+
+        GET     GetTaskPushNotificationConfig(GetTaskPushNotificationConfigRequest)
+                -> TaskPushNotificationConfig
+        DELETE  DeleteTaskPushNotificationConfig(DeleteTaskPushNotificationConfigRequest) -> None
+        """
+        return self.endpoints.http(routes.GET_OR_DELETE_TASK_PUSH_NOTIFICATION_CONFIG)
 
     @route(
         "/{tenant:str}/tasks/{taskId:str}/pushNotificationConfigs/{id:str}",
         http_method=METHODS,
         include_in_schema=False,
     )
-    async def tenant_tasks_task_id_push_notification_configs_id(self) -> ASGIApp:
-        """GET GetTaskPushNotificationConfig, DELETE DeleteTaskPushNotificationConfig."""
-        return self.endpoints.http(routes.TENANT_TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS_ID)
+    async def get_or_delete_task_push_notification_config_of_tenant(self) -> ASGIApp:
+        """Read one push configuration of a task. Stop the deliveries of one push configuration.
+
+        GET     GetTaskPushNotificationConfig(GetTaskPushNotificationConfigRequest)
+                -> TaskPushNotificationConfig
+        DELETE  DeleteTaskPushNotificationConfig(DeleteTaskPushNotificationConfigRequest) -> None
+        """
+        return self.endpoints.http(routes.GET_OR_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_OF_TENANT)
 
     @route("/extendedAgentCard", http_method=METHODS, include_in_schema=False)
-    async def extended_agent_card(self) -> ASGIApp:
-        """GET GetExtendedAgentCard."""
-        return self.endpoints.http(routes.EXTENDED_AGENT_CARD)
+    async def get_extended_agent_card(self) -> ASGIApp:
+        """Read the card that only known callers see.
+
+        GET  GetExtendedAgentCard(GetExtendedAgentCardRequest) -> AgentCard
+        """
+        return self.endpoints.http(routes.GET_EXTENDED_AGENT_CARD)
 
     @route("/{tenant:str}/extendedAgentCard", http_method=METHODS, include_in_schema=False)
-    async def tenant_extended_agent_card(self) -> ASGIApp:
-        """GET GetExtendedAgentCard."""
-        return self.endpoints.http(routes.TENANT_EXTENDED_AGENT_CARD)
+    async def get_extended_agent_card_of_tenant(self) -> ASGIApp:
+        """Read the card that only known callers see.
+
+        GET  GetExtendedAgentCard(GetExtendedAgentCardRequest) -> AgentCard
+        """
+        return self.endpoints.http(routes.GET_EXTENDED_AGENT_CARD_OF_TENANT)

@@ -12,5 +12,21 @@ class JsonRpcController(AgentController):
 
     @route("/", http_method=METHODS, include_in_schema=False)
     async def jsonrpc(self) -> ASGIApp:
-        """POST a JSON-RPC call."""
+        """Call any operation; each dialect has its own methods and types for it.
+
+        POST  SendMessage(SendMessageRequest) -> SendMessageResponse
+        POST  SendStreamingMessage(SendMessageRequest) -> stream of StreamResponse
+        POST  GetTask(GetTaskRequest) -> Task
+        POST  ListTasks(ListTasksRequest) -> ListTasksResponse
+        POST  CancelTask(CancelTaskRequest) -> Task
+        POST  SubscribeToTask(SubscribeToTaskRequest) -> stream of StreamResponse
+        POST  CreateTaskPushNotificationConfig(TaskPushNotificationConfig)
+              -> TaskPushNotificationConfig
+        POST  GetTaskPushNotificationConfig(GetTaskPushNotificationConfigRequest)
+              -> TaskPushNotificationConfig
+        POST  ListTaskPushNotificationConfigs(ListTaskPushNotificationConfigsRequest)
+              -> ListTaskPushNotificationConfigsResponse
+        POST  DeleteTaskPushNotificationConfig(DeleteTaskPushNotificationConfigRequest) -> None
+        POST  GetExtendedAgentCard(GetExtendedAgentCardRequest) -> AgentCard
+        """
         return self.endpoints.jsonrpc

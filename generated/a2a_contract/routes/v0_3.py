@@ -9,7 +9,7 @@ from ..bindings import (
 )
 from ..http import PathMember, Route, RouteBinding
 
-V1_MESSAGE_SEND = Route(
+SEND_MESSAGE = Route(
     "/v1/message:send",
     MappingProxyType(
         {
@@ -20,7 +20,7 @@ V1_MESSAGE_SEND = Route(
         }
     ),
 )
-V1_MESSAGE_STREAM = Route(
+SEND_STREAMING_MESSAGE = Route(
     "/v1/message:stream",
     MappingProxyType(
         {
@@ -31,7 +31,7 @@ V1_MESSAGE_STREAM = Route(
         }
     ),
 )
-V1_TASKS_ID = Route(
+GET_CANCEL_OR_SUBSCRIBE_TO_TASK = Route(
     "/v1/tasks/{id:str}",
     MappingProxyType(
         {
@@ -54,7 +54,7 @@ V1_TASKS_ID = Route(
         }
     ),
 )
-V1_TASKS = Route(
+LIST_TASKS = Route(
     "/v1/tasks",
     MappingProxyType(
         {
@@ -66,7 +66,7 @@ V1_TASKS = Route(
         }
     ),
 )
-V1_TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS = Route(
+CREATE_OR_LIST_TASK_PUSH_NOTIFICATION_CONFIGS = Route(
     "/v1/tasks/{taskId:str}/pushNotificationConfigs",
     MappingProxyType(
         {
@@ -90,7 +90,7 @@ V1_TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS = Route(
         }
     ),
 )
-V1_TASKS_ID_PUSH_NOTIFICATION_CONFIGS_PUSH_NOTIFICATION_CONFIG_ID = Route(
+GET_OR_DELETE_TASK_PUSH_NOTIFICATION_CONFIG = Route(
     "/v1/tasks/{id:str}/pushNotificationConfigs/{pushNotificationConfigId:str}",
     MappingProxyType(
         {
@@ -123,7 +123,7 @@ V1_TASKS_ID_PUSH_NOTIFICATION_CONFIGS_PUSH_NOTIFICATION_CONFIG_ID = Route(
         }
     ),
 )
-V1_CARD = Route(
+GET_EXTENDED_AGENT_CARD = Route(
     "/v1/card",
     MappingProxyType(
         {
@@ -136,11 +136,11 @@ V1_CARD = Route(
 )
 
 ROUTES = (
-    V1_MESSAGE_SEND,
-    V1_MESSAGE_STREAM,
-    V1_TASKS_ID,
-    V1_TASKS,
-    V1_TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS,
-    V1_TASKS_ID_PUSH_NOTIFICATION_CONFIGS_PUSH_NOTIFICATION_CONFIG_ID,
-    V1_CARD,
+    SEND_MESSAGE,
+    SEND_STREAMING_MESSAGE,
+    GET_CANCEL_OR_SUBSCRIBE_TO_TASK,
+    LIST_TASKS,
+    CREATE_OR_LIST_TASK_PUSH_NOTIFICATION_CONFIGS,
+    GET_OR_DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
+    GET_EXTENDED_AGENT_CARD,
 )

@@ -9,7 +9,7 @@ from ..bindings import (
 )
 from ..http import PathMember, Route, RouteBinding
 
-MESSAGE_SEND = Route(
+SEND_MESSAGE = Route(
     "/message:send",
     MappingProxyType(
         {
@@ -20,7 +20,7 @@ MESSAGE_SEND = Route(
         }
     ),
 )
-TENANT_MESSAGE_SEND = Route(
+SEND_MESSAGE_OF_TENANT = Route(
     "/{tenant:str}/message:send",
     MappingProxyType(
         {
@@ -31,7 +31,7 @@ TENANT_MESSAGE_SEND = Route(
         }
     ),
 )
-MESSAGE_STREAM = Route(
+SEND_STREAMING_MESSAGE = Route(
     "/message:stream",
     MappingProxyType(
         {
@@ -42,7 +42,7 @@ MESSAGE_STREAM = Route(
         }
     ),
 )
-TENANT_MESSAGE_STREAM = Route(
+SEND_STREAMING_MESSAGE_OF_TENANT = Route(
     "/{tenant:str}/message:stream",
     MappingProxyType(
         {
@@ -53,7 +53,7 @@ TENANT_MESSAGE_STREAM = Route(
         }
     ),
 )
-TASKS_ID = Route(
+GET_CANCEL_OR_SUBSCRIBE_TO_TASK = Route(
     "/tasks/{id:str}",
     MappingProxyType(
         {
@@ -76,7 +76,7 @@ TASKS_ID = Route(
         }
     ),
 )
-TENANT_TASKS_ID = Route(
+GET_CANCEL_OR_SUBSCRIBE_TO_TASK_OF_TENANT = Route(
     "/{tenant:str}/tasks/{id:str}",
     MappingProxyType(
         {
@@ -147,7 +147,7 @@ TENANT_TASKS_ID = Route(
         }
     ),
 )
-TASKS = Route(
+LIST_TASKS = Route(
     "/tasks",
     MappingProxyType(
         {
@@ -163,7 +163,7 @@ TASKS = Route(
         }
     ),
 )
-TENANT_TASKS = Route(
+LIST_TASKS_OF_TENANT = Route(
     "/{tenant:str}/tasks",
     MappingProxyType(
         {
@@ -182,7 +182,7 @@ TENANT_TASKS = Route(
         }
     ),
 )
-TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS = Route(
+CREATE_OR_LIST_TASK_PUSH_NOTIFICATION_CONFIGS = Route(
     "/tasks/{taskId:str}/pushNotificationConfigs",
     MappingProxyType(
         {
@@ -205,7 +205,7 @@ TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS = Route(
         }
     ),
 )
-TENANT_TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS = Route(
+CREATE_OR_LIST_TASK_PUSH_NOTIFICATION_CONFIGS_OF_TENANT = Route(
     "/{tenant:str}/tasks/{taskId:str}/pushNotificationConfigs",
     MappingProxyType(
         {
@@ -244,7 +244,7 @@ TENANT_TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS = Route(
         }
     ),
 )
-TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS_ID = Route(
+GET_OR_DELETE_TASK_PUSH_NOTIFICATION_CONFIG = Route(
     "/tasks/{taskId:str}/pushNotificationConfigs/{id:str}",
     MappingProxyType(
         {
@@ -283,7 +283,7 @@ TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS_ID = Route(
         }
     ),
 )
-TENANT_TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS_ID = Route(
+GET_OR_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_OF_TENANT = Route(
     "/{tenant:str}/tasks/{taskId:str}/pushNotificationConfigs/{id:str}",
     MappingProxyType(
         {
@@ -326,7 +326,7 @@ TENANT_TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS_ID = Route(
         }
     ),
 )
-EXTENDED_AGENT_CARD = Route(
+GET_EXTENDED_AGENT_CARD = Route(
     "/extendedAgentCard",
     MappingProxyType(
         {
@@ -337,7 +337,7 @@ EXTENDED_AGENT_CARD = Route(
         }
     ),
 )
-TENANT_EXTENDED_AGENT_CARD = Route(
+GET_EXTENDED_AGENT_CARD_OF_TENANT = Route(
     "/{tenant:str}/extendedAgentCard",
     MappingProxyType(
         {
@@ -350,18 +350,18 @@ TENANT_EXTENDED_AGENT_CARD = Route(
 )
 
 ROUTES = (
-    MESSAGE_SEND,
-    TENANT_MESSAGE_SEND,
-    MESSAGE_STREAM,
-    TENANT_MESSAGE_STREAM,
-    TASKS_ID,
-    TENANT_TASKS_ID,
-    TASKS,
-    TENANT_TASKS,
-    TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS,
-    TENANT_TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS,
-    TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS_ID,
-    TENANT_TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS_ID,
-    EXTENDED_AGENT_CARD,
-    TENANT_EXTENDED_AGENT_CARD,
+    SEND_MESSAGE,
+    SEND_MESSAGE_OF_TENANT,
+    SEND_STREAMING_MESSAGE,
+    SEND_STREAMING_MESSAGE_OF_TENANT,
+    GET_CANCEL_OR_SUBSCRIBE_TO_TASK,
+    GET_CANCEL_OR_SUBSCRIBE_TO_TASK_OF_TENANT,
+    LIST_TASKS,
+    LIST_TASKS_OF_TENANT,
+    CREATE_OR_LIST_TASK_PUSH_NOTIFICATION_CONFIGS,
+    CREATE_OR_LIST_TASK_PUSH_NOTIFICATION_CONFIGS_OF_TENANT,
+    GET_OR_DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
+    GET_OR_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_OF_TENANT,
+    GET_EXTENDED_AGENT_CARD,
+    GET_EXTENDED_AGENT_CARD_OF_TENANT,
 )

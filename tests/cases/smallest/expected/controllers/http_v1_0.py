@@ -9,9 +9,14 @@ from .mount import METHODS, AgentController
 
 
 class HttpV10Controller(AgentController):
-    """A2A 1.0 over HTTP+JSON; each path passes its route to the endpoints."""
+    """A2A 1.0 over HTTP+JSON: a handler for each path, named after its operations. Its endpoint
+    serves the request.
+    """
 
     @route("/tasks/{id:str}", http_method=METHODS, include_in_schema=False)
-    async def tasks_id(self) -> ASGIApp:
-        """GET GetTask."""
-        return self.endpoints.http(routes.TASKS_ID)
+    async def get_task(self) -> ASGIApp:
+        """Look at a task.
+
+        GET  GetTask(GetTaskRequest) -> Task
+        """
+        return self.endpoints.http(routes.GET_TASK)

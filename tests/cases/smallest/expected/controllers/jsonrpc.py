@@ -12,5 +12,8 @@ class JsonRpcController(AgentController):
 
     @route("/", http_method=METHODS, include_in_schema=False)
     async def jsonrpc(self) -> ASGIApp:
-        """POST a JSON-RPC call."""
+        """Call any operation; each dialect has its own methods and types for it.
+
+        POST  GetTask(GetTaskRequest) -> Task
+        """
         return self.endpoints.jsonrpc

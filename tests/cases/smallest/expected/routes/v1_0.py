@@ -8,7 +8,7 @@ from ..bindings import (
 )
 from ..http import PathMember, Route, RouteBinding
 
-TASKS_ID = Route(
+GET_TASK = Route(
     "/tasks/{id:str}",
     MappingProxyType(
         {
@@ -17,4 +17,4 @@ TASKS_ID = Route(
     ),
 )
 
-ROUTES = (TASKS_ID,)
+ROUTES = (GET_TASK,)
