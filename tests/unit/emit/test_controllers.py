@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 
 import pytest
 
 from a2a_contract import service
 from a2a_gen.emit import bindings, package
 from a2a_gen.emit.bindings import RequiredMembers, find_requirements
-from a2a_gen.ir.model import Contract
+from a2a_gen.emit.routes import join_operations
+from a2a_gen.ir.model import Contract, FieldName
 
 
 def methods(code: bytes) -> list[ast.AsyncFunctionDef]:
@@ -29,6 +31,44 @@ def test_a_handler_is_one_statement_into_the_endpoints(contract: Contract) -> No
         assert isinstance(docstring, ast.Expr)
         assert isinstance(statement, ast.Return | ast.Expr)
         assert "self.endpoints." in ast.unparse(statement)
+
+
+def test_a_handler_shows_its_operations(contract: Contract) -> None:
+    """Its name says them, and its docstring has a line for each way to call one of them, with the
+    types of its request and its response.
+    """
+    code = package.emit_controllers(contract)["controllers/http_v1_0.py"]
+    handlers = {handler.name: ast.get_docstring(handler) or "" for handler in methods(code)}
+    assert "POST  SendMessage(SendMessageRequest) -> SendMessageResponse" in (
+        handlers["send_message"].splitlines()
+    )
+    assert handlers["get_cancel_or_subscribe_to_task_of_tenant"].splitlines()[-4:] == [
+        "GET              GetTask(GetTaskRequest) -> Task",
+        "POST :cancel     CancelTask(CancelTaskRequest) -> Task",
+        "GET :subscribe   SubscribeToTask(SubscribeToTaskRequest) -> stream of StreamResponse",
+        "POST :subscribe  SubscribeToTask(SubscribeToTaskRequest) -> stream of StreamResponse",
+    ]
+
+
+def test_the_handler_of_json_rpc_shows_every_operation(contract: Contract) -> None:
+    """All of them have one path."""
+    code = package.emit_controllers(contract)["controllers/jsonrpc.py"].decode()
+    assert [each.name for each in contract.operations] == re.findall(r"POST  (\w+)\(", code)
+
+
+@pytest.mark.parametrize(
+    ("operations", "name"),
+    [
+        (("send_message",), "send_message"),
+        (("get_task", "cancel_task"), "get_or_cancel_task"),
+        (("create_config", "list_configs"), "create_or_list_configs"),
+        (("start", "get_task"), "start_or_get_task"),
+        (("task", "get_task"), "task_or_get_task"),
+    ],
+)
+def test_names_of_operations_are_joined(operations: tuple[str, ...], name: str) -> None:
+    """The words at the end that all of them have stand there once."""
+    assert join_operations([FieldName(each) for each in operations]) == name
 
 
 def test_no_generated_file_is_long(contract: Contract) -> None:
