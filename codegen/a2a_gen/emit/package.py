@@ -255,7 +255,7 @@ def _list_calls(contract: Contract) -> tuple[str, ...]:
     """List the operations over JSON-RPC, each with its canonical types."""
     return routes.write_exchanges(
         [
-            routes.Exchange("POST", each, each.request, each.response)
+            routes.OperationLine("POST", each, each.request, each.response)
             for each in contract.operations
             if any(call.method for call in each.calls)
         ]

@@ -91,15 +91,15 @@ class RoutePath:
         """Return the lines of a docstring about the operations of the route, with the types of its
         first dialect.
         """
-        exchanges: list[Exchange] = []
+        exchanges: list[OperationLine] = []
         for (method, verb), answers in self.answers.items():
             choice = answers[0]
             way = f"{method} :{verb}" if verb else method
-            exchanges.append(Exchange(way, choice.operation, choice.request, choice.result))
+            exchanges.append(OperationLine(way, choice.operation, choice.request, choice.result))
         return write_exchanges(exchanges)
 
 
-class Exchange(NamedTuple):
+class OperationLine(NamedTuple):
     """An operation as a docstring shows it: how it is called, and the types of its request and its
     response.
     """
@@ -110,7 +110,7 @@ class Exchange(NamedTuple):
     response: str | None
 
 
-def write_exchanges(exchanges: Sequence[Exchange]) -> tuple[str, ...]:
+def write_exchanges(exchanges: Sequence[OperationLine]) -> tuple[str, ...]:
     """Write operations like functions, a line for each; the response of a long one has a line of
     its own.
     """
