@@ -68,7 +68,7 @@ def test_a_wrong_key_names_the_right_ones(wrong: object) -> None:
     """A surface fails when it is built."""
     agent = Agent("a")
     agent.add("echo", lambda ctx: ctx.text)
-    with pytest.raises(ValueError, match="use one of .*srs_forms"):
+    with pytest.raises(ValueError, match=r"use one of .*srs_forms"):
         Surface(agent, variants=(wrong,))  # type: ignore[arg-type]  # wrong on purpose
 
 
