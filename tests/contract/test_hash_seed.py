@@ -15,13 +15,13 @@ TESTS = Path(__file__).parents[1]
 PAIRS = """
 from random import Random
 from contract.fuzzing import SchemaMaker, is_endless
-from contract.judging import compare_reading
+from contract.judging import compare_readers
 for index in range(90):
     maker = SchemaMaker(Random(f"3 {index}"))
     old = maker.make()
     new = maker.mutate(old)
     if not is_endless(old) and not is_endless(new):
-        print(index, *compare_reading(old, new).findings)
+        print(index, *compare_readers(old, new).findings)
 """
 
 
