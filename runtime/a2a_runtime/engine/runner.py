@@ -246,7 +246,8 @@ class InProcessRunner:
             return
         run = TaskRun(self._dependencies, skill, claimed, caller, message, begun)
         self._running[key] = run
-        if self._dependencies.observation.run_started:
+        observation = self._dependencies.observation
+        if observation.run_started or observation.run_ended:
             self._announce_start(run, claimed)
         self._working_delay.add(run)
         run.task.add_done_callback(partial(self._remove, key, run))
