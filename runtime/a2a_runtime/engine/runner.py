@@ -233,13 +233,10 @@ class InProcessRunner:
     ) -> None:
         """Run a task that this process has claimed; ``begun``: its handler is running."""
         key = claimed.stored.key
-        current = self._running.get(claimed.stored.key)
-        if current is not None and current.writer.stored.epoch > claimed.stored.epoch:
-            log.info(
-                "run not begun: run %d of task %s, since a later one is here",
-                claimed.stored.epoch,
-                key,
-            )
+        epoch = claimed.stored.epoch
+        current = self._running.get(key)
+        if current is not None and current.writer.stored.epoch > epoch:
+            log.info("run not begun: run %d of task %s, since a later one is here", epoch, key)
             if begun is not None:
                 begun.writer.lose(FencedError("A later run is here"))
                 begun.result.cancel()
