@@ -10,7 +10,6 @@ STILL_TOO_LONG = (
     "runtime/a2a_runtime/agent.py",
     "runtime/a2a_runtime/client/connection.py",
     "runtime/a2a_runtime/features/telemetry/metrics_route.py: collect",
-    "runtime/a2a_runtime/http/dispatcher.py",
     "runtime/a2a_runtime/service/messages.py: _accept",
     "runtime/a2a_runtime/stores/base.py",
     "runtime/a2a_runtime/stores/sql_store.py",
