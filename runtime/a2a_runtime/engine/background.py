@@ -20,6 +20,8 @@ T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
+_CANCEL_AGAIN_SECONDS = 1.0
+
 
 class BackgroundTasks:
     """Owner of background tasks: keeps a reference to each one, and cancels all of them on
@@ -160,6 +162,19 @@ async def run_in_thread(function: Callable[[T], object], argument: T) -> object:
 def _close_coroutine(result: object) -> None:
     if isinstance(result, CoroutineType):
         result.close()
+
+
+async def end_task(task: asyncio.Task[Any]) -> None:
+    """Cancel a task until it has ended.
+
+    ``asyncio.wait_for`` before Python 3.12, and drivers of databases, may lose a cancellation that
+    comes together with an answer; a task that never returns by itself then goes on for ever.
+    """
+    while not task.done():
+        task.cancel()
+        await asyncio.wait((task,), timeout=_CANCEL_AGAIN_SECONDS)
+    if not task.cancelled():
+        task.exception()  # asyncio would log an exception that nobody has read
 
 
 def detach_task(task: asyncio.Task[Any]) -> None:

@@ -15,6 +15,7 @@ All errors of the connection become ``StoreUnavailableError``.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
@@ -25,6 +26,7 @@ from procrastinate import App, PsycopgConnector
 from procrastinate.exceptions import AppNotOpen, ConnectorException, UniqueViolation
 from procrastinate.jobs import Status
 
+from a2a_runtime.engine.background import end_task
 from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.features.postgres.base import JOB_NAME
 
@@ -166,8 +168,17 @@ class JobQueue:
         async def wake(**_notification: Any) -> None:  # noqa: ANN401 - whatever has happened
             on_job()
 
+        listening = asyncio.create_task(
+            self._manager.listen_for_jobs(on_notification=wake, queues=list(queues))
+        )
+        try:
+            await asyncio.wait((listening,))
+        finally:
+            # It waits with ``asyncio.wait_for``, and would survive a cancellation that comes
+            # together with a notification: the worker would never stop.
+            await end_task(listening)
         with _translate_errors():
-            await self._manager.listen_for_jobs(on_notification=wake, queues=list(queues))
+            listening.result()
 
 
 class _UnknownWorkerError(Exception):
