@@ -174,7 +174,7 @@ async def end_task(task: asyncio.Task[Any]) -> None:
         task.cancel()
         await asyncio.wait((task,), timeout=_CANCEL_AGAIN_SECONDS)
     if not task.cancelled():
-        task.exception()  # asyncio would log an exception that nobody has read
+        task.exception()  # asyncio would log an exception that was not read
 
 
 def detach_task(task: asyncio.Task[Any]) -> None:

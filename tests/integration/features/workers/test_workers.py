@@ -34,7 +34,6 @@ from a2a_runtime.engine.run import HANDLER_FAILED
 from a2a_runtime.engine.runner import Skills
 from a2a_runtime.errors import UnsupportedStoreError, WorkerConfigError
 from a2a_runtime.features.postgres import PostgresStore, upgrade
-from a2a_runtime.features.workers.jobs import JobQueue
 from a2a_runtime.features.workers.worker import WorkerPlan, run_worker, serve_jobs
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.process import AgentRuntime
@@ -61,12 +60,6 @@ pytestmark = pytest.mark.anyio
 
 OPTIONS = StoreOptions(lease_seconds=2.0)
 ON_WORKERS = replace(FAST_SETTINGS, runs_on="workers")
-LISTENERS = """SELECT count(*) FROM pg_stat_activity
-WHERE query LIKE 'LISTEN %' AND datname = current_database()"""
-NOTIFY_TWICE = """SELECT pg_notify('procrastinate_queue_v1#default@',
-    json_build_object('type', 'job_inserted', 'job_id', number)::text)
-FROM generate_series(1, 2) AS number"""
-"""Both arrive together: the second one is there when the first one is handled."""
 MakeStore = Callable[[], PostgresStore]
 
 
@@ -107,20 +100,17 @@ async def execute(url: str, statement: str) -> None:
     await connection.close()
 
 
-async def fetch_number(url: str, query: str) -> int:
-    """Fetch a number as an operator would."""
-    connection = await asyncpg.connect(url)
-    try:
-        return int(await connection.fetchval(query))
-    finally:
-        await connection.close()
-
-
 async def count_jobs(url: str) -> int:
     """Count the forged jobs in all queues."""
-    return await fetch_number(
-        url, "SELECT count(*) FROM procrastinate_jobs WHERE args->>'task' LIKE 'not%'"
-    )
+    connection = await asyncpg.connect(url)
+    try:
+        return int(
+            await connection.fetchval(
+                "SELECT count(*) FROM procrastinate_jobs WHERE args->>'task' LIKE 'not%'"
+            )
+        )
+    finally:
+        await connection.close()
 
 
 async def test_dependencies_of_the_agent_are_opened_in_the_worker(make_store: MakeStore) -> None:
@@ -370,32 +360,6 @@ async def test_jobs_of_dead_workers_come_back(make_store: MakeStore, postgres_ur
         async with work(make_store(), skill):
             assert artifact_texts(await one.wait_terminal(fetched)) == {"result": ["fetched"]}
             assert artifact_texts(await one.wait_terminal(claimed)) == {"result": ["claimed"]}
-
-
-async def test_a_worker_stops_while_jobs_arrive(postgres_url: str) -> None:
-    """Its listener is canceled at the moment of a notification. asyncio may return that, and forget
-    the cancellation.
-    """
-    calls = list[int]()
-
-    def stop() -> None:
-        calls.append(1)
-        if len(calls) == 1:
-            listening.cancel()
-
-    queue = JobQueue(postgres_url)
-    await queue.open()
-    listening = asyncio.create_task(queue.listen(["default@"], stop))
-    try:
-        async with asyncio.timeout(30):
-            while not await fetch_number(postgres_url, LISTENERS):  # noqa: ASYNC110 - the condition is in the database
-                await asyncio.sleep(0.01)
-            await execute(postgres_url, NOTIFY_TWICE)
-            await asyncio.wait((listening,), timeout=10)
-            assert listening.cancelled()
-    finally:
-        listening.cancel()
-        await queue.close()
 
 
 async def test_a_forged_job_leaves_the_queue(
