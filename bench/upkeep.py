@@ -26,7 +26,7 @@ from a2a_runtime.base.clock import SystemClock
 from a2a_runtime.engine.engine import Engine, EngineOptions
 from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.engine.handlers.skill import Skill
-from a2a_runtime.engine.runner import Skills
+from a2a_runtime.engine.skill_registry import Skills
 from a2a_runtime.features.postgres import upgrade
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores import Store

@@ -22,7 +22,7 @@ from a2a_contract.dialects import CANONICAL
 from a2a_runtime.engine.engine import Engine, EngineOptions
 from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.engine.handlers.skill import Skill
-from a2a_runtime.engine.runner import Skills
+from a2a_runtime.engine.skill_registry import Skills
 from a2a_runtime.features.postgres import PostgresStore, upgrade, upgrade_queue
 from a2a_runtime.features.workers.worker import serve_jobs
 from a2a_runtime.settings import Settings

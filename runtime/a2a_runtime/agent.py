@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias, TypedDict, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, Unpack, overload
 
 from a2a_contract.base import JsonObject
 from a2a_contract.errors import A2AError
@@ -29,21 +29,23 @@ from a2a_contract.v1_0 import (
     SecurityRequirement,
     SecurityScheme,
 )
-from a2a_runtime.auth.gate import SchemeRequirement, to_security_requirement
+from a2a_runtime.auth.gate import to_security_requirement
 from a2a_runtime.base.caller import Caller
 from a2a_runtime.engine.handlers.injection import ProcessDependencies
 from a2a_runtime.engine.handlers.providers import CONTEXT, Provider
 from a2a_runtime.engine.handlers.skill import HandlerKind, ReplyKind, Skill
-from a2a_runtime.engine.placement import DEFAULT_QUEUE, Placement, RunRetryPolicy, WorkerOptions
 from a2a_runtime.skills.contract import AnyContract
+from a2a_runtime.skills.options import (
+    MessageCheck,
+    SkillOptions,
+    build_worker_options,
+    check_options,
+)
 
 if TYPE_CHECKING:
     from a2a_runtime.ports.skill_source import SkillSource
 
 AnyHandler = TypeVar("AnyHandler", bound=Callable[..., object])
-
-MessageCheck: TypeAlias = Callable[[Message, Caller], Awaitable[None]]
-"""Raises an error of the protocol for a message that must not become a task."""
 
 SkillRouter: TypeAlias = Callable[[Message, Caller], object]
 """Selects the skill of a message that names none: an async or plain function that returns its id,
@@ -72,37 +74,6 @@ class Capabilities:
     are.
     """
     extensions: Sequence[AgentExtension] = ()
-
-
-class SkillOptions(TypedDict, total=False):
-    """Options of a skill. Defaults come from its id, its handler and its agent."""
-
-    name: str
-    description: str
-    tags: Sequence[str]
-    examples: Sequence[str]
-    input_modes: Sequence[str]
-    output_modes: Sequence[str]
-    require: Sequence[SchemeRequirement]
-    only_extended: bool
-    input_schema: JsonObject | None
-    asks: bool | Sequence[type[object]] | None
-    contract: AnyContract | None
-    answers: ReplyKind | str
-    timeout: float | None
-    restartable: bool
-    default: bool
-    accepts_messages: bool
-    runs_on: str
-    queue: str
-    concurrency: int
-    priority: int
-    retries: int
-    retry_delay: float
-    retry_max_delay: float
-    can_merge: bool
-    check: MessageCheck | None
-    card_members: JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,7 +314,7 @@ class Agent:
                 f"agent {self.name!r}: {skill_id!r} is not a skill id; ids are parts of "
                 "URLs, without blanks and slashes"
             )
-        _check_options(f"agent {self.name!r}: skill {skill_id!r}", options)
+        check_options(f"agent {self.name!r}: skill {skill_id!r}", options)
         description = inspect.getdoc(handler) or ""
         asks = options.get("asks")
         handler, contract, is_asking = self._read_types(skill_id, handler, options)
@@ -355,7 +326,7 @@ class Agent:
             options.get("restartable", True),
             accepts_messages=options.get("accepts_messages", False),
             runs_on=options.get("runs_on"),
-            worker=_build_worker_options(skill_id, options),
+            worker=build_worker_options(skill_id, options),
         )
         if not isinstance(asks, bool):
             asks = is_asking
@@ -469,42 +440,3 @@ class Agent:
     def resolve_output_modes(self, skill: SkillDefinition) -> Sequence[str]:
         """Return the output media types of a skill, or those of the agent."""
         return skill.output_modes or self.default_output_modes
-
-
-def _check_options(subject: str, options: SkillOptions) -> None:
-    """Refuse unknown options, and one value in place of a list of them: a text would be a list of
-    its letters.
-    """
-    if unknown := sorted(options.keys() - SkillOptions.__optional_keys__):
-        known = ", ".join(sorted(SkillOptions.__optional_keys__))
-        raise TypeError(f"{subject}: unknown options {', '.join(unknown)}; known: {known}")
-    for name in ("tags", "examples", "input_modes", "output_modes", "asks"):
-        value = options.get(name)
-        if isinstance(value, str | type):
-            raise TypeError(
-                f"{subject}: {name}: not a list; write [{getattr(value, '__name__', repr(value))}]"
-            )
-
-
-def _build_worker_options(skill_id: str, options: SkillOptions) -> WorkerOptions:
-    """Build the options of a skill on workers; a skill with a concurrency of its own has a queue of
-    its own, unless it names one.
-    """
-    defaults = RunRetryPolicy()
-    concurrency = options.get("concurrency")
-    try:
-        retry = RunRetryPolicy(
-            options.get("retries", defaults.retries),
-            options.get("retry_delay", defaults.delay_seconds),
-            options.get("retry_max_delay", defaults.max_delay_seconds),
-        )
-        queue = options.get("queue", DEFAULT_QUEUE if concurrency is None else skill_id)
-        worker = WorkerOptions(queue, concurrency, options.get("priority", 0), retry)
-    except ValueError as error:
-        raise ValueError(f"skill {skill_id!r}: {error}") from None
-    if worker != WorkerOptions() and options.get("runs_on") == Placement.PROCESS:
-        raise ValueError(
-            f"skill {skill_id!r}: queue, concurrency, priority and retries are for workers; "
-            "set runs_on='workers', or remove them"
-        )
-    return worker

@@ -22,6 +22,7 @@ with explain_missing(__name__):
 
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
+from a2a_runtime.http.exposure import check_callers_are_known
 from a2a_runtime.http.start_errors import describe_start_error
 from a2a_runtime.plugin import HostedOptions, build_surfaces
 from a2a_runtime.settings import Settings
@@ -51,7 +52,7 @@ def build_agents(
         )
     surfaces = build_surfaces(function, agents, options)
     for surface in surfaces:
-        surface.check_callers_are_known()
+        check_callers_are_known(surface)
     return create_app(*surfaces, store=store, settings=settings)
 
 

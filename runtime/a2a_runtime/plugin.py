@@ -33,7 +33,7 @@ from a2a_runtime.base.clock import SystemClock
 from a2a_runtime.http.dispatcher import Backend, Dispatcher
 from a2a_runtime.http.endpoints import SurfaceEndpoints
 from a2a_runtime.http.exact_paths import Handler, find_exact_paths, install_shortcut
-from a2a_runtime.http.exposure import check_exposure, log_callers
+from a2a_runtime.http.exposure import check_callers_are_known, check_exposure, log_callers
 from a2a_runtime.http.garbage_collection import GcTuningPlugin, freeze_objects, start_last
 from a2a_runtime.http.health import HealthCheck, ProcessHealth, register_health_routes
 from a2a_runtime.http.host_routes import adapt_routes
@@ -286,7 +286,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
             if check := registry.find_support(dialect).check_mounted:
                 check(surface)
         if self.has_host:
-            surface.check_callers_are_known()
+            check_callers_are_known(surface)
 
     @asynccontextmanager
     async def _lifespan(self, app: Litestar) -> AsyncGenerator[None, None]:

@@ -13,16 +13,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Self
 
 from a2a_contract.errors import UnavailableError
 from a2a_contract.service import AgentService
+from a2a_runtime.agent import Agent
 from a2a_runtime.base.clock import Clock, SystemClock
 from a2a_runtime.engine.engine import Engine, EngineOptions
-from a2a_runtime.engine.handlers.skill import ReplyKind
+from a2a_runtime.engine.handlers.injection import ProcessDependencies
+from a2a_runtime.engine.handlers.skill import ReplyKind, Skill
+from a2a_runtime.engine.skill_registry import Skills
 from a2a_runtime.errors import UnsupportedStoreError
 from a2a_runtime.net.lazy import LazyHttpClient
 from a2a_runtime.ports import registry
@@ -33,9 +36,10 @@ from a2a_runtime.service.authorization import AuthorizingService
 from a2a_runtime.service.context import CallContext, ServiceDependencies
 from a2a_runtime.service.service import Service
 from a2a_runtime.settings import PREFIX, Settings
-from a2a_runtime.stores.base import ProbedStore, Store, StoreOptions
+from a2a_runtime.stores.base import Store, StoreOptions
 from a2a_runtime.stores.factory import create_store, to_plain_url, validate_store
-from a2a_runtime.surface import Surface, collect_skills
+from a2a_runtime.stores.optional import ProbedStore
+from a2a_runtime.surface import Surface
 
 log = logging.getLogger(__name__)
 
@@ -65,6 +69,33 @@ def _to_store_options(settings: Settings, surfaces: Sequence[Surface]) -> StoreO
         max_bytes=settings.memory_max_bytes,
         caller_share=settings.memory_caller_share,
     )
+
+
+def collect_skills(
+    surfaces: Iterable[Surface], dependencies: Mapping[Agent, ProcessDependencies]
+) -> Skills:
+    """Collect the runnable skills of surfaces for an engine, each with the dependencies of its
+    agent.
+    """
+    skills = Skills()
+    for surface in surfaces:
+        bind = dependencies[surface.agent].bind
+        # Skills of sources are registered when the sources are open.
+        offered = surface.agent.skills if surface.agent.sources else surface.skills
+        skills.agents[surface.storage_key] = surface.chain_name
+        skills.add(
+            surface.storage_key,
+            *(bind(_adapt_to_dialects(surface, skill.skill)) for skill in offered.values()),
+        )
+    return skills
+
+
+def _adapt_to_dialects(surface: Surface, skill: Skill) -> Skill:
+    """Adapt a skill to the rules of the dialects of its surface."""
+    for dialect in surface.dialects:
+        if adapt := find_support(dialect).adapt_skill:
+            skill = adapt(surface, skill)
+    return skill
 
 
 class AgentRuntime:

@@ -7,9 +7,8 @@ exist on any other.
 
 from __future__ import annotations
 
-import logging
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from math import isfinite
@@ -30,9 +29,7 @@ from a2a_runtime.auth.gate import AuthGate, DescribableGate, Gate, OpenGate
 from a2a_runtime.auth.host import HostAuthenticator, HostCaller, check_caller_options
 from a2a_runtime.auth.rate_limit import RateLimiter
 from a2a_runtime.base.caller import Caller, SurfaceKey
-from a2a_runtime.engine.handlers.injection import ProcessDependencies
-from a2a_runtime.engine.handlers.skill import HandlerKind, Skill
-from a2a_runtime.engine.runner import Skills
+from a2a_runtime.engine.handlers.skill import HandlerKind
 from a2a_runtime.ports.registry import find_support, load_variants
 from a2a_runtime.ports.server_port import ServerPort
 from a2a_runtime.ports.wire_variant import VariantKey, WireVariant
@@ -44,8 +41,6 @@ COMBINED = "combined"
 """The card that clients of several dialects can read."""
 
 T = TypeVar("T")
-
-log = logging.getLogger(__name__)
 
 _POSITIVE = "positive"
 _PATH = re.compile(r"(/[^/\s{}?#%\\]+)*")
@@ -464,98 +459,9 @@ class Surface:
         except ValueError as error:
             raise ValueError(f"{self}: {error}") from error
 
-    def check_callers_are_known(self) -> None:
-        """Refuse a surface that leaves open who its callers are: an application cannot be asked
-        whether it authenticates them.
-        """
-        if self.gate is None and self.caller is None:
-            raise ValueError(
-                f"{self}: nothing identifies its callers; set gate=AuthGate(…), "
-                "caller=host_user() for users whom this application authenticates, "
-                "or gate=OpenGate() to admit all requests as one anonymous caller"
-            )
-
-    def check_protection(self) -> None:
-        """Refuse a card whose security requirements are not enforced."""
-        if self.effective_gate is None and self.security_requirements:
-            raise ValueError(
-                f"{self}: the agent declares security_requirements, but no gate enforces "
-                "them; set Surface(gate=…)"
-            )
-        if self.effective_gate is None and self.public_card is False:
-            raise ValueError(
-                f"{self}: public_card is false, but no gate admits callers; set Surface(gate=…)"
-            )
-        if isinstance(self.gate, DescribableGate) and self.agent.security_requirements:
-            raise ValueError(
-                f"{self}: both the gate and the agent declare security requirements; remove "
-                "Agent(security_requirements=…)"
-            )
-        has_extended = bool(self.agent.sources) or any(
-            skill.only_extended for skill in self.agent.skills.values()
-        )
-        if self.agent.capabilities.extended_agent_card and not has_extended:
-            cure = "set only_extended on a skill, or remove extended_agent_card"
-            log.warning(
-                (
-                    "%s: the card announces an extended card, and no skill is only there, so "
-                    "clients get an error; %s"
-                ),
-                self,
-                cure,
-            )
-        if self.agent.capabilities.extended_agent_card and self.effective_gate is None:
-            log.warning(
-                (
-                    "%s: the extended card is for callers with credentials, and no gate asks for "
-                    "any; set Surface(gate=AuthGate(…))"
-                ),
-                self,
-            )
-        known = self.security_schemes.keys()
-        skills = self.agent.skills if self.agent.sources else self.skills
-        for skill in skills.values():
-            unknown: set[str] = set()
-            for requirement in skill.security_requirements:
-                unknown.update(requirement.schemes or ())
-            unknown -= known
-            if unknown:
-                names = ", ".join(sorted(unknown))
-                raise ValueError(
-                    f"{self}: skill {skill.id!r}: unknown security scheme {names}; known: "
-                    f"{', '.join(known) or 'none'}"
-                )
-
     def activate_extensions(self, extensions: Sequence[str]) -> tuple[str, ...]:
         """Select the requested extensions that the agent has; the response names them."""
         if not extensions:
             return ()
         declared = {extension.uri for extension in self.agent.capabilities.extensions}
         return tuple(dict.fromkeys(uri for uri in extensions if uri in declared))
-
-
-def collect_skills(
-    surfaces: Iterable[Surface], dependencies: Mapping[Agent, ProcessDependencies]
-) -> Skills:
-    """Collect the runnable skills of surfaces for an engine, each with the dependencies of its
-    agent.
-    """
-    skills = Skills()
-    for surface in surfaces:
-        bind = dependencies[surface.agent].bind
-        # Skills of sources are registered when the sources are open.
-        offered = surface.agent.skills if surface.agent.sources else surface.skills
-        skills.agents[surface.storage_key] = surface.chain_name
-        skills.add(
-            surface.storage_key,
-            *(bind(_adapt_to_dialects(surface, skill.skill)) for skill in offered.values()),
-        )
-    return skills
-
-
-def _adapt_to_dialects(surface: Surface, skill: Skill) -> Skill:
-    """Adapt a skill to the rules of the dialects of its surface."""
-    for dialect in surface.dialects:
-        if adapt := find_support(dialect).adapt_skill:
-            skill = adapt(surface, skill)
-    return skill

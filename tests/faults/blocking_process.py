@@ -18,7 +18,7 @@ from a2a_runtime.base.caller import TaskScope
 from a2a_runtime.engine.engine import Engine, EngineOptions
 from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.engine.handlers.skill import Skill
-from a2a_runtime.engine.runner import Skills
+from a2a_runtime.engine.skill_registry import Skills
 from a2a_runtime.features.postgres import PostgresNotifier, PostgresStore
 from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.models import NewTask

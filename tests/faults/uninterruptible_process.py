@@ -18,7 +18,7 @@ from a2a_runtime.base.caller import TaskScope
 from a2a_runtime.engine.engine import Engine, EngineOptions
 from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.engine.handlers.skill import Skill
-from a2a_runtime.engine.runner import Skills
+from a2a_runtime.engine.skill_registry import Skills
 from a2a_runtime.stores.models import NewTask
 from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.testing.agent import FAST_SETTINGS, build_user_message

@@ -35,8 +35,8 @@ HEAVY = frozenset(
 
 IMPORTS = {
     "a2a_runtime": (3, frozenset[str]()),
-    "a2a_runtime.client": (34, frozenset({"httpx"})),
-    "a2a_runtime.plugin": (115, frozenset({"litestar"})),
+    "a2a_runtime.client": (36, frozenset({"httpx"})),
+    "a2a_runtime.plugin": (118, frozenset({"litestar"})),
     "a2a_runtime.surface": (63, frozenset[str]()),
 }
 """By module: the most modules of the runtime that importing it may load, and the heavy packages

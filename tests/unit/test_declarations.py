@@ -11,7 +11,8 @@ from a2a_runtime.agent import Agent
 from a2a_runtime.base.caller import SurfaceKey
 from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.engine.handlers.skill import ReplyKind, Skill
-from a2a_runtime.surface import Surface, collect_skills
+from a2a_runtime.process import collect_skills
+from a2a_runtime.surface import Surface
 
 
 def two_skills() -> Agent:

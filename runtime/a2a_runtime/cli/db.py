@@ -24,9 +24,10 @@ from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.features.project.loader import ProjectConfigError, read_store_setting
 from a2a_runtime.settings import PREFIX
 from a2a_runtime.stores.address import hide_secrets
-from a2a_runtime.stores.base import MaintainedStore, Store
+from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.factory import create_store, is_object_name, to_plain_url
 from a2a_runtime.stores.models import StoredTask, TaskQuery
+from a2a_runtime.stores.optional import MaintainedStore
 from a2a_runtime.stores.sqlite.connection import read_file_version
 from a2a_runtime.stores.sqlite.store import SqliteStore
 

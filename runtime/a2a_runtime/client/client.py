@@ -43,8 +43,9 @@ from a2a_contract.v1_0 import (
 )
 from a2a_runtime.base.card_extensions import SKILL_ID, Params, find_params
 from a2a_runtime.client.auth import CardAuth, Credential, build_auth
+from a2a_runtime.client.calls import ClientConnection
 from a2a_runtime.client.card_resolver import CardResolver, is_http_url
-from a2a_runtime.client.connection import AgentConnection, ClientConnection
+from a2a_runtime.client.connection import AgentConnection
 from a2a_runtime.client.errors import InvalidResponseError
 from a2a_runtime.client.generations import add_generation
 from a2a_runtime.client.grpc import GrpcCapableClient, GrpcTransport, is_grpc_url

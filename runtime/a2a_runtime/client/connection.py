@@ -8,53 +8,49 @@ them, another one is used from then on: nothing was sent, so nothing is done twi
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Protocol, TypeVar
 
 from pydantic import ValidationError
 
 from a2a_contract.base import WireModel
 from a2a_contract.binding import Operation
-from a2a_contract.dialects import CANONICAL, DIALECTS, EXTENSIONS, MESH, ON_DISCONNECT, VERSION
+from a2a_contract.dialects import CANONICAL, DIALECTS, MESH, ON_DISCONNECT
 from a2a_contract.errors import InvalidParamsError, UnauthenticatedError, UnsupportedOperationError
 from a2a_contract.extension_table import IDEMPOTENCY, RESUMPTION, SKILL_SELECTION
 from a2a_contract.field_paths import field_paths
 from a2a_contract.methods import METHODS
 from a2a_contract.operations import (
     GET_EXTENDED_AGENT_CARD,
-    GET_TASK,
     SEND_MESSAGE,
     SEND_STREAMING_MESSAGE,
 )
 from a2a_contract.v1_0 import (
     AgentCard,
     GetExtendedAgentCardRequest,
-    GetTaskRequest,
     SendMessageRequest,
     StreamResponse,
-    Task,
 )
 from a2a_runtime.base.card_extensions import SKILL_ID, find_params
-from a2a_runtime.base.origin import CANCEL, Origin, current_origin, inject_trace
+from a2a_runtime.base.origin import CANCEL, current_origin
 from a2a_runtime.client.auth import CardAuth
+from a2a_runtime.client.calls import ClientConnection, require_result
 from a2a_runtime.client.card_resolver import CardResolver, ResolvedCard, to_origin
 from a2a_runtime.client.errors import (
     ConnectError,
-    InvalidResponseError,
     MissingCredentialsError,
     UnexpectedStatusError,
     UntrustedOriginError,
 )
 from a2a_runtime.client.generations import check_generations, has_generations
+from a2a_runtime.client.headers import build_headers
 from a2a_runtime.client.interface import choose_interfaces, interface_from_pin
 from a2a_runtime.client.options import ClientOptions
 from a2a_runtime.client.protocols import ClientProtocol, OutgoingRequest, build_protocol
 from a2a_runtime.client.spans import activate, trace_connection, trace_request
 from a2a_runtime.client.sse import MESSAGE, EventParser, ServerEvent
-from a2a_runtime.client.task_ids import check_task_id
 from a2a_runtime.client.transport import (
     HttpTransport,
     Outage,
@@ -71,97 +67,6 @@ _UNSERVED_STATUSES = frozenset(
 )
 
 log = logging.getLogger(__name__)
-
-ResponseModel = TypeVar("ResponseModel", bound=WireModel)
-
-
-class ClientConnection(Protocol):
-    """Port: operations of one agent, as the client and its streams use them.
-
-    Typed results are those of ``execute``.
-    """
-
-    async def execute(
-        self, operation: Operation, request: WireModel, idempotency_key: str | None = None
-    ) -> WireModel | None:
-        """Run an operation and return its result, which may be empty."""
-        ...
-
-    async def call(
-        self,
-        operation: Operation,
-        request: WireModel,
-        response_type: type[ResponseModel],
-        idempotency_key: str | None = None,
-    ) -> ResponseModel:
-        """Run an operation and return its result, which has a type."""
-        return require_result(
-            operation, await self.execute(operation, request, idempotency_key), response_type
-        )
-
-    async def get_task(self, task_id: str) -> Task:
-        """Read the current state of a task."""
-        return await self.call(GET_TASK, GetTaskRequest(id=check_task_id(task_id)), Task)
-
-    async def needs_polls(self) -> bool:
-        """Tell whether the agent has no streams, but numbers the changes of a task, so that reads
-        wait for them.
-        """
-        return False
-
-    async def get_card(self, *, refresh: bool = False) -> AgentCard:
-        """Read the card."""
-        ...
-
-    async def get_extended_card(self) -> AgentCard:
-        """Read the card for authenticated callers."""
-        return await self.call(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest(), AgentCard)
-
-    async def fetch_document(self, url: str) -> bytes:
-        """Read a document that the card names."""
-        ...
-
-    def stream_events(
-        self,
-        operation: Operation,
-        request: WireModel,
-        cursor: str | None,
-        idempotency_key: str | None = None,
-    ) -> AsyncGenerator[ServerEvent, None]:
-        """Run an operation and yield its events."""
-        ...
-
-    async def decode_event(self, operation: Operation, event: ServerEvent) -> StreamResponse:
-        """Decode an event, or raise the error in it."""
-        ...
-
-    async def wait_before_retry(self, failures: int, began_at: float) -> bool:
-        """Wait before the next attempt of a call that began then; ``False`` if there is none."""
-        ...
-
-    async def wait_before_resuming(self, outage: Outage) -> bool:
-        """Wait before a broken stream is resumed; ``False`` if its time is over."""
-        ...
-
-    def monotonic(self) -> float:
-        """Read the clock of these times."""
-        ...
-
-    def can_retry(
-        self, operation: Operation, error: Exception, idempotency_key: str | None = None
-    ) -> bool:
-        """Tell whether a request may be repeated after an error."""
-        ...
-
-    def can_continue(self) -> bool:
-        """Tell whether the agent continues a stream after an event that the client names; else it
-        begins with a snapshot.
-        """
-        ...
-
-    async def aclose(self) -> None:
-        """Close the connection."""
-        ...
 
 
 class AgentConnection(ClientConnection):
@@ -352,7 +257,9 @@ class AgentConnection(ClientConnection):
             return
         with trace_connection(operation, protocol.interface) as span:
             with activate(span):
-                headers = self._build_headers(protocol, request, idempotency_key) | {
+                headers = build_headers(
+                    self._options, protocol.interface.dialect, request, idempotency_key
+                ) | {
                     "accept": _EVENT_STREAM,
                     "cache-control": "no-store",
                 }
@@ -468,9 +375,9 @@ class AgentConnection(ClientConnection):
             self._encode_request(protocol, operation, request),
             is_message=isinstance(request, SendMessageRequest),
         )
-        headers = self._build_headers(protocol, request, idempotency_key) | {
-            "accept": ", ".join(protocol.interface.dialect.media_types)
-        }
+        headers = build_headers(
+            self._options, protocol.interface.dialect, request, idempotency_key
+        ) | {"accept": ", ".join(protocol.interface.dialect.media_types)}
         if outgoing.is_message and current_origin.get() is not None:
             headers.setdefault(ON_DISCONNECT.headers[0].lower(), CANCEL)
         safety = self._get_retry_safety(operation, idempotency_key)
@@ -558,45 +465,6 @@ class AgentConnection(ClientConnection):
                 f"if the agent runs there, pass ClientOptions(trusted_origins=({origin!r},))"
             )
 
-    def _build_headers(
-        self, protocol: ClientProtocol, request: WireModel, idempotency_key: str | None
-    ) -> dict[str, str]:
-        """Build the headers of a request, under all names of each header: an agent may know only
-        one of them.
-        """
-        headers = dict(self._options.headers)
-        if version := protocol.interface.dialect.version:
-            headers.update(dict.fromkeys(VERSION.headers, version))
-        of_message: Sequence[str] = ()
-        if isinstance(request, SendMessageRequest):
-            of_message = request.message.extensions or ()
-        if extensions := dict.fromkeys((*self._options.extensions, *of_message)):
-            headers.update(dict.fromkeys(EXTENSIONS.headers, ", ".join(extensions)))
-        if idempotency_key:
-            headers["idempotency-key"] = idempotency_key
-        if (origin := current_origin.get()) is not None:
-            given = {name.lower() for name in headers}
-            headers.update(
-                {
-                    name: text
-                    for name, text in self._describe_origin(origin, request).items()
-                    if name not in given
-                }
-            )
-        return headers | inject_trace()
-
-    def _describe_origin(self, origin: Origin, request: WireModel) -> dict[str, str]:
-        """Describe the request or the run from which this client calls: the agent that is called
-        refuses cycles, and ends in time.
-        """
-        configuration = request.configuration if isinstance(request, SendMessageRequest) else None
-        is_waiting = configuration is None or not configuration.return_immediately
-        return origin.to_headers(
-            is_message=isinstance(request, SendMessageRequest),
-            now_millis=self._options.clock.millis(),
-            is_waiting=is_waiting,
-        )
-
 
 def _is_unserved(error: Exception) -> bool:
     """Return whether an error means that no agent has seen the request: nothing answers there, or a
@@ -609,12 +477,3 @@ def _is_unserved(error: Exception) -> bool:
 
 def _is_about_task(request: WireModel) -> bool:
     return not isinstance(request, SendMessageRequest) or bool(request.message.task_id)
-
-
-def require_result(
-    operation: Operation, result: WireModel | None, result_type: type[ResponseModel]
-) -> ResponseModel:
-    """Return a result if it has the type, or raise."""
-    if not isinstance(result, result_type):
-        raise InvalidResponseError(f"Response to {operation.name}: empty")
-    return result

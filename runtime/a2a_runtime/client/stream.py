@@ -50,7 +50,7 @@ from a2a_contract.v1_0 import (
     TaskStatusUpdateEvent,
 )
 from a2a_runtime.base.origin import current_origin
-from a2a_runtime.client.connection import ClientConnection
+from a2a_runtime.client.calls import ClientConnection
 from a2a_runtime.client.errors import (
     A2AClientError,
     ConnectError,

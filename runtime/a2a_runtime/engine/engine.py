@@ -58,7 +58,8 @@ from a2a_runtime.engine.hub import EventHub
 from a2a_runtime.engine.inline import run_inline
 from a2a_runtime.engine.readers import TaskReaders
 from a2a_runtime.engine.replay import EMPTY_REQUEST_INFO, RequestInfo
-from a2a_runtime.engine.runner import InProcessRunner, Skills
+from a2a_runtime.engine.runner import InProcessRunner
+from a2a_runtime.engine.skill_registry import Skills
 from a2a_runtime.engine.writer import cancel_suspended
 from a2a_runtime.errors import (
     TaskTerminalError,

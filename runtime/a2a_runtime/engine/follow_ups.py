@@ -29,7 +29,8 @@ from a2a_runtime.engine.dependencies import RunDependencies
 from a2a_runtime.engine.handlers.questions import parse_question_key
 from a2a_runtime.engine.handlers.skill import Skill
 from a2a_runtime.engine.readers import TaskReaders
-from a2a_runtime.engine.runner import InProcessRunner, Skills
+from a2a_runtime.engine.runner import InProcessRunner
+from a2a_runtime.engine.skill_registry import Skills
 from a2a_runtime.errors import (
     ConcurrencyError,
     ContextMismatchError,

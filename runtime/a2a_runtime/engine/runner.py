@@ -1,4 +1,4 @@
-"""Runner of tasks in this process, and the registry of skills.
+"""Runner of tasks in this process.
 
 The runner has one asyncio task for each task that runs here, and three background loops:
 
@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from random import shuffle
@@ -38,11 +37,11 @@ from a2a_runtime.base.origin import Origin, current_origin, in_origin
 from a2a_runtime.engine.background import BackgroundTasks, DelayedCalls, detach_task
 from a2a_runtime.engine.claims import ClaimLedger, find_lost
 from a2a_runtime.engine.dependencies import RunDependencies
-from a2a_runtime.engine.handlers.providers import ProviderGraph
 from a2a_runtime.engine.handlers.skill import Skill
 from a2a_runtime.engine.loop_watch import LoopWatch
 from a2a_runtime.engine.replay import RequestInfo
 from a2a_runtime.engine.run import MISSING_MESSAGE, BegunCall, StopReason, TaskRun
+from a2a_runtime.engine.skill_registry import Skills
 from a2a_runtime.engine.writer import TaskWriter
 from a2a_runtime.errors import FencedError, StoreUnavailableError
 from a2a_runtime.stores.base import RunQueue
@@ -57,67 +56,6 @@ ORPHANS_KEY = "orphans"
 _TAKE_BACK_SECONDS = 30.0
 _BLOCKED_SHARE = 3
 """Part of the rest of a lease after which an event loop counts as blocked: early enough to log."""
-
-
-class Skills:
-    """Registry of skills, each for one surface or for all of them."""
-
-    def __init__(self, *skills: Skill) -> None:
-        self._skills: dict[tuple[str | None, str], Skill] = {}
-        self.surfaces: frozenset[str] | None = frozenset()
-        """The surfaces that have skills; ``None`` when all have."""
-        self.agents: dict[str, str] = {}
-        """The names of agents in chains of calls, by surface."""
-        self.add(None, *skills)
-
-    def add(self, surface: str | None, *skills: Skill) -> None:
-        """Register skills for a surface; ``None`` means all surfaces."""
-        if skills:
-            if surface is None or self.surfaces is None:
-                self.surfaces = None
-            else:
-                self.surfaces |= {surface}
-        for skill in skills:
-            ProviderGraph({}).find_names(skill)  # refuses parameters that nothing provides
-            if self._skills.setdefault((surface, skill.id), skill) is not skill:
-                raise ValueError(
-                    f"skill {skill.id!r}: registered twice; give each skill an id of its own"
-                )
-
-    def replace(self, surface: str, *skills: Skill) -> None:
-        """Register the present skills of a surface.
-
-        Those that are gone stay: their tasks still come to an end.
-        """
-        self.surfaces = None if self.surfaces is None else self.surfaces | {surface}
-        self._skills.update({(surface, skill.id): skill for skill in skills})
-
-    def of(self, surface: str) -> tuple[Skill, ...]:
-        """Return the skills of a surface."""
-        return tuple(skill for key, skill in self._skills.items() if key[0] == surface)
-
-    def remove(self, surface: str) -> None:
-        """Forget the skills of a surface: its tasks are left to other processes, or to a later
-        registration.
-        """
-        self._skills = {key: skill for key, skill in self._skills.items() if key[0] != surface}
-        self.surfaces = None if self.surfaces is None else self.surfaces - {surface}
-
-    def find(self, surface: str, skill_id: str) -> Skill | None:
-        """Find a skill of a surface."""
-        return self._skills.get((surface, skill_id)) or self._skills.get((None, skill_id))
-
-    def list_all(self) -> Iterator[tuple[str | None, Skill]]:
-        """List the skills with their surfaces."""
-        for (surface, _), skill in self._skills.items():
-            yield surface, skill
-
-    def require(self, surface: str, skill_id: str) -> Skill:
-        """Find a skill of a surface, or raise ``LookupError``."""
-        skill = self.find(surface, skill_id)
-        if skill is None:
-            raise LookupError(f"skill {skill_id!r}: not registered on surface {surface!r}")
-        return skill
 
 
 class InProcessRunner:

@@ -67,6 +67,7 @@ from a2a_runtime.http.event_stream import (
     encode_error_event,
     encode_event,
 )
+from a2a_runtime.http.exposure import check_protection
 from a2a_runtime.http.middleware import OriginPolicy
 from a2a_runtime.http.negotiation import SupportedDialects
 from a2a_runtime.http.resource_metadata import add_metadata_url
@@ -137,7 +138,7 @@ class Dispatcher:
     """The steps that all endpoints of a surface share."""
 
     def __init__(self, surface: Surface, features: Sequence[Feature] = ()) -> None:
-        surface.check_protection()
+        check_protection(surface)
         self.surface = surface
         self.features = features
         """Features of the app; one that is added later is among them."""
@@ -197,10 +198,9 @@ class Dispatcher:
         """Await the handling of a request; whatever it raises becomes the response, over HTTP
         unless a transport sends errors itself.
         """
-        watcher = self._watcher
-        watcher.checks[request] = 0
-        if not watcher.is_running:
-            watcher.start()
+        self._watcher.checks[request] = 0
+        if not self._watcher.is_running:
+            self._watcher.start()
         is_disconnected = False
         observation = self.observation
         began = time.perf_counter() if observation.request_ended else 0.0
@@ -215,8 +215,8 @@ class Dispatcher:
         except ClientDisconnectError:
             is_disconnected = True
         except asyncio.CancelledError as error:
-            # the server stops, and its grace period is over; or a client has canceled its call over
-            # gRPC
+            # The server stops, and its grace period is over; or a client has canceled its call over
+            # gRPC.
             is_disconnected = request.binding is ProtocolBinding.GRPC
             if not request.has_started_response:
                 await (send_error or self._send_error)(request, UnavailableError())
@@ -228,7 +228,7 @@ class Dispatcher:
         finally:
             origin.operation = request.operation
             current_origin.set(None if outer is Token.MISSING else outer)
-            del watcher.checks[request]
+            del self._watcher.checks[request]
             if self._admission is not None:
                 self._admission.leave(request)
             if observation.request_ended:

@@ -1,4 +1,5 @@
-"""Exposure: who may call the surfaces of an app, and whether other machines can reach an open one.
+"""Exposure: who may call the surfaces of an app, whether other machines can reach an open one, and
+whether a card promises what the gate does.
 
     nothing identifies the callers ── on this machine only: served
                                    ├─ reachable from other machines: refused at the start
@@ -18,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from ipaddress import ip_address
 
 from a2a_contract.dialects import MESH
-from a2a_runtime.auth.gate import AuthGate, OpenGate, PlatformGate, PresenceGate
+from a2a_runtime.auth.gate import AuthGate, DescribableGate, OpenGate, PlatformGate, PresenceGate
 from a2a_runtime.errors import ConfigurationError
 from a2a_runtime.surface import Surface
 
@@ -43,6 +44,82 @@ def is_undecided(surface: Surface) -> bool:
     if isinstance(surface.gate, PresenceGate):
         return surface.dialects != frozenset((MESH.name,))
     return surface.gate is None and surface.caller is None
+
+
+def check_callers_are_known(surface: Surface) -> None:
+    """Refuse a surface that leaves open who its callers are: an application cannot be asked
+    whether it authenticates them.
+    """
+    if surface.gate is None and surface.caller is None:
+        raise ValueError(
+            f"{surface}: nothing identifies its callers; set gate=AuthGate(…), "
+            "caller=host_user() for users whom this application authenticates, "
+            "or gate=OpenGate() to admit all requests as one anonymous caller"
+        )
+
+
+def check_protection(surface: Surface) -> None:
+    """Refuse a card whose security requirements are not enforced."""
+    if surface.effective_gate is None and surface.security_requirements:
+        raise ValueError(
+            f"{surface}: the agent declares security_requirements, but no gate enforces "
+            "them; set Surface(gate=…)"
+        )
+    if surface.effective_gate is None and surface.public_card is False:
+        raise ValueError(
+            f"{surface}: public_card is false, but no gate admits callers; set Surface(gate=…)"
+        )
+    if isinstance(surface.gate, DescribableGate) and surface.agent.security_requirements:
+        raise ValueError(
+            f"{surface}: both the gate and the agent declare security requirements; remove "
+            "Agent(security_requirements=…)"
+        )
+    _warn_of_extended_card(surface)
+    _check_schemes(surface)
+
+
+def _warn_of_extended_card(surface: Surface) -> None:
+    """Warn of an extended card that no caller can read."""
+    if not surface.agent.capabilities.extended_agent_card:
+        return
+    has_extended = bool(surface.agent.sources) or any(
+        skill.only_extended for skill in surface.agent.skills.values()
+    )
+    if not has_extended:
+        cure = "set only_extended on a skill, or remove extended_agent_card"
+        log.warning(
+            (
+                "%s: the card announces an extended card, and no skill is only there, so "
+                "clients get an error; %s"
+            ),
+            surface,
+            cure,
+        )
+    if surface.effective_gate is None:
+        log.warning(
+            (
+                "%s: the extended card is for callers with credentials, and no gate asks for "
+                "any; set Surface(gate=AuthGate(…))"
+            ),
+            surface,
+        )
+
+
+def _check_schemes(surface: Surface) -> None:
+    """Refuse skills that require a scheme which the card does not have."""
+    known = surface.security_schemes.keys()
+    skills = surface.agent.skills if surface.agent.sources else surface.skills
+    for skill in skills.values():
+        unknown: set[str] = set()
+        for requirement in skill.security_requirements:
+            unknown.update(requirement.schemes or ())
+        unknown -= known
+        if unknown:
+            names = ", ".join(sorted(unknown))
+            raise ValueError(
+                f"{surface}: skill {skill.id!r}: unknown security scheme {names}; known: "
+                f"{', '.join(known) or 'none'}"
+            )
 
 
 def is_loopback(host: str) -> bool:

@@ -16,7 +16,7 @@ from a2a_contract.errors import UnavailableError
 from a2a_contract.v1_0 import AgentCard, StreamResponse
 from a2a_runtime.base.caller import Caller
 from a2a_runtime.base.origin import Origin, current_origin
-from a2a_runtime.client.connection import ClientConnection
+from a2a_runtime.client.calls import ClientConnection
 from a2a_runtime.client.sse import MESSAGE, ServerEvent
 from a2a_runtime.client.transport import Outage
 from a2a_runtime.plugin import A2APlugin

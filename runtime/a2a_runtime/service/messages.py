@@ -14,6 +14,7 @@ from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.operations import GET_TASK
 from a2a_contract.service import Event
 from a2a_contract.v1_0 import Message, SendMessageRequest, SendMessageResponse, StreamResponse
+from a2a_runtime.agent import SkillDefinition
 from a2a_runtime.base.lifecycle import INTERRUPTED, SETTLED
 from a2a_runtime.engine.engine import to_stream_response
 from a2a_runtime.engine.follow_ups import AcceptedMessage, check_follow_up, check_last_seq
@@ -96,12 +97,8 @@ class MessageOperations(ServiceBase):
         self, command: SendCommand, context: CallContext, *, is_streaming: bool = False
     ) -> AcceptedMessage | Message:
         if context.origin is not None:
-            command = replace(
-                command,
-                request_info=self._accept_origin(
-                    command.request_info, context.origin, context.surface.agent
-                ),
-            )
+            info = self._accept_origin(command.request_info, context.origin, context.surface.agent)
+            command = replace(command, request_info=info)
         if command.push_config is not None:
             check_config(command.push_config, self._dependencies.check_url, _PUSH_CONFIG_PATH)
         message = command.message
@@ -123,33 +120,10 @@ class MessageOperations(ServiceBase):
                 command.request_info,
                 context.hidden_skills,
             )
-        setting = self._dependencies.settings.max_caller_open_tasks
-        new = NewTask(
-            message.context_id or self._ids.new(),
-            message,
-            skill.skill.id,
-            context.dialect,
-            idempotency_key=command.idempotency_key,
-            process=self._engine.runner.process,
-            max_open=find_lowest_limit(context.surface.limits.open_tasks, setting)
-            if setting
-            else context.surface.limits.open_tasks,
-            record=(
-                replace(command.request_info, is_streaming=True)
-                if is_streaming and skill.can_merge
-                else command.request_info
-            ).record,
-            hidden_skills=context.hidden_skills,
-            metadata={} if context.origin is None else context.origin.task_metadata,
-            limit_key=context.caller.limit_key(context.client_address),
-        )
-        if command.push_config is not None:
-            wire_id = self._ids.new()
-            new = replace(
-                new,
-                wire_id=wire_id,
-                push_config=self._encrypt_config(command.push_config, command.scope, wire_id),
-            )
+        if is_streaming and skill.can_merge:
+            info = replace(command.request_info, is_streaming=True)
+            command = replace(command, request_info=info)
+        new = self._plan_task(command, context, skill)
         if skill.skill.answers is ReplyKind.EITHER and not (
             command.return_immediately or command.push_config or command.idempotency_key
         ):
@@ -160,6 +134,37 @@ class MessageOperations(ServiceBase):
         ):
             raise TaskNotFoundError(details={"task_id": accepted.stored.wire_id})
         return accepted
+
+    def _plan_task(
+        self, command: SendCommand, context: CallContext, skill: SkillDefinition
+    ) -> NewTask:
+        """Plan the task of a message: what the store needs to create it."""
+        max_open = context.surface.limits.open_tasks
+        setting = self._dependencies.settings.max_caller_open_tasks
+        if setting:
+            max_open = find_lowest_limit(max_open, setting)
+        context_id = command.message.context_id or self._ids.new()
+        wire_id = None
+        push_config = None
+        if command.push_config is not None:
+            # The configuration is encrypted for the id of its task, so the id is chosen here.
+            wire_id = self._ids.new()
+            push_config = self._encrypt_config(command.push_config, command.scope, wire_id)
+        return NewTask(
+            context_id,
+            command.message,
+            skill.skill.id,
+            context.dialect,
+            idempotency_key=command.idempotency_key,
+            wire_id=wire_id,
+            process=self._engine.runner.process,
+            push_config=push_config,
+            max_open=max_open,
+            record=command.request_info.record,
+            hidden_skills=context.hidden_skills,
+            metadata={} if context.origin is None else context.origin.task_metadata,
+            limit_key=context.caller.limit_key(context.client_address),
+        )
 
     async def _accept_follow_up(
         self, command: SendCommand, wire_id: str, context: CallContext

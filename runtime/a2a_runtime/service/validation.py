@@ -109,15 +109,15 @@ def find_skill(command: SendCommand, context: CallContext) -> SkillDefinition | 
         raise build_selection_error(context, problem if command.skill_id else _NO_SKILL)
     if selection_error is not None:
         raise selection_error(None)
-    found: SkillDefinition | None = None
+    visible: SkillDefinition | None = None
     for skill in skills.values():
         if skill.is_visible_to(context.caller):
-            if found is not None:
+            if visible is not None:
                 return None
-            found = skill
-    if found is None:
+            visible = skill
+    if visible is None:
         raise build_selection_error(context, _NO_SKILL)
-    return found
+    return visible
 
 
 def build_selection_error(context: CallContext, problem: str) -> InvalidParamsError:

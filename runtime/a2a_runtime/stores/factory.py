@@ -12,7 +12,8 @@ from a2a_runtime.base.importing import ImportFromStringError, explain_missing, i
 from a2a_runtime.errors import UnsupportedStoreError
 from a2a_runtime.ports.registry import STORAGE, STORES, load_function
 from a2a_runtime.stores.address import hide_secrets, parse_address
-from a2a_runtime.stores.base import DEFAULT_OPTIONS, FileStore, RunQueue, Store, StoreOptions
+from a2a_runtime.stores.base import DEFAULT_OPTIONS, RunQueue, Store, StoreOptions
+from a2a_runtime.stores.optional import FileStore
 
 _ATTRIBUTES = ("is_durable", "runs_again", "accepts_task_ids")
 _STORAGE_METHODS = frozenset({"load_task", "create_task", "update_task"})

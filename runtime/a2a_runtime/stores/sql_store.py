@@ -1,43 +1,34 @@
-"""Contexts, runs, push configurations, deliveries and counters of the stores that keep them in SQL.
+"""Tasks, contexts, runs and counters of the stores that keep them in SQL; their webhooks are in
+``sql_webhooks``.
 
 Both databases have the named sections that are used here, with the same parameters (``:name``) and
 columns. Each backend keeps what is its own: its ``.sql`` files, its tasks (the hot path), its
-cleanup, and these primitives:
-
-    _fetch        one reading statement
-    _execute      one writing statement, committed when it returns
-    _transact     several statements that are committed together
-    _load_tasks   whole tasks by their keys
+cleanup, and the primitives of ``sql_statements``.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
-from operator import itemgetter
-from typing import Any, Protocol, TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from typing import TypeVar
 
-from a2a_contract.dialects import CANONICAL
 from a2a_contract.errors import TaskNotCancelableError, TaskNotFoundError
 from a2a_contract.lifecycle import State
-from a2a_contract.v1_0 import Message, TaskPushNotificationConfig
+from a2a_contract.v1_0 import Message
 from a2a_runtime.base import lifecycle
 from a2a_runtime.base.caller import TaskScope
-from a2a_runtime.base.clock import to_datetime
 from a2a_runtime.base.counters import WindowCount
-from a2a_runtime.base.ids import IdGenerator
 from a2a_runtime.errors import EventsGoneError
-from a2a_runtime.stores import changes, fragments, pagination
+from a2a_runtime.stores import changes, fragments
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
 from a2a_runtime.stores.fragments import TaskRow
 from a2a_runtime.stores.models import (
-    Delivery,
     LoggedEvent,
-    PushFailure,
     RenewedLease,
     RunProgress,
     StoredTask,
 )
+from a2a_runtime.stores.sql_statements import SqlTransaction, to_list
+from a2a_runtime.stores.sql_webhooks import SqlWebhooks
 
 T = TypeVar("T")
 
@@ -46,59 +37,17 @@ _CANCELABLE_STATES = [state for state in State if lifecycle.is_cancelable(state)
 _ACTIVE_STATES = sorted(lifecycle.ACTIVE)
 
 
-class SqlTransaction(Protocol):
-    """Statements that are committed together.
-
-    They may be run twice, so a transaction changes nothing but the database.
-    """
-
-    async def fetch(self, section: str, /, **parameters: object) -> Sequence[TaskRow]:
-        """Run a statement and return its rows."""
-        ...
-
-    async def load_task(self, key: str) -> StoredTask:
-        """Load a task that exists."""
-        ...
-
-
-class SqlStore(ABC):
+class SqlStore(SqlWebhooks):
     """The roles of a store whose statements differ between databases, but not what is done with
     them.
     """
 
     def __init__(self, options: StoreOptions = DEFAULT_OPTIONS) -> None:
-        self._options = options
-        self._clock = options.clock
-        self._ids = IdGenerator(options.clock)
-        self._shared_offset_millis = self._offset_to(options.clock.millis())
+        super().__init__(options)
         self._swept_until: dict[str, int] = {}
         """Time up to which ended tasks of a dialect have been seen, by dialect: a cleanup reads
         what has ended since.
         """
-
-    @abstractmethod
-    async def _fetch(self, section: str, /, **parameters: object) -> Sequence[TaskRow]: ...
-
-    @abstractmethod
-    async def _execute(self, section: str, /, **parameters: object) -> Sequence[TaskRow]: ...
-
-    @abstractmethod
-    async def _transact(self, work: Callable[[SqlTransaction], Coroutine[Any, Any, T]]) -> T: ...
-
-    @abstractmethod
-    async def _load_tasks(self, keys: Sequence[str]) -> Mapping[str, StoredTask]: ...
-
-    def _offset_to(self, millis: int) -> int:
-        """Return what the monotonic clock lacks to a point in time."""
-        return millis - round(self._clock.monotonic() * 1000)
-
-    def _shared_millis(self) -> int:
-        """Return the time of leases and counters, the same for all processes on the store.
-
-        It goes on from the first moment by the monotonic clock: a wall clock that is set, or that
-        jumps ahead when a machine wakes up, must not end the leases of processes that live.
-        """
-        return self._shared_offset_millis + round(self._clock.monotonic() * 1000)
 
     def _conversation_cutoff(self) -> int:
         return self._options.cutoff_millis(self._options.conversation_retention_seconds)
@@ -333,7 +282,7 @@ class SqlStore(ABC):
     ) -> Sequence[str]:
         """Find active tasks that no live process runs."""
         rows = await self._fetch(
-            "find_orphans", now=self._shared_millis(), limit=limit, surfaces=_to_list(surfaces)
+            "find_orphans", now=self._shared_millis(), limit=limit, surfaces=to_list(surfaces)
         )
         return [str(row["key"]) for row in rows]
 
@@ -348,134 +297,6 @@ class SqlStore(ABC):
             raise TaskNotFoundError(details={"task_id": wire_id})
         raise TaskNotCancelableError(details={"task_id": wire_id})
 
-    # Push configurations
-
-    async def put_push_config(
-        self,
-        scope: TaskScope,
-        wire_id: str,
-        config: TaskPushNotificationConfig,
-        dialect: str = CANONICAL.name,
-        *,
-        max_configs: int | None = None,
-    ) -> TaskPushNotificationConfig:
-        """Add a configuration, or replace the one of that id."""
-        config = changes.bind_config(config, wire_id, self._ids)
-
-        async def put(transaction: SqlTransaction) -> None:
-            key = await _lock_task(transaction, scope, wire_id)
-            if max_configs is not None:
-                (others,) = await transaction.fetch(
-                    "count_other_configs", key=key, config_id=config.id
-                )
-                changes.check_webhook_limit(others["number"], max_configs)
-            await transaction.fetch(
-                "put_config", key=key, config_id=config.id, dialect=dialect, body=config.to_json()
-            )
-
-        await self._transact(put)
-        return config
-
-    async def get_push_config(
-        self, scope: TaskScope, wire_id: str, config_id: str
-    ) -> TaskPushNotificationConfig | None:
-        """Read one configuration."""
-        rows = await self._fetch_configs("load_config", scope, wire_id, config_id=config_id)
-        if rows:
-            return _parse_config(rows[0]["body"])
-        return None
-
-    async def list_push_configs(
-        self, scope: TaskScope, wire_id: str, page_size: int = 100, page_token: str = ""
-    ) -> tuple[Sequence[TaskPushNotificationConfig], str]:
-        """Read a page of configurations, by their ids."""
-        after = pagination.parse_config_token(page_size, page_token, wire_id)
-        rows = await self._fetch_configs(
-            "list_configs", scope, wire_id, after=after, limit=page_size + 1
-        )
-        page = rows[:page_size]
-        next_token = ""
-        if len(rows) > len(page):
-            next_token = pagination.encode_page_token((page[-1]["config_id"],), wire_id)
-        return [_parse_config(row["body"]) for row in page], next_token
-
-    async def delete_push_config(self, scope: TaskScope, wire_id: str, config_id: str) -> bool:
-        """Delete a configuration and its pending deliveries."""
-
-        async def delete(transaction: SqlTransaction) -> bool:
-            key = await _lock_task(transaction, scope, wire_id)
-            return bool(await transaction.fetch("delete_config", key=key, config_id=config_id))
-
-        return await self._transact(delete)
-
-    async def list_push_failures(self, scope: TaskScope, wire_id: str) -> Mapping[str, PushFailure]:
-        """Return the configurations that have failed."""
-        rows = await self._fetch_configs("list_failed_configs", scope, wire_id)
-        return {
-            row["config_id"]: PushFailure(to_datetime(row["failed_at"]), row["failure"])
-            for row in rows
-        }
-
-    async def _fetch_configs(
-        self, section: str, scope: TaskScope, wire_id: str, **parameters: object
-    ) -> Sequence[TaskRow]:
-        """Run a statement that joins configurations to their task: a task without any is one row of
-        nulls.
-        """
-        rows = await self._fetch(section, scope=scope.to_text(), wire_id=wire_id, **parameters)
-        if not rows:
-            raise TaskNotFoundError(details={"task_id": wire_id})
-        return [row for row in rows if row["config_id"] is not None]
-
-    # Deliveries
-
-    async def claim_due(
-        self, lease_seconds: float, limit: int = 32, surfaces: Collection[str] | None = None
-    ) -> Sequence[Delivery]:
-        """Claim deliveries that are due."""
-        now = self._clock.millis()
-        until = now + round(lease_seconds * 1000)
-        rows = await self._execute(
-            "claim_due", now=now, until=until, limit=limit, surfaces=_to_list(surfaces)
-        )
-        if not rows:
-            return []
-        tasks = await self._load_tasks([str(row["key"]) for row in rows])
-        ordered = sorted(rows, key=itemgetter("id"))
-        return [
-            _to_delivery(row, tasks[str(row["key"])]) for row in ordered if str(row["key"]) in tasks
-        ]
-
-    async def count_deliveries(self) -> int:
-        """Count the deliveries in the outbox, due or not."""
-        (row,) = await self._fetch("count_deliveries")
-        return int(str(row["number"]))
-
-    async def mark_delivered(self, delivery: Delivery) -> bool:
-        """Remove a delivery from the outbox."""
-        return bool(
-            await self._execute("mark_delivered", id=delivery.id, attempts=delivery.attempts)
-        )
-
-    async def retry(self, delivery: Delivery, after_seconds: float) -> bool:
-        """Postpone a delivery."""
-        due_at = self._clock.millis() + round(after_seconds * 1000)
-        return bool(
-            await self._execute("retry", id=delivery.id, attempts=delivery.attempts, due_at=due_at)
-        )
-
-    async def mark_failed(self, delivery: Delivery, reason: str) -> bool:
-        """Mark the configuration as failed and drop its deliveries."""
-        claim = {"id": delivery.id, "attempts": delivery.attempts}
-
-        async def mark(transaction: SqlTransaction) -> bool:
-            await transaction.fetch(
-                "mark_config_failed", **claim, now=self._clock.millis(), reason=reason
-            )
-            return bool(await transaction.fetch("drop_deliveries", **claim))
-
-        return await self._transact(mark)
-
     # Counters
 
     async def count(self, key: str, seconds: float) -> WindowCount:
@@ -489,34 +310,3 @@ async def _delete_tasks(transaction: SqlTransaction, keys: Sequence[object]) -> 
     """Delete tasks whose rows are locked."""
     await transaction.fetch("remove_from_totals", keys=keys, active=_ACTIVE_STATES)
     await transaction.fetch("delete_tasks", keys=keys)
-
-
-async def _lock_task(transaction: SqlTransaction, scope: TaskScope, wire_id: str) -> object:
-    """Lock the row of a task, so that each of its events sees all configurations, and return its
-    key.
-    """
-    rows = await transaction.fetch("lock_task", scope=scope.to_text(), wire_id=wire_id)
-    if not rows:
-        raise TaskNotFoundError(details={"task_id": wire_id})
-    return rows[0]["key"]
-
-
-def _to_list(surfaces: Collection[str] | None) -> list[str] | None:
-    if surfaces is None:
-        return None
-    return [*surfaces]
-
-
-def _parse_config(body: bytes) -> TaskPushNotificationConfig:
-    return TaskPushNotificationConfig.model_validate_json(body)
-
-
-def _to_delivery(row: TaskRow, stored: StoredTask) -> Delivery:
-    return Delivery(
-        row["id"],
-        row["attempts"],
-        _parse_config(row["config"]),
-        row["dialect"],
-        fragments.to_logged_event(row),
-        stored,
-    )

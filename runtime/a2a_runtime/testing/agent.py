@@ -26,7 +26,7 @@ from a2a_runtime.engine.follow_ups import AcceptedMessage
 from a2a_runtime.engine.handlers.results import to_parts
 from a2a_runtime.engine.handlers.skill import Handler, Skill
 from a2a_runtime.engine.placement import Placement
-from a2a_runtime.engine.runner import Skills
+from a2a_runtime.engine.skill_registry import Skills
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.memory import MemoryStore

@@ -17,7 +17,7 @@ from a2a_runtime.engine.engine import Engine, EngineOptions
 from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.engine.handlers.skill import Skill
 from a2a_runtime.engine.run import NOT_RESTARTABLE, SERVER_SHUTDOWN, TOO_MANY_RESTARTS
-from a2a_runtime.engine.runner import Skills
+from a2a_runtime.engine.skill_registry import Skills
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.models import NewTask, TaskChange
 from a2a_runtime.stores.sqlite import SqliteStore

@@ -24,10 +24,11 @@ from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.base.caller import Caller
 from a2a_runtime.engine.engine import Engine, EngineOptions
 from a2a_runtime.engine.handlers.context import Context, TaskContext
+from a2a_runtime.process import collect_skills
 from a2a_runtime.service.context import CallContext, ServiceDependencies
 from a2a_runtime.service.service import Service
 from a2a_runtime.stores.base import Store
-from a2a_runtime.surface import Surface, collect_skills
+from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS, build_user_message
 
 EVERYTHING = Capabilities(streaming=True, push_notifications=True, extended_agent_card=True)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from a2a_gen.agent import ir
-from a2a_runtime.agent import SkillOptions
+from a2a_runtime.skills.options import SkillOptions
 
 SCHEMA = Path(__file__).parents[3] / "schema/meta/project.schema.json"
 

@@ -7,7 +7,7 @@ import functools
 import pytest
 
 from a2a_runtime.engine.handlers.skill import HandlerKind, ReplyKind, Skill
-from a2a_runtime.engine.runner import Skills
+from a2a_runtime.engine.skill_registry import Skills
 
 
 async def plain(_ctx: object) -> str:

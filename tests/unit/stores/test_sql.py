@@ -58,6 +58,7 @@ def test_every_section_is_used(backend: str) -> None:
     """No statement is left over; ``SqlStore`` and ``{section}`` use some of them."""
     stores = Path(a2a_runtime.stores.__file__).parent
     folders = {"sqlite": stores / "sqlite", "postgres": Path(postgres.__file__).parent}
+    shared_modules = sorted(stores.glob("sql_*.py"))
     folder = folders[backend]
     sections = {
         name: text
@@ -65,7 +66,7 @@ def test_every_section_is_used(backend: str) -> None:
         for name, text in sql.parse(path.read_text(encoding="utf-8"), path.name).items()
     }
     code = "".join(
-        path.read_text(encoding="utf-8") for path in (stores / "sql_store.py", *folder.glob("*.py"))
+        path.read_text(encoding="utf-8") for path in (*shared_modules, *folder.glob("*.py"))
     )
     used = {
         name
@@ -78,7 +79,7 @@ def test_every_section_is_used(backend: str) -> None:
     shared = set(
         re.findall(
             r"(?:_fetch|_execute|_fetch_configs|fetch)\(\s*\"(\w+)\"",
-            (stores / "sql_store.py").read_text(encoding="utf-8"),
+            "".join(path.read_text(encoding="utf-8") for path in shared_modules),
         )
     )
     assert shared - set(sections) == set()

@@ -19,8 +19,9 @@ from a2a_runtime.cli.diagnosis.findings import (
     warn,
 )
 from a2a_runtime.errors import StoreUnavailableError, UnsupportedStoreError
-from a2a_runtime.stores.base import FileStore, Store, TimedStore
+from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.factory import create_store, is_object_name, is_shared, try_store
+from a2a_runtime.stores.optional import FileStore, TimedStore
 
 MAX_CLOCK_SECONDS = 2.0
 _MIN_FREE_BYTES = 1_000_000_000

@@ -20,7 +20,8 @@ from a2a_runtime.stores import fragments, sql
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
 from a2a_runtime.stores.changes import RecentTasks
 from a2a_runtime.stores.models import StoredTask, TaskHead
-from a2a_runtime.stores.sql_store import SqlStore, SqlTransaction
+from a2a_runtime.stores.sql_statements import SqlTransaction
+from a2a_runtime.stores.sql_store import SqlStore
 
 T = TypeVar("T")
 

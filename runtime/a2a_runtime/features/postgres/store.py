@@ -16,7 +16,7 @@ from a2a_runtime.features.postgres.tasks import PostgresTasks
 from a2a_runtime.stores import fragments
 from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.models import ClaimedRun
-from a2a_runtime.stores.sql_store import SqlTransaction
+from a2a_runtime.stores.sql_statements import SqlTransaction
 
 _MAX_FOLDED_DELTAS = 5_000
 _MAX_VACUUM_SECONDS = 24 * 3600.0

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from a2a_runtime.agent import Agent, SkillDefinition
-from a2a_runtime.engine.runner import Skills
+from a2a_runtime.engine.skill_registry import Skills
 from a2a_runtime.errors import SkillSourceError
 from a2a_runtime.features.sources.skills import define_skill, describe_source
 from a2a_runtime.ports.skill_source import SkillSource

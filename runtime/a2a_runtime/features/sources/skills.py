@@ -14,7 +14,7 @@ from typing import Any
 
 from a2a_contract.base import JsonObject
 from a2a_contract.v1_0 import Artifact, Message, Part
-from a2a_runtime.agent import Agent, SkillDefinition, SkillOptions
+from a2a_runtime.agent import Agent, SkillDefinition
 from a2a_runtime.base.caller import Caller
 from a2a_runtime.base.texts import join_texts
 from a2a_runtime.engine.handlers.context import Context
@@ -22,6 +22,7 @@ from a2a_runtime.errors import SkillSourceError
 from a2a_runtime.ports.skill_source import SkillDescriptor, SkillSource
 from a2a_runtime.skills.contract import SkillContract
 from a2a_runtime.skills.handlers import StreamingHandler, UnaryHandler
+from a2a_runtime.skills.options import SkillOptions
 from a2a_runtime.skills.schema import TEXT, TypedSchema
 
 _ANYTHING: JsonObject = {}

@@ -54,7 +54,7 @@ from a2a_contract.errors import UnavailableError
 from a2a_runtime.base.clock import Clock, SystemClock
 from a2a_runtime.ports.observer import Consumption, Events, Observer, StoreCall
 from a2a_runtime.settings import Settings
-from a2a_runtime.stores.base import CountedOutbox
+from a2a_runtime.stores.optional import CountedOutbox
 
 K = TypeVar("K", bound=Hashable)
 

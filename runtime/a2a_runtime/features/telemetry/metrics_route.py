@@ -45,8 +45,15 @@ class MetricsCollector(Collector):
 
     def collect(self) -> Iterable[Metric]:
         """Read all numbers."""
-        if (metrics := self._find_metrics()) is None:
-            return
+        metrics = self._find_metrics()
+        if metrics is not None:
+            yield from self._collect_counts(metrics)
+            yield from self._collect_delays(metrics)
+            yield from self._collect_durations(metrics)
+            yield from _collect_state(metrics)
+
+    def _collect_counts(self, metrics: Metrics) -> Iterator[Metric]:
+        """Counters of what has happened."""
         yield _build_counter(
             "a2a_requests",
             "Requests.",
@@ -82,8 +89,10 @@ class MetricsCollector(Collector):
             ("outcome",),
             _with_one_label(metrics.push_outcomes),
         )
+
+    def _collect_delays(self, metrics: Metrics) -> Iterator[Metric]:
+        """Delays: how far the process is behind."""
         queued = self._join_skills(metrics.queue_seconds)
-        run_seconds = self._join_skills(metrics.run_seconds)
         yield _build_histogram("a2a_queue_seconds", "Time until a run.", ("skill",), queued)
         yield _build_histogram(
             "a2a_event_lag_seconds",
@@ -99,30 +108,22 @@ class MetricsCollector(Collector):
             "1 while notifications arrive.",
             metrics.is_notifier_connected(),
         )
+
+    def _collect_durations(self, metrics: Metrics) -> Iterator[Metric]:
+        """Durations of requests, runs and calls of the store."""
         yield _build_histogram(
             "a2a_request_seconds",
             "Duration of requests.",
             ("operation", "binding"),
             metrics.request_seconds.items(),
         )
+        run_seconds = self._join_skills(metrics.run_seconds)
         yield _build_histogram("a2a_run_seconds", "Duration of runs.", ("skill",), run_seconds)
         yield _build_histogram(
             "a2a_store_seconds",
             "Duration of store calls.",
             ("call",),
             _with_one_label(metrics.store_seconds),
-        )
-        yield GaugeMetricFamily("a2a_open_streams", "Open streams.", metrics.open_streams)
-        yield GaugeMetricFamily(
-            "a2a_running_tasks", "Tasks that run in this process.", metrics.count_running()
-        )
-        yield GaugeMetricFamily(
-            "a2a_loop_lag_seconds",
-            "Lateness of the event loop at its last sample.",
-            metrics.loop_lag_seconds,
-        )
-        yield GaugeMetricFamily(
-            "a2a_uptime_seconds", "Time since the start.", time.monotonic() - metrics.started_at
         )
 
     def _sum_skills(
@@ -151,6 +152,22 @@ class MetricsCollector(Collector):
         if found:
             return [(("",), joined)]
         return []
+
+
+def _collect_state(metrics: Metrics) -> Iterator[Metric]:
+    """Gauges of what the process does."""
+    yield GaugeMetricFamily("a2a_open_streams", "Open streams.", metrics.open_streams)
+    yield GaugeMetricFamily(
+        "a2a_running_tasks", "Tasks that run in this process.", metrics.count_running()
+    )
+    yield GaugeMetricFamily(
+        "a2a_loop_lag_seconds",
+        "Lateness of the event loop at its last sample.",
+        metrics.loop_lag_seconds,
+    )
+    yield GaugeMetricFamily(
+        "a2a_uptime_seconds", "Time since the start.", time.monotonic() - metrics.started_at
+    )
 
 
 def _with_one_label(found: Mapping[str, T]) -> Iterator[tuple[tuple[str], T]]:

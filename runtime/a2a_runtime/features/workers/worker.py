@@ -28,7 +28,8 @@ from a2a_runtime.base.logs import OutageLog
 from a2a_runtime.engine.background import BackgroundTasks
 from a2a_runtime.engine.engine import Engine
 from a2a_runtime.engine.placement import build_queue_name
-from a2a_runtime.engine.runner import InProcessRunner, Skills
+from a2a_runtime.engine.runner import InProcessRunner
+from a2a_runtime.engine.skill_registry import Skills
 from a2a_runtime.errors import StoreUnavailableError, WorkerConfigError
 from a2a_runtime.features.workers.jobs import JobQueue, TaskJob
 from a2a_runtime.process import AgentRuntime

@@ -15,7 +15,8 @@ from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.stores import fragments
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
 from a2a_runtime.stores.models import StoredTask
-from a2a_runtime.stores.sql_store import SqlStore, SqlTransaction
+from a2a_runtime.stores.sql_statements import SqlTransaction
+from a2a_runtime.stores.sql_store import SqlStore
 from a2a_runtime.stores.sqlite.connection import SQL
 from a2a_runtime.stores.sqlite.executor import ConnectionThread, DatabaseCall, T
 

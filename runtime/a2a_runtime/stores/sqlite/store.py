@@ -13,7 +13,7 @@ from a2a_runtime.errors import StoreInUseError, StoreUnavailableError, Unsupport
 from a2a_runtime.stores import fragments
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
 from a2a_runtime.stores.models import ClaimedRun
-from a2a_runtime.stores.sql_store import SqlTransaction
+from a2a_runtime.stores.sql_statements import SqlTransaction
 from a2a_runtime.stores.sqlite.connection import (
     SQL,
     check_synchronous,

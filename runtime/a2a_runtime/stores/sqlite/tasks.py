@@ -58,12 +58,7 @@ def insert_task(
         if existing is not None:
             return CreateResult(load_by_key(db, existing), is_new=False)
     if new.max_open is not None:
-        where = {"scope": scope.to_text(), "oldest": 0}
-        counts = [
-            db.execute(SQL["count_of_state"], {**where, "state": state}).fetchone()[0]
-            for state in lifecycle.OPEN
-        ]
-        changes.check_open_limit(sum(counts), new.max_open)
+        changes.check_open_limit(_count_open(db, scope), new.max_open)
     now = options.clock.millis()
     if new.wire_id is not None:
         _release_wire_id(
@@ -72,19 +67,24 @@ def insert_task(
     rows = changes.build_new_rows(new, ids.new(), ids, now)
     key = rows.key
     mark = ids.new_mark()
-    run = (
-        INITIAL,
-        now,
-        rows.status,
-        rows.metadata,
-        0 if new.process is None else 1,
-        new.process,
-        fragments.encode_names(new.hidden_skills),
-        mark,
-    )
     db.execute(
         SQL["add_task"],
-        (key, scope.to_text(), rows.wire_id, new.context_id, new.skill, new.dialect, *run),
+        (
+            key,
+            scope.to_text(),
+            rows.wire_id,
+            new.context_id,
+            new.skill,
+            new.dialect,
+            INITIAL,
+            now,
+            rows.status,
+            rows.metadata,
+            0 if new.process is None else 1,
+            new.process,
+            fragments.encode_names(new.hidden_skills),
+            mark,
+        ),
     )
     db.execute(SQL["add_message"], (key, 1, 0, now, rows.message))
     db.execute(
@@ -98,19 +98,21 @@ def insert_task(
             (key, 1, 0, new.record.kind, new.record.key, new.record.fingerprint, new.record.body),
         )
     if rows.push_config is not None:
-        db.execute(
-            SQL["put_config"],
-            {
-                "key": key,
-                "config_id": rows.push_config.id,
-                "dialect": new.dialect,
-                "body": rows.push_config.to_json(),
-            },
-        )
+        config = {"config_id": rows.push_config.id, "body": rows.push_config.to_json()}
+        db.execute(SQL["put_config"], {"key": key, "dialect": new.dialect, **config})
         db.execute(SQL["post_event"], (1, key))
     created = rows.build_result(scope, new, mark)
     writing.recent_tasks.add(created.stored, rows)
     return created
+
+
+def _count_open(db: sqlite3.Connection, scope: TaskScope) -> int:
+    """Count the tasks of a scope that have not ended."""
+    counted = 0
+    for state in lifecycle.OPEN:
+        where = {"scope": scope.to_text(), "state": state, "oldest": 0}
+        counted += db.execute(SQL["count_of_state"], where).fetchone()[0]
+    return counted
 
 
 def apply_change(

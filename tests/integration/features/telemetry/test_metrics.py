@@ -28,8 +28,9 @@ from a2a_runtime.base.caller import Caller
 from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.features.telemetry.metrics import MAX_SKILLS, OTHER, Metrics
 from a2a_runtime.settings import Settings
-from a2a_runtime.stores.base import CountedOutbox, Store
+from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.models import NewTask
+from a2a_runtime.stores.optional import CountedOutbox
 from a2a_runtime.surface import Limits, Surface
 
 pytestmark = pytest.mark.anyio

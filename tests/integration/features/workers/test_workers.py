@@ -31,7 +31,7 @@ from a2a_runtime.engine.handlers.context import TaskContext
 from a2a_runtime.engine.handlers.skill import Skill
 from a2a_runtime.engine.placement import RunRetryPolicy, WorkerOptions
 from a2a_runtime.engine.run import HANDLER_FAILED
-from a2a_runtime.engine.runner import Skills
+from a2a_runtime.engine.skill_registry import Skills
 from a2a_runtime.errors import UnsupportedStoreError, WorkerConfigError
 from a2a_runtime.features.postgres import PostgresStore, upgrade
 from a2a_runtime.features.workers.worker import WorkerPlan, run_worker, serve_jobs
