@@ -1,4 +1,4 @@
-"""State of an SQLite store: its two connection threads, statements in a transaction, and loading of
+"""State of an SQLite store: its connection threads, statements in a transaction, and loading of
 whole tasks.
 """
 

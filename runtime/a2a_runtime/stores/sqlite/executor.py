@@ -3,6 +3,8 @@
     writer   one transaction for all calls that were queued during the last one:
              they share its commit, the main cost of a write
     reader   one transaction for each call, so that it reads one snapshot
+    lister   the same for lists, which take longer than the reads of a task
+    counter  the same for totals of lists and counts of deliveries, which take longest
 
 A call that fails does not affect the others: if it has written something, the transaction is run
 again with a savepoint around each call, so a call must be repeatable. Results are delivered after
