@@ -45,7 +45,12 @@ def build_next_release(folder: Path) -> Path:
     """Write this release with one more migration."""
     shutil.copytree(RUNTIME, folder / RUNTIME.name, ignore=shutil.ignore_patterns("__pycache__"))
     (
-        folder / RUNTIME.name / "stores" / "postgres" / "migrations" / f"{NEXT_VERSION:04}_next.sql"
+        folder
+        / RUNTIME.name
+        / "features"
+        / "postgres"
+        / "migrations"
+        / f"{NEXT_VERSION:04}_next.sql"
     ).write_text(MIGRATION)
     return folder
 
